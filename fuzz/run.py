@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import seeds
+
 HERE = Path(__file__).parent
 sys.path.append(str(HERE))
 
@@ -57,8 +59,6 @@ def build() -> Path:
 
 def prepare(target: str) -> None:
     """Writes the seeds of a target and, for texts, the words that occur in them."""
-    import seeds
-
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")

@@ -28,6 +28,7 @@ from typing import Any
 
 from aqmlab import _core
 from aqmlab.engines import registry
+from aqmlab.engines.engine import load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import grid
 from msgspec import structs
@@ -141,7 +142,7 @@ def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
     else:
         one = registry.engine(engine)
         prepared = one.prepare([spec], lambda said: print(said, file=sys.stderr))
-        tables = registry.load(one.runner)(text, **captures, **prepared.options)["tables"]
+        tables = load_runner(one.runner)(text, **captures, **prepared.options)["tables"]
         kept.write_bytes(pickle.dumps(tables))
     return {"tables": tables, "captures": files}
 

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,8 @@ def llvm_tools() -> Path:
 
 def python() -> Lines:
     """The lines of each package and module, by the tests, with the processes that they start."""
-    try:
-        import coverage  # noqa: F401
-    except ImportError:
-        raise AbsentError("coverage.py is needed: pip install coverage") from None
+    if find_spec("coverage") is None:
+        raise AbsentError("coverage.py is needed: pip install coverage")
     data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}
     run = [sys.executable, "-m", "coverage"]
     subprocess.run([*run, "erase"], cwd=ROOT, env=data, check=True)

@@ -27,6 +27,7 @@ import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
 import validated  # noqa: E402
+from aqmlab.scenario import loading  # noqa: E402
 
 DOCUMENTS = (
     "README.md",
@@ -120,8 +121,6 @@ def _file(name: str) -> str:
 
 
 def _scenarios(_: str) -> str:
-    from aqmlab.scenario import loading
-
     rows = [f"| `{name}` | {title} |\n" for name, title in loading.builtins().items()]
     return "| Name | What it is |\n|---|---|\n" + "".join(rows)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from aqmlab.scenario import toml_writer
+from aqmlab.scenario.fields import plain
+from aqmlab.scenario.links import Link
 from pydantic.fields import FieldInfo
 
 
 def directional(_: str) -> str:
     """The keys of `path.down` and `path.up` with their defaults and meanings."""
-    from aqmlab.scenario.links import Link
-
     rows = (
         f"| `{name}` | {_default(info)} | {info.description} |\n"
         for name, info in Link.model_fields.items()
@@ -17,9 +18,6 @@ def directional(_: str) -> str:
 
 
 def _default(info: FieldInfo) -> str:
-    from aqmlab.scenario import toml_writer
-    from aqmlab.scenario.fields import plain
-
     if info.is_required():
         return "required"
     value = plain(info.get_default(call_default_factory=True, validated_data={}))

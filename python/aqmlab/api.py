@@ -23,8 +23,12 @@ from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry, renamed
 from aqmlab.engines.engine import Say
+from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
+from aqmlab.planning.plan import condition_digest
+from aqmlab.report import figures
+from aqmlab.report.page import write
 from aqmlab.results import results as stored
 from aqmlab.results import spans
 from aqmlab.scenario.fields import plain
@@ -58,14 +62,10 @@ class Results(stored.CampaignResults):
 
         Raises `RequestError` if there is no such figure, or if it has no data.
         """
-        from aqmlab.report import figures
-
         return figures.draw(self, name)
 
     def report(self, path: Path | str | None = None) -> Path:
         """Writes the report as one self-contained HTML page; returns its path."""
-        from aqmlab.report.page import write
-
         return write(self, Path(path) if path is not None else self.path / "report.html")
 
 
@@ -97,8 +97,6 @@ class Request:
 
     def plan(self) -> Plan:
         """Plans all trials of the request; raises `ScenarioError`."""
-        from aqmlab.planning import planner
-
         return planner.load(
             self.scenario,
             self.sets,
@@ -266,8 +264,6 @@ def _facts(
 
 def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
     """The entry of each trial in the manifest."""
-    from aqmlab.planning.plan import condition_digest
-
     kinds, first = _kinds(plan.trials), spans.of_spec(plan.trials[0].spec)._asdict()
     entries = []
     for planned, trial in zip(plan.trials, trials, strict=True):

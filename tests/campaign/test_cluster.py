@@ -6,7 +6,10 @@ import sys
 import threading
 from collections import Counter
 
+import dask
+import distributed  # noqa: F401 (of its settings, some must be there)
 import pytest
+import yaml
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign import dask_executor
 from aqmlab.campaign import runner as campaigns
@@ -163,8 +166,6 @@ def test_the_ways_to_start_one_are_told(capsys):
 
 
 def test_what_kubernetes_is_told_fits_together(capsys):
-    import yaml
-
     assert status_of(["cluster", "kubernetes"]) == 0
     text = capsys.readouterr().out
     cluster = yaml.safe_load(text.partition("<<'YAML'\n")[2].partition("\nYAML\n")[0])
@@ -207,9 +208,6 @@ def test_a_cluster_that_wants_certificates_is_refused_without_in_one_sentence(tm
 
 
 def test_certificates_that_cannot_be_read_are_said(tmp_path, monkeypatch):
-    import dask
-    import distributed  # noqa: F401 (of its settings, some must be there)
-
     missing = str(tmp_path / "none.pem")
     tls = "distributed.comm.tls"
     names = (f"{tls}.ca-file", f"{tls}.client.cert", f"{tls}.client.key")

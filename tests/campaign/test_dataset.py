@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pyarrow.dataset
@@ -110,8 +111,6 @@ def test_a_trial_that_kills_its_workers_fails_alone(tmp_path):
 
 
 def test_any_executor_will_do(tmp_path):
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(2) as executor, pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
         assert campaigns.run(twelve(), tmp_path / "threads", executor=executor).run == 12

@@ -5,6 +5,7 @@ import json
 import pytest
 from aqmlab import api
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
 from aqmlab.results.results import load
 
 HOME = 'duration = "1 s"\npath.rate = "12/1 Mbit/s"\napps.p.kind = "ping"\n'
@@ -33,8 +34,6 @@ def test_labels_that_files_cannot_tell_apart_are_the_campaigns_own(tmp_path, one
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_a_killed_campaign_goes_on_with_none_of_the_old_labels(tmp_path, one, other):
-    from aqmlab.campaign import runner as campaigns
-
     first = api.Request(scenario(tmp_path, (one, "10 ms"), (other, "20 ms")))
     some = api.campaign_for(first, first.plan())
     campaigns.run(some, tmp_path / "out", jobs=1, only={some.trials[0].id})

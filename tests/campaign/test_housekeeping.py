@@ -1,5 +1,6 @@
 """State that outlives a process: folders, stopped workers, forks, results of other builds."""
 
+import multiprocessing.pool
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import aqmlab
+import polars as pl
 import pytest
 from aqmlab.api import Request, load
 from aqmlab.base import versions
@@ -79,8 +81,6 @@ def test_a_stopped_worker_is_replaced(tmp_path, monkeypatch):
 
             self.thread = multiprocessing.pool.ThreadPool(1)
             self.stopped = self.thread.apply_async(stop)
-
-    import multiprocessing.pool
 
     progress = Stop()
     report = campaigns.run(waiting, tmp_path / "out", jobs=1, progress=progress)
@@ -165,8 +165,6 @@ def test_verify_answers_for_every_file(home_results, tmp_path, capsys):
 
 
 def test_files_are_verified_before_others_read_them(home_results, tmp_path):
-    import polars as pl
-
     shutil.copytree(home_results.path, tmp_path / "out")
     results = load(tmp_path / "out")
     (path,) = results.files("flows")

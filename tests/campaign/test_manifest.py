@@ -10,7 +10,7 @@ import pytest
 from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.manifest import read
-from aqmlab.campaign.store.trial_file import TrialIdentity, is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import TrialIdentity, encode, is_whole, spec_digest
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
 from support.campaigns import write_members
@@ -177,8 +177,6 @@ def test_what_never_ends_is_no_trial(tmp_path):
 
 @pytest.mark.parametrize("name", ["../flows", "/tmp/flows", "a b"])
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
-    from aqmlab.campaign.store.trial_file import encode
-
     path = tmp_path / "00000.zip"
     columns = {"word": ["x"]}
     outcome = {"tables": {"flows": columns}, "digest": "0", "events": 1, "packets": 1}

@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
-from aqmlab.campaign.store import dataset
+from aqmlab.campaign.store import chunk_record, dataset
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
+from msgspec.structs import replace
 from support import fake_engine
 from support.campaigns import bytes_of, campaign_of, grid, spec_of
 from support.processes import wait_for
@@ -35,7 +36,7 @@ class Hook(campaigns.Silence):
     def __init__(self, call):
         self._call, self._ended = call, 0
 
-    def done(self, trial, problem):
+    def done(self, trial, problem, busy_s):
         self._ended += 1
         self._call(self._ended)
 
@@ -260,9 +261,6 @@ def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
 
 
 def test_a_record_that_says_other_digests_than_its_table_is_not_sealed(tmp_path, small_chunks):
-    from aqmlab.campaign.store import chunk_record
-    from msgspec.structs import replace
-
     folder = tmp_path / "out"
     halted(folder)
     path = folder / "trials" / "chunk=0000.json"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from aqmlab import api
 from aqmlab.campaign import runner as campaigns
-from aqmlab.report.figures import data, draw
+from aqmlab.report.figures import data, draw, drawing
 from aqmlab.report.page.tables import how_made
 from aqmlab.results.results import load
 from support.campaigns import campaign_of, grid, spec_of
@@ -105,8 +105,8 @@ def test_series_say_the_seed_of_each_panel(tmp_path):
     specs[0] = (specs[0][0], spec_of("pfifo", behaviour="refuse"))
     campaigns.run(campaign_of(specs), tmp_path, jobs=1)
     for name in ("rtt_time", "queue_time"):
-        for drawing in draw(load(tmp_path), name):
-            assert "seed 2 (pfifo), seed 1 (pie)" in drawing.caption, drawing.caption
+        for one in draw(load(tmp_path), name):
+            assert "seed 2 (pfifo), seed 1 (pie)" in one.caption, one.caption
 
 
 @pytest.mark.parametrize("name", ["queue_label", "Rate_Label", "rtt_label", "place_label"])
@@ -122,7 +122,5 @@ def test_a_loop_that_is_called_like_a_label_is_no_label(ran, name):
 
 
 def test_figures_of_places_that_read_alike_as_files_are_all_kept():
-    from aqmlab.report.figures import drawing
-
     names = drawing.own_names(["rtt_time-a-b", "rtt_time-a-b", "rtt_time-A-b", "rates"])
     assert names == ["rtt_time-a-b", "rtt_time-a-b-2", "rtt_time-A-b-3", "rates"]

@@ -1,17 +1,21 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import time
 from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import aqmlab
 import pytest
+from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import DiskError
-from aqmlab.cli import COMMANDS, status_of
+from aqmlab.cli import COMMANDS, console, spp, status_of
+from rich.console import Console
 
 SCENARIO = """
 title = "Two flows"
@@ -210,8 +214,6 @@ def test_programs_are_told_of_such_a_name_too(home):
 
 
 def test_a_traceback_is_shown_when_asked_for(home, monkeypatch):
-    from aqmlab.base.errors import ScenarioError
-
     monkeypatch.setenv("AQMLAB_TRACEBACK", "1")
     with pytest.raises(ScenarioError):
         status_of(["run", "hom.toml"])
@@ -273,11 +275,6 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 140])
 def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, columns):
-    from io import StringIO
-
-    from aqmlab.cli import console, spp
-    from rich.console import Console
-
     flows = {
         "protocol": ["TCP"],
         "from": ["2001:db8:0:1::abcd:1234 port 61000"],
@@ -296,8 +293,6 @@ def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, co
 
 
 def test_names_between_colons_are_no_emoji(capsys):
-    from aqmlab.cli import console
-
     console.stdout().print("a:smile:b")
     console.stderr().print("a:smile:b")
     printed = capsys.readouterr()
@@ -392,8 +387,6 @@ def test_ctrl_c_ends_a_capture_at_once_and_leaves_nothing(home):
 
 
 def test_more_jobs_than_there_may_be_files_are_fewer_jobs(home):
-    import resource
-
     arguments = ["run", "home.toml", "--seeds", "15", "--jobs", "30", "--out", "out", "--no-report"]
     few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (90, 90))
     process = in_a_process(*arguments, cwd=home, preexec_fn=few)

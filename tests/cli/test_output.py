@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -15,10 +16,11 @@ import aqmlab
 import polars as pl
 import pytest
 from aqmlab import api
-from aqmlab.base import csv_cells
+from aqmlab.base import csv_cells, files
 from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign import speed
 from aqmlab.campaign.store import own_files
-from aqmlab.cli import status_of
+from aqmlab.cli import spp, status_of
 from aqmlab.planning import change_text
 from aqmlab.results import captures
 from aqmlab.scenario.fields import Qdisc
@@ -73,8 +75,6 @@ def test_cells_of_columns_are_those_of_text():
 
 
 def test_no_control_character_of_a_manifest_reaches_the_terminal(folder, tmp_path, capsys):
-    import shutil
-
     evil = "\x1b]0;owned\x07\x1b[2J\x9b31m"
     place = tmp_path / "evil"
     shutil.copytree(folder, place)
@@ -185,8 +185,6 @@ def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
 
 
 def test_many_flows_of_captures_are_not_all_shown(capsys):
-    from aqmlab.cli import spp
-
     many = 16_000
     flows = {name: [1.0] * many for name, _ in spp._SHOWN}
     flows |= {name: ["x"] * many for name in spp._WORDS}
@@ -299,9 +297,6 @@ def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask
 
 
 def test_who_has_no_home_is_told_so(monkeypatch):
-    from aqmlab.base import files
-    from aqmlab.campaign import speed
-
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     with pytest.raises(LabError, match="HOME or XDG_CACHE_HOME"):

@@ -4,9 +4,20 @@ import re
 import tomllib
 
 import pytest
-from aqmlab.base.errors import ScenarioError
+from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.base.failures import RequestError
 from aqmlab.planning import planner
-from aqmlab.scenario import applications, catalogue, model, wifi
+from aqmlab.scenario import (
+    applications,
+    catalogue,
+    merge,
+    model,
+    notation,
+    number_text,
+    parameters,
+    wifi,
+)
+from aqmlab.scenario.quantities import Duration, Rate, Size
 from support import changes as changes_of
 
 BASE = (
@@ -113,8 +124,6 @@ def test_numbers_that_do_not_fit_are_refused_where_they_stand(tmp_path, text, me
 
 
 def test_what_is_nowhere_written_is_refused_at_what_it_must_fit_or_at_the_first_line():
-    from aqmlab.scenario import merge
-
     layer = merge.from_toml('title = "x"\nduration = "1 s"\n', "home.toml")
     assert layer.where(("measure", "step")) == "home.toml:2: measure.step"
     assert layer.where(("path", "rtt")) == "home.toml:1: path.rtt"
@@ -122,9 +131,6 @@ def test_what_is_nowhere_written_is_refused_at_what_it_must_fit_or_at_the_first_
 
 @pytest.mark.parametrize("value", ["٣ ms", "1٣ ms", "３ ms", "1.٣ ms", "1e٣ ms"])
 def test_digits_of_other_scripts_are_no_numbers(value):
-    from aqmlab.scenario import notation, number_text, parameters
-    from aqmlab.scenario.quantities import Duration, Rate, Size
-
     for read in (Duration.parse, parameters.duration_or_off):
         assert "is not a duration" in _words(read, value)
     for read, unit in (
@@ -144,9 +150,6 @@ def _words(read, value):
 
 
 def test_names_without_end_are_cut_in_every_error():
-    from aqmlab.base.errors import BadValueError
-    from aqmlab.base.failures import RequestError
-
     name = "a" * 5_000
     for error in (
         ScenarioError("x", f"`{name}`", f"`{name}`"),

@@ -1,12 +1,16 @@
 import io
 
 import numpy as np
+import polars as pl
 import pytest
 from aqmlab.api import load
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.cli import summary
 from aqmlab.report import figures
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import canvas, log_axis_from_zero
+from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.page import tables
 from PIL import Image
 from support.campaigns import app, campaign_of, grid
@@ -85,9 +89,6 @@ def test_flows_of_a_few_packets_are_noted_where_their_numbers_are(tmp_path, caps
 
 
 def test_a_note_names_what_is_left_out():
-    import polars as pl
-    from aqmlab.report.figures import data
-
     frame = pl.DataFrame({"app": [f"app-{n}" for n in range(20)]})
     kept, notes = data.chosen(frame, "app", data.MOST_APPS, "applications")
     gone = [name for name in frame["app"] if name not in kept]
@@ -211,16 +212,12 @@ def test_copies_have_lines_of_their_own_while_there_are_colours(tmp_path):
 
 def panel(*lines):
     """A panel with lines of the given values, in colours of their own."""
-    from aqmlab.report.figures.drawing import canvas
-
     axes = canvas(2).subplots()
     drawn = [axes.plot(range(len(one)), one, color=f"C{n}")[0] for n, one in enumerate(lines)]
     return axes, drawn
 
 
 def test_a_line_that_another_covers_shows_its_rim():
-    from aqmlab.report.figures.overlap import rim_covered
-
     axes, (under, over, apart) = panel([1, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1])
     assert rim_covered([axes]) == ["a rim is a line that lies behind another"]
     assert under.get_linewidth() > over.get_linewidth() == apart.get_linewidth()
@@ -228,16 +225,12 @@ def test_a_line_that_another_covers_shows_its_rim():
 
 
 def test_a_restless_line_lies_behind_a_calm_one():
-    from aqmlab.report.figures.overlap import calmest_above
-
     axes, (calm, restless) = panel([1, 1, 1, np.nan, 1], [0, 2, 0, 2, 0])
     calmest_above(axes)
     assert calm.get_zorder() > restless.get_zorder()
 
 
 def test_an_axis_of_an_idle_queue_has_round_numbers():
-    from aqmlab.report.figures.drawing import canvas, log_axis_from_zero
-
     for most in (0.0, 0.02, 0.3, 0.99):
         made = canvas(2)
         axes = made.subplots()

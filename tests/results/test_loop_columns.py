@@ -7,8 +7,9 @@ import json
 import polars as pl
 import pytest
 from aqmlab import api
+from aqmlab.cli import status_of
 from aqmlab.report.figures.data import carrying
-from aqmlab.results.verdicts.table import COLUMNS, conditions
+from aqmlab.results.verdicts.columns import COLUMNS, conditions
 from aqmlab.scenario.column_names import RESERVED, is_column
 
 LABELS = ("queue_label", "place_label", "ways", "app", "copy")
@@ -59,8 +60,6 @@ def test_what_polars_reads_from_the_folder_is_what_was_run(results):
 
 
 def test_the_list_of_tables_gives_names_that_sql_takes(results, capsys):
-    from aqmlab.cli import status_of
-
     assert status_of(["query", str(results.path)]) == 0
     table, found = "", {}
     for line in capsys.readouterr().out.splitlines():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from aqmlab.base.checksums import checksum_of
@@ -15,7 +16,10 @@ from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
+from aqmlab.results.query import process
 from aqmlab.results.query.campaigns import find
+from aqmlab.results.query.process import answer
+from aqmlab.results.query.question import Question
 from aqmlab.results.query.session import Session
 from aqmlab.results.query.units import unit_of
 from aqmlab.results.results import load
@@ -318,7 +322,7 @@ def test_verdicts_are_those_of_the_report(ask, home_results):
 
 
 def test_verdicts_are_made_only_for_those_who_ask_for_them(home_results, monkeypatch):
-    monkeypatch.setattr("aqmlab.results.verdicts.judge.judge", lambda results: 1 / 0)
+    monkeypatch.setattr("aqmlab.results.results.judge", lambda results: 1 / 0)
     with Session(home_results.path, find(home_results.path)) as session:
         (table,) = (table for table in session.tables() if table.name == "verdicts")
         assert table.rows is None
@@ -437,12 +441,9 @@ def test_a_folder_of_links_to_campaigns_is_read_as_they_are(home_results, tmp_pa
 def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
     home_results, tmp_path, monkeypatch
 ):
-    from aqmlab.results.query import campaigns as found
-    from aqmlab.results.query.process import Question, answer
-
     folder = tmp_path / "out"
     shutil.copytree(home_results.path, folder)
-    once, before = iter([True]), found.find
+    once, before = iter([True]), process.find
 
     def find_and_replace(path):
         files = before(path)
@@ -450,7 +451,7 @@ def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
             replace_flows(folder)
         return files
 
-    monkeypatch.setattr(found, "find", find_and_replace)
+    monkeypatch.setattr(process, "find", find_and_replace)
     question = Question(str(folder), "SELECT count(*) AS n FROM flows", "csv")
     said = b"".join(answer(question, lambda _: None))
     assert said.split() == [b"n", str(home_results.flows.height).encode()]
@@ -466,8 +467,6 @@ def replace_flows(folder):
 
 
 def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
-    import duckdb
-
     monkeypatch.chdir(home_results.path)
     with duckdb.connect() as connection:
         connection.execute(Path("catalogue.sql").read_text())

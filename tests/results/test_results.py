@@ -1,10 +1,12 @@
 import gc
 import json
 import shutil
+import tempfile
+from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab.api import load
+from aqmlab.api import Results, load
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
@@ -75,11 +77,6 @@ def test_the_spec_of_a_trial_can_be_run_again(home_results):
 
 
 def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
-    import tempfile
-    from pathlib import Path
-
-    from aqmlab.api import Results
-
     owned = tempfile.TemporaryDirectory(dir=tmp_path)
     path = Path(owned.name)
     campaigns.run(campaign_of(grid(("pie",), seeds=(1,))), path, jobs=1)

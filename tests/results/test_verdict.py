@@ -4,7 +4,7 @@ from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import verdict
 from aqmlab.results.verdicts.criteria import CHECKS, checks_for
-from aqmlab.results.verdicts.wording import quantity
+from aqmlab.results.verdicts.wording import apart, quantity
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
 
@@ -195,8 +195,6 @@ def test_what_needs_nothing_is_not_called_good(tmp_path):
 
 
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
-    from aqmlab.results.verdicts.wording import apart
-
     for value, limit, want in [
         (3.9961, 4.0, "3.996"),
         (99.998, 100.0, "99.998"),

@@ -12,6 +12,7 @@ from aqmlab.planning import lowering, planner
 from aqmlab.scenario import catalogue, json_schema, loading
 from aqmlab.scenario.model import Scenario
 from msgspec.structs import replace
+from support import fake_teacup
 
 DATA = Path(__file__).parents[1] / "planning" / "data"
 
@@ -122,8 +123,6 @@ def test_the_schema_refuses_slips(text):
 
 def test_teacup_names_exist_in_the_simulator():
     """Every kind and parameter that configs are mapped to is one of the simulator's."""
-    from support import fake_teacup
-
     real = catalogue.load()
     for family, entries in fake_teacup.RAW.items():
         for entry in entries:

@@ -1,6 +1,7 @@
 """Loops: order, linked loops, changes on the command line, and names."""
 
 import copy
+import json
 
 import pytest
 from aqmlab.engines.trial_spec import KindSpec
@@ -121,8 +122,6 @@ def test_names_are_fit_for_files_and_differ(tmp_path):
 
 
 def test_a_plan_is_json_and_repeats(home):
-    import json
-
     plan = home()
     first, second = (
         json.dumps([one.scenario, [trial.text for trial in one.trials]]) for one in (plan, home())

@@ -1,6 +1,7 @@
 """`aqmlab reproduce`, `aqmlab claims` and `aqmlab list studies`."""
 
 import json
+import re
 
 import pytest
 from aqmlab.cli import status_of
@@ -31,8 +32,13 @@ def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
         "figure 1b: 4 trials, all to run: 8 s of them",
         "all: 8 trials, all to run: 16 s of them",
         "time: not known, because this build has run no trial on this machine",
+        "drawing: not known, because nothing was drawn on this machine",
     ]
     assert not (tmp_path / "out").exists()
+    assert status_of([*asked[:-1], "--figure", "1"]) == 0
+    assert status_of([*asked, "--figure", "1"]) == 0
+    said = r"drawing: about \d+ s, from 2 drawings of the same figure on this machine"
+    assert re.fullmatch(said, capsys.readouterr().out.splitlines()[-1])
 
 
 @pytest.mark.parametrize(

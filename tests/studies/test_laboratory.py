@@ -110,7 +110,7 @@ def test_progress_hears_of_all_campaigns_as_one(tiny, tmp_path):
         def moved(self, trial, seconds):
             pass
 
-        def done(self, trial, problem):
+        def done(self, trial, problem, busy_s):
             heard.append(("done", problem))
 
         def tables(self):

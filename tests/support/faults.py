@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from aqmlab.campaign.store import chunk_record
+from aqmlab.campaign.store.folder import Folder
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -118,9 +120,6 @@ def _environment():
 
 def recorded(folder):
     """The names of the trials with a recorded result in a folder."""
-    from aqmlab.campaign.store import chunk_record
-    from aqmlab.campaign.store.folder import Folder
-
     found = Folder(folder)
     if not found.exists():
         return set()

@@ -16,6 +16,9 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy  # noqa: F401 - loaded before the forks
+import pyarrow.compute
+import pyarrow.parquet  # noqa: F401
 from aqmlab.base.failures import LabError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
@@ -65,8 +68,6 @@ def in_a_fork(folder, environment, said):
 def main():
     if len(sys.argv) > 1:
         return run(sys.argv[1])
-    import numpy, pyarrow.compute, pyarrow.parquet  # noqa: E401, F401, I001 - loaded before the forks
-
     for line in sys.stdin:
         print(in_a_fork(**json.loads(line)), flush=True)
     return 0

@@ -98,7 +98,7 @@ def test_transfers_and_datagrams_are_what_the_trial_says() -> None:
 
 
 def _passages(*rows: dict[str, int]) -> Any:
-    made = np.zeros(len(rows), program.PASSAGE)
+    made = np.zeros(len(rows), np.dtype(program.PASSAGE))
     for place, row in enumerate(rows):
         for name, value in row.items():
             made[name][place] = value
@@ -106,7 +106,7 @@ def _passages(*rows: dict[str, int]) -> Any:
 
 
 def test_a_record_is_as_long_as_the_programs() -> None:
-    assert program.PASSAGE.itemsize == 48
+    assert np.dtype(program.PASSAGE).itemsize == 48
 
 
 def test_pairs_give_the_time_there_and_back_without_that_at_the_host() -> None:

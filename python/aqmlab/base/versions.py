@@ -7,6 +7,8 @@ import platform
 from functools import cache
 from pathlib import Path
 
+from aqmlab import __version__, _core
+
 _RESULTS_ARE_MADE_BY = (
     "base/condition_text.py",
     "campaign/store",
@@ -22,8 +24,6 @@ def build() -> str:
 
     Results of two builds never share a folder or a campaign.
     """
-    from aqmlab import _core
-
     folded = hashlib.sha256(Path(_core.__file__).read_bytes())
     package = Path(__file__).parents[1]
     for name in _RESULTS_ARE_MADE_BY:
@@ -36,8 +36,6 @@ def build() -> str:
 def versions() -> dict[str, str]:
     """The software versions for a manifest. `build` identifies the code that makes results."""
     import pyarrow
-
-    from aqmlab import __version__
 
     core, made_by = build().split()
     return {

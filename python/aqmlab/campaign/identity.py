@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, RequestError
-from aqmlab.campaign.store.folder import MANIFEST, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.engines import registry
 

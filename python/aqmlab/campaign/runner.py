@@ -25,7 +25,8 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
-from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.folder import Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.layout import CATALOGUE
 from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in

@@ -31,8 +31,8 @@ class Progress(Protocol):
     def moved(self, trial: Trial, seconds: float) -> None:
         """Reports the progress of a trial from any thread. Few engines support it."""
 
-    def done(self, trial: Trial, problem: str | None) -> None:
-        """Reports the end of a trial, with its problem if it failed."""
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
+        """Reports the end of a trial: its problem if it failed, else its run time."""
 
     def tables(self) -> None:
         """Reports that all trials have ended and that tables are being written."""
@@ -50,7 +50,7 @@ class Silence:
     def moved(self, trial: Trial, seconds: float) -> None:
         """Does nothing."""
 
-    def done(self, trial: Trial, problem: str | None) -> None:
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         """Does nothing."""
 
     def tables(self) -> None:
@@ -164,4 +164,4 @@ def _note(trial: Trial, answer: Answer, keep: Keep, report: RunReport, progress:
         report.busy_s[trial.index] = answer.seconds
     else:
         report.failed[trial.id] = "\n".join(filter(None, (answer.problem, answer.hint)))
-    progress.done(trial, report.failed.get(trial.id))
+    progress.done(trial, report.failed.get(trial.id), report.busy_s.get(trial.index))

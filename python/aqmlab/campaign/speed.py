@@ -6,20 +6,17 @@ prediction uses only measurements from this machine. Without any, there is no pr
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from aqmlab.base.failures import DiskError
-from aqmlab.base.files import cache_folder, write_atomically
+from aqmlab.base import measurements
 from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
 
+_FILE = "speed.json"
 _MOST_SCENARIOS = 200
 """Scenarios that the cache keeps for each engine: the most recent ones."""
 
@@ -74,7 +71,7 @@ class Lot:
 
 def expected(lots: Iterable[Lot]) -> Expected | None:
     """Predicts the resources of trials; `None` if this machine has not run their engines."""
-    known = _read()
+    known = measurements.read(_FILE, _Known)
     found = [_expected(lot, known.get(lot.key, {})) for lot in lots if lot.trials]
     if not found or None in found:
         return None
@@ -87,11 +84,23 @@ def expected(lots: Iterable[Lot]) -> Expected | None:
     )
 
 
+def paces(lots: Iterable[Lot]) -> dict[str, float]:
+    """The expected seconds for one unit of cost, by engine, if this machine has run the engine."""
+    known = measurements.read(_FILE, _Known)
+    sums: dict[str, tuple[float, float]] = {}
+    for lot in lots:
+        found = _expected(lot, known.get(lot.key, {})) if lot.trials else None
+        if found is not None and found.busy_s > 0:
+            before = sums.get(lot.engine, (0.0, 0.0))
+            sums[lot.engine] = before[0] + found.busy_s, before[1] + sum(map(cost, lot.trials))
+    return {engine: busy_s / own_cost for engine, (busy_s, own_cost) in sums.items()}
+
+
 def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) -> None:
     """Stores the run time of the trials of `lot` and the size of the tables of `stored`."""
     if not lot.trials:
         return
-    known = _read()
+    known = measurements.read(_FILE, _Known)
     scenarios = known.setdefault(lot.key, {})
     before = scenarios.pop(lot.scenario, _Measured())
     scenarios[lot.scenario] = _Measured(
@@ -104,10 +113,7 @@ def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) ->
     )
     for old in list(scenarios)[:-_MOST_SCENARIOS]:
         del scenarios[old]
-    with contextlib.suppress(OSError, DiskError):  # the loss of measurements is harmless
-        _path().parent.mkdir(parents=True, exist_ok=True)
-        text = msgspec.json.format(msgspec.json.encode(known), indent=1)
-        write_atomically(_path(), text, synced=False)
+    measurements.store(_FILE, known)
 
 
 def _expected(lot: Lot, scenarios: Mapping[str, _Measured]) -> Expected | None:
@@ -121,15 +127,3 @@ def _expected(lot: Lot, scenarios: Mapping[str, _Measured]) -> Expected | None:
     stored_bytes = sum(one.stored_bytes for one in known) / stored_s
     stored_bytes *= sum(map(simulated_s, lot.trials))
     return Expected(busy_s, stored_bytes, sum(one.trials for one in known), bool(alike))
-
-
-def _path() -> Path:
-    return cache_folder() / "speed.json"
-
-
-def _read() -> _Known:
-    """The stored measurements; none if the file is absent or not of this form."""
-    try:
-        return msgspec.json.decode(_path().read_bytes(), type=_Known)
-    except (OSError, ValueError, RecursionError, msgspec.MsgspecError, DiskError):
-        return {}

@@ -14,7 +14,7 @@ from typing import Any
 from aqmlab.base.failures import LabError, describe
 from aqmlab.base.versions import build
 from aqmlab.campaign.store import trial_file
-from aqmlab.engines.registry import load
+from aqmlab.engines.engine import load_runner
 
 Moved = Callable[[float], None]
 """Receives the number of seconds of a trial that have passed."""
@@ -72,7 +72,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
         return Answer(failed="build", problem=problem)
     told = {"progress": moved or _nobody} if order.reports_progress else {}
     try:
-        run = load(order.runner)
+        run = load_runner(order.runner)
         trial_file.make_ready()  # the first import takes longer than many trials
         started = time.perf_counter()
         data = trial_file.encode(run(order.spec, **order.options, **told), order.spec, order.origin)

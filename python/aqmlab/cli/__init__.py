@@ -1,64 +1,37 @@
-"""The command line: one file and one list entry per command.
+"""The command line: a table of commands, their parameters, and a file for each command.
 
 Data goes to standard output and messages to standard error. The exit status is 0 on success, 1 if
-an operation or a trial failed, 2 for a wrong request and 130 after Ctrl-C. A command imports heavy
-modules only when it needs them.
+an operation or a trial failed, 2 for a wrong request and 130 after Ctrl-C. The module of a command
+is loaded when the command runs.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 
 from aqmlab import __version__
+from aqmlab.cli import console, failing
+from aqmlab.cli.commands import COMMANDS
+from aqmlab.cli.lazy_group import SETTINGS, LazyGroup, lazy
 
-COMMANDS = (
-    "run",
-    "list",
-    "show",
-    "report",
-    "query",
-    "verify",
-    "export",
-    "reproduce",
-    "claims",
-    "pcap",
-    "spp",
-    "schema",
-    "cluster",
-    "demo",
-    "kernel",
-    "validate",
-)
-"""Every command: a function `command` or a `group` of them, in the module of the same name."""
-
-_MODULES = {"list": "listing"}
-"""The modules of commands whose own names are unsuitable for a module."""
+__all__ = ["COMMANDS", "app", "main", "status_of"]
 
 _HELP = """A laboratory for the queue in a home gateway.
 
 It simulates a home, its access line and a queue discipline, and shows the effect on each
 application. Begin with `aqmlab list scenarios` and `aqmlab run NAME`."""
 
-app = typer.Typer(
+_declared = typer.Typer(
     help=_HELP,
-    add_completion=False,
+    cls=LazyGroup,
     no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **SETTINGS,
 )
-
-for _name in COMMANDS:
-    _module = import_module(f"aqmlab.cli.{_MODULES.get(_name, _name)}")
-    if hasattr(_module, "group"):
-        app.add_typer(_module.group, name=_name)
-    else:
-        app.command(_name)(_module.command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -67,7 +40,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@_declared.callback()
 def _options(
     version: Annotated[
         bool,
@@ -77,6 +50,10 @@ def _options(
     pass
 
 
+app = lazy(_declared, COMMANDS)
+"""The command line as a group of commands."""
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and ends the process with its exit status."""
     sys.exit(status_of(arguments))
@@ -84,8 +61,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line, prints any error and returns the exit status."""
-    from aqmlab.cli import console, failing
-
     console.make_ready()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0

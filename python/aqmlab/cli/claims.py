@@ -4,121 +4,71 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING
 
-import typer
-
-from aqmlab.cli import options
-from aqmlab.cli.reproduce import (
-    DryRun,
-    OneEngine,
-    Workers,
-    count,
-    execute,
-    one_engine,
-    print_forecast,
-)
+from aqmlab import studies
+from aqmlab.api import complete
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import number
+from aqmlab.cli import console
+from aqmlab.cli.parameters.claims import ClaimsParameters
+from aqmlab.cli.reproduce import Workers, count, execute, one_engine, print_forecast
+from aqmlab.studies import preflight
+from aqmlab.studies.claims import FAILS, judge
+from aqmlab.studies.laboratory import Asked, Laboratory
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Check, ClaimResult
-    from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.study import Study
 
-StudyArg = Annotated[
-    Optional[str],  # noqa: UP045 (typer reads the annotation)
-    typer.Argument(metavar="[STUDY]", help="A study's name or folder; every study if absent."),
-]
-Ids = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--id", metavar="ID", help="A claim such as 0-17; may be repeated."),
-]
-Folder = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        parser=options.place,
-        metavar="DIR",
-        help="Folder for trials; for several studies, one subfolder each.",
-    ),
-]
 
-
-def command(
-    study: StudyArg = None,
-    ids: Ids = None,
-    engine: OneEngine = "sim",
-    qdisc_source: options.QdiscSource = "kernel",
-    discipline: options.OldDiscipline = None,
-    seeds: options.Seeds = None,
-    jobs: options.Jobs = None,
-    cluster: options.Cluster = None,
-    out: Folder = None,
-    as_json: options.AsJson = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="End with status 1 if a claim fails.")
-    ] = False,
-    dry_run: DryRun = False,
-) -> int:
-    """Judge the claims of papers by fresh results.
-
-    A claim holds, fails or cannot be judged. Each verdict comes with the measurements over seeds.
-    """
-    from aqmlab.cli import console
-    from aqmlab.studies.laboratory import Asked, Laboratory
-
-    name = one_engine(engine, qdisc_source, discipline)
-    place = Workers(jobs, cluster)
+def command(given: ClaimsParameters) -> int:
+    """Runs `aqmlab claims`."""
+    name = one_engine(given.engine, given.qdisc_source, given.discipline)
+    place = Workers(given.jobs, given.cluster)
     verdicts: list[ClaimResult] = []
     shown: list[dict[str, object]] = []
-    for found in _studies(study, ids):
-        own_seeds = found.claim_seeds if seeds is None else seeds
-        asked = Asked(own_seeds, name, build=not dry_run)
-        folder = out if out is None or study is not None else out / found.name
+    for found in _studies(given.study, given.ids):
+        own_seeds = found.claim_seeds if given.seeds is None else given.seeds
+        asked = Asked(own_seeds, name, build=not given.dry_run)
+        folder = given.out
+        if folder is not None and given.study is None:
+            folder /= found.name
         # With several studies, each has only some of the claims.
-        named = [one for one in ids or () if study is not None or one in found.claims]
-        own = _judged(found, named, Laboratory(found, asked, folder), place, dry_run)
+        named = [one for one in given.ids or () if given.study is not None or one in found.claims]
+        own = _judged(found, named, Laboratory(found, asked, folder), place, given.dry_run)
         verdicts += own
         shown += [{"study": found.name, **one.to_json()} for one in own]
-        if not as_json and own:
+        if not given.as_json and own:
             _print(found, own)
-    if as_json:
+    if given.as_json:
         console.print_json(shown)
-    elif study is None and verdicts:
+    elif given.study is None and verdicts:
         console.talk(f"all studies: {tally(verdicts)}")
     for one in verdicts:
         if one.slip is not None:
             raise one.slip
-    from aqmlab.studies.claims import FAILS
-
-    return int(strict and any(one.word == FAILS for one in verdicts))
+    return int(given.strict and any(one.word == FAILS for one in verdicts))
 
 
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
     """The named study, or the studies with these claims, or all studies."""
-    from aqmlab import studies
-
     if name is not None:
         return [studies.load(name)]
     every = [studies.load(one) for one in studies.names()]
     if not ids:
         return every
-    from aqmlab.base.errors import suggestion
-    from aqmlab.base.failures import RequestError
-
-    known = [number for one in every for number in one.claims]
-    for number in ids:
-        if number not in known:
-            raise RequestError(f"there is no claim `{number}`", suggestion(number, known))
-    return [one for one in every if any(number in one.claims for number in ids)]
+    known = [claim for one in every for claim in one.claims]
+    for claim in ids:
+        if claim not in known:
+            raise RequestError(f"there is no claim `{claim}`", suggestion(claim, known))
+    return [one for one in every if any(claim in one.claims for claim in ids)]
 
 
 def _judged(
     study: Study, ids: list[str], laboratory: Laboratory, place: Workers, dry_run: bool
 ) -> list[ClaimResult]:
-    from aqmlab.api import complete
-    from aqmlab.studies import preflight
-    from aqmlab.studies.claims import judge
-
     claims = study.asked_claims(ids)
     preflight.of_claims(claims, laboratory)
     needs = [need for claim in claims for need in claim.needs]
@@ -139,8 +89,6 @@ def _print(study: Study, verdicts: list[ClaimResult]) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
-
-    from aqmlab.cli import console
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("claim", "verdict", "the paper says", "measured"):
@@ -191,8 +139,6 @@ def measured(verdict: ClaimResult) -> str:
 
 def sentence(check: Check) -> str:
     """A check as a sentence."""
-    from aqmlab.base.numerals import number
-
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
     slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
-
-import typer
-
-Where = Annotated[
-    Optional[str],  # noqa: UP045 (typer reads the annotation)
-    typer.Argument(metavar="[WHERE]", help="local, ssh, slurm or kubernetes; all if absent."),
-]
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.cli.parameters.cluster import ClusterParameters
 
 _HEAD = """\
 # Install the same build of aqmlab, with Dask, on every machine including this one.
@@ -86,13 +81,10 @@ kubectl delete daskcluster aqmlab
 }
 
 
-def command(where: Where = None) -> int:
-    """Show how to start a Dask cluster for `--cluster`: one machine, SSH, Slurm or Kubernetes."""
-    from aqmlab.base.errors import suggestion
-    from aqmlab.base.failures import RequestError
-
-    if where is not None and where not in _PLACES:
-        raise RequestError(f"unknown place `{where}`", suggestion(where, _PLACES))
-    chosen = _PLACES if where is None else {where: _PLACES[where]}
+def command(given: ClusterParameters) -> int:
+    """Runs `aqmlab cluster`."""
+    if given.where is not None and given.where not in _PLACES:
+        raise RequestError(f"unknown place `{given.where}`", suggestion(given.where, _PLACES))
+    chosen = _PLACES if given.where is None else {given.where: _PLACES[given.where]}
     print("\n".join([_HEAD, *chosen.values()]).rstrip())
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.base.errors import brief, printable
 from aqmlab.base.escaped_json import escaped_json
 
 if TYPE_CHECKING:
@@ -37,8 +39,6 @@ class Whole:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The text, broken into as many lines as it needs."""
         from rich.text import Text
-
-        from aqmlab.base.errors import printable
 
         lines = textwrap.wrap(
             printable(self.text, also="\u00a0"),
@@ -95,15 +95,11 @@ def stderr() -> Console:
 
 def talk(text: str) -> None:
     """Prints a message on standard error; the text may contain words from users' files."""
-    from aqmlab.base.errors import brief, printable
-
     print(printable(brief(text), also="\n"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Prints `value` on standard output."""
-    import json
-
     for piece in json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False).iterencode(value):
         sys.stdout.write(escaped_json(piece))
     sys.stdout.write("\n")

@@ -4,75 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING
 
-import typer
-
-from aqmlab.cli import options
+from aqmlab.base.failures import RequestError
+from aqmlab.cli import console
+from aqmlab.cli.parameters.export import ExportParameters
+from aqmlab.cli.progress import counted
+from aqmlab.results.export import csvs, flent, teacup, trials
+from aqmlab.results.export.target import Target
+from aqmlab.results.results import load
 
 if TYPE_CHECKING:
-    from aqmlab.results.export.target import Target
     from aqmlab.results.export.trials import TrialRows
     from aqmlab.results.results import CampaignResults
 
 
-def command(
-    folder: options.FolderArg,
-    flent: Annotated[
-        bool, typer.Option("--flent", help="A .flent.gz file for each trial.")
-    ] = False,
-    teacup: Annotated[
-        bool,
-        typer.Option("--teacup", help="Files with the contents and names of TEACUP's analysis."),
-    ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="A CSV file for each table.")] = False,
-    trial: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-        typer.Option(metavar="ID", help="Only this trial; may be repeated."),
-    ] = None,
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            parser=options.place, metavar="DIR", help="Folder for the files; DIR/export if absent."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-) -> int:
-    """Write the results in a campaign's folder as files for other programs.
-
-    Flent's files of calls and all TEACUP files need packets, so their trials run again.
-    """
-    from aqmlab.base.failures import RequestError
-    from aqmlab.cli import console
-    from aqmlab.results.export.target import Target
-    from aqmlab.results.results import load
-
-    formats = [one for one, wanted in ((_flent, flent), (_teacup, teacup), (_csv, csv)) if wanted]
+def command(given: ExportParameters) -> int:
+    """Runs `aqmlab export`."""
+    choices = ((_flent, given.flent), (_teacup, given.teacup), (_csv, given.csv))
+    formats = [one for one, wanted in choices if wanted]
     if not formats:
         raise RequestError("export: no format given", "give --csv, --flent or --teacup")
-    if csv and trial:
+    if given.csv and given.trial:
         raise RequestError("--trial: CSV files hold all trials", "leave out `--trial` or `--csv`")
-    results = load(folder)
+    results = load(given.folder)
     results.verify()
-    target = Target(out or folder / "export", force)
+    target = Target(given.out or given.folder / "export", given.force)
     if not results.complete:
         console.talk("warning: the campaign is not complete")
     for one in formats:
-        for path in one(results, target, trial or ()):
+        for path in one(results, target, given.trial or ()):
             print(path)
     return 0
 
 
 def _csv(results: CampaignResults, target: Target, _: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.results.export import csvs
-
     yield from csvs.write(results, target)
 
 
 def _flent(results: CampaignResults, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.base.failures import RequestError
-    from aqmlab.results.export import flent
-
     if "windows" not in results.tables or results.table("windows").is_empty():
         hint = "run the scenario without `measure.enabled = false` and `measure.series = false`"
         raise RequestError(f"{results.path}: has no time series", hint)
@@ -83,8 +53,6 @@ def _flent(results: CampaignResults, target: Target, ids: Sequence[str]) -> Iter
 
 
 def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.results.export import teacup, trials
-
     wanted = trials.wanted_trials(results, ids)
     every = teacup.experiments(results.manifest.trials)
     names = {entry.id: every[entry.id] for entry in wanted}
@@ -102,11 +70,6 @@ def _each(
     results: CampaignResults, tables: Sequence[str], ids: Sequence[str]
 ) -> Iterator[TrialRows]:
     """The trials that can be exported, with progress; raises `RequestError` if there is none."""
-    from aqmlab.base.failures import RequestError
-    from aqmlab.cli import console
-    from aqmlab.cli.progress import counted
-    from aqmlab.results.export import trials
-
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):
         yield one

@@ -8,6 +8,9 @@ import os
 import sys
 from typing import Any
 
+from aqmlab.base.errors import ScenarioError, printable
+from aqmlab.base.failures import LabError, describe, unexpected
+
 STOPPED = 130
 """The exit status after Ctrl-C."""
 
@@ -32,9 +35,6 @@ def explain(error: BaseException) -> int:
 
 
 def _explain_ours(error: Any) -> int:
-    from aqmlab.base.errors import ScenarioError
-    from aqmlab.base.failures import LabError, describe, unexpected
-
     if isinstance(error, LabError):
         return say(error.problem, error.hint, error.status)
     if isinstance(error, ScenarioError):
@@ -50,8 +50,6 @@ def _explain_ours(error: Any) -> int:
 
 def say(problem: str, hint: str | None = None, status: int = 2) -> int:
     """Prints an error message; returns the exit status."""
-    from aqmlab.base.errors import printable
-
     text = f"error: {problem}\n" + (f"\nhint: {hint}\n" if hint else "")
     with contextlib.suppress(OSError):
         sys.stderr.write(printable(text, also="\n"))

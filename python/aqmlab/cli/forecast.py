@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from aqmlab.base.failures import size_text
+from aqmlab.campaign.costs import simulated_s
+from aqmlab.campaign.runner import cores, lots, missing
+from aqmlab.campaign.speed import expected
+from aqmlab.engines.registry import made_by
+from aqmlab.report.drawing_time import Kind, Wanted
+from aqmlab.report.drawing_time import expected as expected_drawing
 
 if TYPE_CHECKING:
     from aqmlab.campaign.runner import Campaign
@@ -15,11 +23,6 @@ if TYPE_CHECKING:
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
     """The trials, the folder and, if known, the time with this number of processes."""
-    from aqmlab.campaign.costs import simulated_s
-    from aqmlab.campaign.runner import lots, missing
-    from aqmlab.campaign.speed import expected
-    from aqmlab.engines.registry import made_by
-
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
     product = _product(campaign.trials)
@@ -52,9 +55,6 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
     """The expected time of `trials`, and the recorded trials behind the estimate."""
-    from aqmlab.base.failures import size_text
-    from aqmlab.campaign.runner import cores
-
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
         return
@@ -67,6 +67,17 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
         f" process{'es' * (processes != 1)}, {rests}"
     )
     yield f"size: about {size_text(round(found.stored_bytes))}"
+
+
+def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
+    """The expected time of drawing after the last trial, which one process does."""
+    found = expected_drawing(kind, wanted)
+    if found is None:
+        return "drawing: not known, because nothing was drawn on this machine"
+    what = {"report": ("report", "scenario"), "figure": ("drawing", "figure")}[kind]
+    count = f"{found.drawings} {what[0]}{'s' * (found.drawings != 1)}"
+    rests = f"{'the same' if found.alike else 'other'} {what[1]}{'s' * (not found.alike)}"
+    return f"drawing: about {span(found.seconds)}, from {count} of {rests} on this machine"
 
 
 def span(seconds: float) -> str:

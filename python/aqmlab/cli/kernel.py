@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import typer
-
-from aqmlab.cli import traces
-
-group = typer.Typer(
-    help="Show, prepare and check what the kernel engine needs.", invoke_without_command=True
-)
-group.command("traces")(traces.command)
+from aqmlab.cli import console
+from aqmlab.engines import registry
+from aqmlab.engines.kernel import installed
 
 
-@group.callback()
-def _plain(context: typer.Context) -> int | None:
-    return status() if context.invoked_subcommand is None else None
-
-
-@group.command()
 def status() -> int:
-    """Show the requirements of `--engine kernel` and which of them are present."""
-    from aqmlab.engines.kernel import installed
-
+    """Prints the requirements of `--engine kernel`, and which of them are present."""
     items = installed.status()
     for item in items:
         print(f"{item.name:<10} {item.found or 'missing: ' + item.problem}")
@@ -31,12 +18,8 @@ def status() -> int:
     return 1 if hints else 0
 
 
-@group.command()
 def build() -> int:
-    """Build the image that the virtual machine boots."""
-    from aqmlab.cli import console
-    from aqmlab.engines import registry
-
+    """Builds the image that the virtual machine boots."""
     prepared = registry.engine("kernel").prepare([], console.talk)
     for name in ("kernel", "initramfs"):
         print(f"{name:<10} {prepared.options[name]}")

@@ -3,60 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import typer
-
-from aqmlab.cli import options
+from aqmlab.api import Request
+from aqmlab.base.failures import RequestError
+from aqmlab.cli import console
+from aqmlab.cli.kernel_options import kernel_options
+from aqmlab.cli.parameters.options import place
+from aqmlab.cli.parameters.pcap import PcapParameters
+from aqmlab.planning.change_text import assignments
+from aqmlab.results import captures
+from aqmlab.results.export.trials import unknown_trial
+from aqmlab.results.results import load
 
 if TYPE_CHECKING:
-    from aqmlab.api import Request
     from aqmlab.engines.trial_spec import TrialSpec
 
 _T = TypeVar("_T")
 
 
-def command(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="SCENARIO|DIR", help="A scenario, or the folder of a campaign."),
-    ],
-    sets: options.Sets = None,
-    seeds: options.Seeds = None,
-    duration: options.Duration = None,
-    engine: options.Engine = "sim",
-    qdisc_source: options.QdiscSource = "kernel",
-    discipline: options.OldDiscipline = None,
-    trial: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="ID", help="The trial; the first if absent."),
-    ] = None,
-    name: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            parser=options.place,
-            metavar="NAME",
-            help="Prefix of the file names; may include a folder.",
-        ),
-    ] = None,
-) -> int:
-    """Run one trial again and write NAME-home.pcap and NAME-wan.pcap.
-
-    The files hold the packets that `tcpdump` would capture at the home's and the internet's end.
-    """
-    from aqmlab.api import Request
-    from aqmlab.base.failures import RequestError
-    from aqmlab.cli import console
-    from aqmlab.planning.change_text import assignments
-    from aqmlab.results import captures
-
-    qdisc_source, _ = options.kernel_options(qdisc_source, discipline)
-    request = Request(source, assignments(sets or ()), (), seeds, duration, engine, qdisc_source)
-    is_folder = options.place(source).is_dir()
-    chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
-    if is_folder and (sets or seeds or duration or engine != "sim"):
+def command(given: PcapParameters) -> int:
+    """Runs `aqmlab pcap`."""
+    source, _ = kernel_options(given.qdisc_source, given.discipline)
+    changes = assignments(given.sets or ())
+    request = Request(given.source, changes, (), given.seeds, given.duration, given.engine, source)
+    is_folder = place(given.source).is_dir()
+    if is_folder:
+        chosen, one = _from_folder(Path(given.source), given.trial)
+    else:
+        chosen, one = _planned(request, given.trial)
+    if is_folder and (given.sets or given.seeds or given.duration or given.engine != "sim"):
         raise RequestError("pcap: a finished trial cannot be changed", "give its scenario")
-    for path in captures.write(one.spec, str(name or _file_name(chosen)), one.engine, console.talk):
+    prefix = str(given.name or _file_name(chosen))
+    for path in captures.write(one.spec, prefix, one.engine, console.talk):
         print(path)
     return 0
 
@@ -72,8 +51,6 @@ def _planned(request: Request, trial: str | None) -> tuple[str, _Chosen]:
 
 
 def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
-    from aqmlab.results.results import load
-
     results = load(folder)
     engines = {one.id: one.engine for one in results.manifest.trials}
     chosen, engine = _choose(engines, trial)
@@ -81,9 +58,6 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
 
 
 def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
-    from aqmlab.cli import console
-    from aqmlab.results.export.trials import unknown_trial
-
     if trial is None:
         trial = next(iter(trials))
         if len(trials) > 1:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.base.errors import printable
-from aqmlab.campaign.costs import cost, simulated_s
+from aqmlab.campaign.costs import simulated_s
+from aqmlab.campaign.pace import Pace
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.cli import console
 from aqmlab.cli.forecast import span
@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+_STEP = 0.1
+"""The change of the finished share after which a line is printed where there is no terminal."""
+
 
 class Bar:
     """A progress bar with an estimate on a terminal; otherwise an occasional line.
 
-    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8. The bar advances by
-    the expected cost of a trial, so its estimate is valid from the start. If an engine reports
+    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8, and the kernel takes
+    longer than the simulator. The bar advances by the expected run time. If an engine reports
     progress within a trial, the bar follows it and shows the seconds that have passed.
     """
 
-    def __init__(self) -> None:
-        self._console = console.stderr()
+    def __init__(self, pace: Pace) -> None:
+        self._console, self._pace = console.stderr(), pace
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._done = self._trials = 0
-        self._told = self._started = 0.0
-        self._cost = self._spent = 0.0
-        self._running: dict[int, tuple[Trial, float]] = {}
+        self._told = 0.0
+        self._passed: dict[int, float] = {}
         self._lock = threading.Lock()  # Trials report progress from their own threads.
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
@@ -45,11 +47,12 @@ class Bar:
         if kept:
             console.talk(f"{kept} of {len(trials)} trials were finished before")
         self._trials, self._done = len(trials), kept
-        self._cost = sum(map(cost, missing))
-        self._started = time.monotonic()
+        self._pace.begin(missing)
         if self._console.is_terminal and missing:
-            self._progress = _bar(self._console)
-            self._task = self._progress.add_task("trials", total=self._cost, done=self._count())
+            self._progress = _bar(self._console, of_trials=True)
+            self._task = self._progress.add_task(
+                "trials", total=1.0, done=self._count(), left=self._left()
+            )
             self._progress.start()
 
     def damaged(self, problem: str) -> None:
@@ -59,26 +62,28 @@ class Bar:
     def moved(self, trial: Trial, seconds: float) -> None:
         """Advances the bar by a part of a trial."""
         with self._lock:
-            self._running[trial.index] = (trial, seconds)
+            self._passed[trial.index] = seconds
+            self._pace.moved(trial, seconds)
             self._show()
 
-    def done(self, trial: Trial, problem: str | None) -> None:
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         """Advances the bar at the end of a trial."""
         with self._lock:
-            self._running.pop(trial.index, None)
             self._done += 1
-            self._spent += cost(trial)
+            self._pace.done(trial, busy_s)
             if problem is not None:
                 self._say(f"failed: {trial.id}: {problem}")
             self._show()
 
     def _show(self) -> None:
-        passed = self._spent + sum(cost(*one) for one in self._running.values())
+        share = self._pace.share()
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, completed=passed, done=self._count())
-        elif passed >= self._told + self._cost / 10:
-            self._told = passed
-            console.talk(self._count() + self._left(passed))
+            self._progress.update(
+                self._task, completed=share, done=self._count(), left=self._left()
+            )
+        elif abs(share - self._told) >= _STEP or self._done == self._trials:
+            self._told = share
+            console.talk(", ".join(filter(None, (self._count(), self._left()))))
 
     def tables(self) -> None:
         """Ends the bar before the tables are written."""
@@ -93,19 +98,20 @@ class Bar:
     def _count(self) -> str:
         """The number of finished trials, and the simulated seconds of those that run."""
         running = ", ".join(
-            f"{seconds:.0f} of {simulated_s(trial):.0f} s" for trial, seconds in self._parts()
+            f"{self._passed[trial.index]:.0f} of {simulated_s(trial):.0f} s"
+            for trial in self._pace.running()
         )
         return f"{self._done}/{self._trials} trials" + (f" ({running})" if running else "")
 
-    def _left(self, passed: float) -> str:
-        """The remaining time at the present pace."""
-        if passed >= self._cost:
+    def _left(self) -> str:
+        """The estimate of the remaining time, or the engines whose pace is being measured."""
+        if self._done == self._trials:
             return ""
-        took_s = time.monotonic() - self._started
-        return f", about {span(took_s * (self._cost - passed) / passed)} left"
-
-    def _parts(self) -> list[tuple[Trial, float]]:
-        return [self._running[index] for index in sorted(self._running)]
+        left_s = self._pace.left_s()
+        if left_s is not None:
+            return f"about {span(left_s)} left"
+        engines = " and of ".join(self._pace.unmeasured)
+        return f"measuring the pace of {engines or 'the workers'}"
 
     def _say(self, text: str) -> None:
         if self._progress is not None:
@@ -117,7 +123,7 @@ class Bar:
 def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
     """Yields `things` with a bar on a terminal; otherwise with an occasional line."""
     target, told = console.stderr(), 0
-    bar = _bar(target) if target.is_terminal else None
+    bar = _bar(target, of_trials=False) if target.is_terminal else None
     with bar or contextlib.nullcontext():
         task = bar.add_task(what, total=total, done=f"0/{total} {what}") if bar else None
         for done, thing in enumerate(things, 1):
@@ -134,7 +140,8 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
     return counted(names, len(names), "figures drawn")
 
 
-def _bar(target: object) -> Progress:
+def _bar(target: object, *, of_trials: bool) -> Progress:
+    """A bar that shows its own estimate, or that of `Pace` for trials."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -144,13 +151,13 @@ def _bar(target: object) -> Progress:
         TimeRemainingColumn,
     )
 
+    left = [TextColumn("left:"), TimeRemainingColumn()]
     return Progress(
         TextColumn("{task.fields[done]}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
+        *([TextColumn("{task.fields[left]}")] if of_trials else left),
         console=target,  # type: ignore[arg-type]
         transient=True,
     )

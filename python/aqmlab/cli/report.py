@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Optional
-
-import typer
-
-from aqmlab.cli import options
+from aqmlab.cli.parameters.report import ReportParameters
+from aqmlab.cli.progress import drawn
+from aqmlab.report import figures, page
+from aqmlab.results.results import load
 
 
-def command(
-    folder: options.FolderArg,
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            parser=options.place, metavar="FILE", help="Report file; DIR/report.html if absent."
-        ),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all-figures", help="Add figures that the scenario leaves out.")
-    ] = False,
-) -> int:
-    """Write the report of a campaign, and its figures as PNG and SVG files."""
-    from aqmlab.cli.progress import drawn
-    from aqmlab.report import figures, page
-    from aqmlab.results.results import load
-
-    results = load(folder)
-    names = figures.applicable(results) if every else None
-    print(page.write(results, out or results.path / "report.html", names, drawn))
+def command(given: ReportParameters) -> int:
+    """Runs `aqmlab report`."""
+    results = load(given.folder)
+    names = figures.applicable(results) if given.every else None
+    print(page.write(results, given.out or results.path / "report.html", names, drawn))
     return 0

@@ -5,77 +5,45 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
-from aqmlab.cli import options
+from aqmlab import studies
+from aqmlab.api import complete
+from aqmlab.base.failures import RequestError, StoppedError
+from aqmlab.campaign import dask_executor
+from aqmlab.campaign.pace import Pace
+from aqmlab.campaign.runner import cores
+from aqmlab.cli import console, forecast
+from aqmlab.cli.kernel_options import kernel_options
+from aqmlab.cli.parameters.reproduce import ReproduceParameters
+from aqmlab.cli.progress import Bar
+from aqmlab.engines import registry
+from aqmlab.studies import page, preflight
+from aqmlab.studies.laboratory import Asked, Laboratory
 
 if TYPE_CHECKING:
     from aqmlab.campaign.runner import RunReport
-    from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.trials import Trials
 
-StudyArg = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study's name, or the folder of one.")
-]
-Figures = Annotated[
-    Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-    typer.Option("--figure", metavar="N", help="A figure such as 3 or 3b; may be repeated."),
-]
-OneEngine = Annotated[
-    str, typer.Option(metavar="ENGINE", help="Engine for the trials: sim or kernel.")
-]
-Folder = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        parser=options.place,
-        metavar="DIR",
-        help="Folder for results; results/STUDY-ENGINE-HASH if absent.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only show the number of trials for each figure.")
-]
 
-
-def command(
-    study: StudyArg,
-    figure: Figures = None,
-    engine: OneEngine = "sim",
-    qdisc_source: options.QdiscSource = "kernel",
-    discipline: options.OldDiscipline = None,
-    seeds: options.Seeds = None,
-    jobs: options.Jobs = None,
-    cluster: options.Cluster = None,
-    out: Folder = None,
-    dry_run: DryRun = False,
-) -> int:
-    """Run the experiments of a paper and draw its figures.
-
-    Each trial runs once, even if several figures need it. After an interruption, the same command
-    continues.
-    """
-    from aqmlab import studies
-    from aqmlab.api import complete
-    from aqmlab.studies import page, preflight
-    from aqmlab.studies.laboratory import Asked, Laboratory
-
-    name = one_engine(engine, qdisc_source, discipline)
-    found = studies.load(study)
-    wanted = found.asked_figures(figure or [])
-    asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
-    laboratory = Laboratory(found, asked, out)
+def command(given: ReproduceParameters) -> int:
+    """Runs `aqmlab reproduce`."""
+    name = one_engine(given.engine, given.qdisc_source, given.discipline)
+    found = studies.load(given.study)
+    wanted = found.asked_figures(given.figure or [])
+    seeds = found.seeds if given.seeds is None else given.seeds
+    asked = Asked(seeds, name, build=not given.dry_run)
+    laboratory = Laboratory(found, asked, given.out)
     preflight.of_figures(wanted, laboratory)
     needs = [need for one in wanted for need in one.trials]
-    if dry_run:
+    if given.dry_run:
         for one in wanted:
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
-        print_forecast(laboratory, needs, jobs)
+        print_forecast(laboratory, needs, given.jobs)
+        print(forecast.drawing("figure", [page.to_draw(laboratory, one) for one in wanted]))
         return 0
-    report = execute(laboratory, needs, Workers(jobs, cluster))
+    report = execute(laboratory, needs, Workers(given.jobs, given.cluster))
     shown = []
     for drawn in page.draw(laboratory, wanted):
         shown.append(drawn)
@@ -88,10 +56,7 @@ def command(
 
 def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) -> str:
     """The engine that the options select; raises `RequestError` for several engines."""
-    from aqmlab.base.failures import RequestError
-    from aqmlab.engines import registry
-
-    names = registry.named(engine, *options.kernel_options(qdisc_source, discipline))
+    names = registry.named(engine, *kernel_options(qdisc_source, discipline))
     if len(names) != 1:
         raise RequestError("--engine: a study runs on one engine; give `sim` or `kernel`")
     return names[0]
@@ -108,8 +73,6 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
     """Prints the expected time of the remaining trials."""
-    from aqmlab.cli import forecast
-
     found = laboratory.count(needs)
     if found.missing is None:
         print(forecast.unasked([laboratory.asked.engine]))
@@ -126,12 +89,8 @@ class Workers(NamedTuple):
 
 def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> RunReport:
     """Runs the missing trials with a progress bar."""
-    from aqmlab.base.failures import StoppedError
-    from aqmlab.campaign import dask_executor
-    from aqmlab.cli import console
-    from aqmlab.cli.progress import Bar
-
-    bar = Bar()
+    processes = None if place.cluster else place.jobs or cores()
+    bar = Bar(Pace(laboratory.paces(needs), processes))
     try:
         with dask_executor.opened(place.cluster) as executor:
             report = laboratory.run(

@@ -2,75 +2,61 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab.cli import options
+from aqmlab.api import Request, campaign_for, complete, default_folder
+from aqmlab.base.failures import StoppedError
+from aqmlab.campaign import dask_executor, speed
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.pace import Pace
+from aqmlab.cli import console, forecast, summary
+from aqmlab.cli.kernel_options import kernel_options
+from aqmlab.cli.parameters.run import RunParameters
+from aqmlab.cli.progress import Bar, drawn
+from aqmlab.engines import registry
+from aqmlab.planning.change_text import assignments, variations
+from aqmlab.report.page import to_draw, write
+from aqmlab.results.results import load
 
 if TYPE_CHECKING:
-    from aqmlab.api import Request
     from aqmlab.campaign.runner import Campaign, RunReport
     from aqmlab.results.results import CampaignResults
 
 
-def command(
-    scenario: options.ScenarioArg,
-    sets: options.Sets = None,
-    vary: options.Vary = None,
-    seeds: options.Seeds = None,
-    duration: options.Duration = None,
-    jobs: options.Jobs = None,
-    cluster: options.Cluster = None,
-    out: options.Out = None,
-    engine: options.Engine = "sim",
-    qdisc_source: options.QdiscSource = "kernel",
-    run_on: options.RunOn = "vm",
-    discipline: options.OldDiscipline = None,
-    place: options.OldPlace = None,
-    as_json: options.AsJson = False,
-    brief: options.Brief = False,
-    no_report: options.NoReport = False,
-    dry_run: options.DryRun = False,
-) -> int:
-    """Run a scenario and show the results of each application.
-
-    After an interruption, the same command continues and produces the same bytes.
-    """
-    from aqmlab.api import Request, complete, default_folder
-    from aqmlab.cli import console, forecast, summary
-    from aqmlab.cli.progress import drawn
-    from aqmlab.engines import registry
-    from aqmlab.planning.change_text import assignments, variations
-    from aqmlab.report.page import write
-
+def command(given: RunParameters) -> int:
+    """Runs `aqmlab run`."""
     request = Request(
-        scenario,
-        assignments(sets or ()),
-        variations(vary or ()),
-        seeds,
-        duration,
-        engine,
-        *options.kernel_options(qdisc_source, discipline, run_on, place),
-        build=not dry_run,
+        given.scenario,
+        assignments(given.sets or ()),
+        variations(given.vary or ()),
+        given.seeds,
+        given.duration,
+        given.engine,
+        *kernel_options(given.qdisc_source, given.discipline, given.run_on, given.place),
+        build=not given.dry_run,
     )
-    unbuilt = registry.unbuilt(request.engine_names()) if dry_run else ()
+    unbuilt = registry.unbuilt(request.engine_names()) if given.dry_run else ()
     if unbuilt:
         print("\n".join(forecast.of_plan(request.plan(), unbuilt)))
         return 0
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")
-    folder = out or default_folder(campaign)
-    if dry_run:
-        print("\n".join(forecast.lines(campaign, folder, jobs)))
+    folder = given.out or default_folder(campaign)
+    if given.dry_run:
+        print("\n".join(forecast.lines(campaign, folder, given.jobs)))
+        if not given.no_report:
+            print(forecast.drawing("report", [to_draw(campaign.about)]))
         return 0
-    report, results = execute(campaign, folder, jobs, cluster)
+    report, results = execute(campaign, folder, given.jobs, given.cluster)
     # Without this table no trial has succeeded, and there is nothing to show.
     some = "trials" in results.tables
-    if as_json:
+    if given.as_json:
         console.print_json(results.to_json() if some else [])
     elif some:
-        summary.show(results, brief=brief)
-    if some and not no_report:
+        summary.show(results, brief=given.brief)
+    if some and not given.no_report:
         path = write(results, results.path / "report.html", watched=drawn)
         console.talk(f"report: {path}")
     summary.close(results, report)
@@ -80,9 +66,6 @@ def command(
 
 def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
     """The requested campaign, and its warnings."""
-    from aqmlab.api import campaign_for
-    from aqmlab.cli import console
-
     plan = request.plan()
     return campaign_for(request, plan, console.talk), plan.warnings
 
@@ -91,16 +74,9 @@ def execute(
     campaign: Campaign, folder: object, jobs: int | None, cluster: str | None = None
 ) -> tuple[RunReport, CampaignResults]:
     """Runs `campaign` with a progress bar, here or on a cluster."""
-    from pathlib import Path
-
-    from aqmlab.base.failures import StoppedError
-    from aqmlab.campaign import dask_executor
-    from aqmlab.campaign import runner as campaigns
-    from aqmlab.cli.progress import Bar
-    from aqmlab.results.results import load
-
     path = Path(str(folder))
-    bar = Bar()
+    known = speed.paces(campaigns.lots(campaign, campaign.trials))
+    bar = Bar(Pace(known, None if cluster else jobs or campaigns.cores()))
     try:
         with dask_executor.opened(cluster) as executor:
             report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)

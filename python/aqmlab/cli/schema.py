@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from aqmlab.cli import console
+from aqmlab.scenario.json_schema import schema
+
 
 def command() -> int:
-    """Print the JSON Schema of scenario files, for editors."""
-    from aqmlab.cli import console
-    from aqmlab.scenario.json_schema import schema
-
+    """Runs `aqmlab schema`."""
     console.print_json(schema())
     return 0

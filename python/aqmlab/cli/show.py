@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from aqmlab.cli import options
+from aqmlab.cli import console, summary
+from aqmlab.cli.parameters.show import ShowParameters
+from aqmlab.results.results import load
 
 
-def command(
-    folder: options.FolderArg,
-    as_json: options.AsJson = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show every row.")] = False,
-    brief: options.Brief = False,
-) -> int:
-    """Show the results in a campaign's folder, finished or not."""
-    from aqmlab.cli import console, summary
-    from aqmlab.results.results import load
-
-    results = load(folder)
+def command(given: ShowParameters) -> int:
+    """Runs `aqmlab show`."""
+    results = load(given.folder)
     for warning in results.warnings:
         console.talk(f"warning: {warning}")
     if not results.complete:
         done, trials = results.table("trials").height, len(results.manifest.trials)
         console.talk(f"warning: {done} of {trials} trials are finished")
-    if as_json:
+    if given.as_json:
         console.print_json(results.to_json())
     else:
-        summary.show(results, None if everything else summary.MOST_ROWS, brief=brief)
+        summary.show(results, None if given.everything else summary.MOST_ROWS, brief=given.brief)
         summary.close(results)
     return 0

@@ -4,51 +4,34 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from aqmlab import _core
+from aqmlab.base import numerals
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError
+from aqmlab.cli import console
+from aqmlab.cli.parameters.spp import SppParameters
+from aqmlab.results.export import number
 
-from aqmlab.cli import options
 
-
-def command(
-    first: Annotated[
-        Path,
-        typer.Argument(parser=options.place, metavar="A.pcap", help="Capture at one end."),
-    ],
-    second: Annotated[
-        Path,
-        typer.Argument(parser=options.place, metavar="B.pcap", help="Capture at the other end."),
-    ],
-    synchronised: Annotated[
-        bool, typer.Option("--synchronised", help="The clocks agree: also measure one-way delays.")
-    ] = False,
-    translation: Annotated[
-        str,
-        typer.Option(metavar="WHAT", help="What a NAT rewrites: none, addresses or ports."),
-    ] = "none",
-    as_json: options.AsJson = False,
-) -> int:
-    """Measure round-trip times between two captures by synthetic packet pairs."""
-    from aqmlab import _core
-    from aqmlab.base.failures import RequestError
-    from aqmlab.cli import console
-
-    for path in (first, second):
+def command(given: SppParameters) -> int:
+    """Runs `aqmlab spp`."""
+    for path in (given.first, given.second):
         if not path.is_file():
             raise RequestError(f"{path}: there is no such file")
     try:
-        wishes = json.dumps({"synchronised": synchronised, "translation": translation})
-        found = _core.spp(str(first), str(second), wishes)
+        wishes = json.dumps({"synchronised": given.synchronised, "translation": given.translation})
+        found = _core.spp(str(given.first), str(given.second), wishes)
     except ValueError as error:
-        for path in (first, second):
+        for path in (given.first, given.second):
             if str(error).startswith(f"{path}: {_NO_CAPTURE}"):
                 raise RequestError(
                     f"{path}: is not a capture{_contents(path)}",
                     "allowed are pcap and pcapng files, such as those of `aqmlab pcap` and tcpdump",
                 ) from None
         raise RequestError(str(error)) from None
-    if as_json:
+    if given.as_json:
         console.print_json(plain(found))
     else:
         _show(plain(found))
@@ -61,8 +44,6 @@ _NO_CAPTURE = "byte 0: begins with"
 
 def _contents(path: Path) -> str:
     """The first bytes of a file that is text, as a hint at its contents."""
-    from aqmlab.base.errors import shown
-
     with path.open("rb") as file:
         head = file.read(24)
     text = head.decode("utf-8", "ignore").strip().partition("\n")[0]
@@ -71,8 +52,6 @@ def _contents(path: Path) -> str:
 
 def plain(value: Any) -> Any:
     """`value` without arrays, and without numbers that JSON lacks."""
-    from aqmlab.results.export import number
-
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
@@ -122,9 +101,6 @@ def _show(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from aqmlab.base.numerals import number
-    from aqmlab.cli import console
-
     flows = found["flows"]
     number_of_flows = len(flows[_WORDS[0]])
     columns = [(name, head) for name, head in _SHOWN if name in flows]
@@ -137,7 +113,7 @@ def _show(found: dict[str, Any]) -> None:
     for row in shown:
         # Markup would replace `:name:` with emoji.
         words = (Text(_end(one)) for one in row[: len(_WORDS)])
-        table.add_row(*words, *map(number, row[len(_WORDS) :]))
+        table.add_row(*words, *map(numerals.number, row[len(_WORDS) :]))
     target = console.stdout()
     # A terminal that is too narrow breaks lines, and all text stays visible.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum

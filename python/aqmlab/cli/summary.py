@@ -9,6 +9,7 @@ from aqmlab.base.errors import printable
 from aqmlab.base.numerals import number
 from aqmlab.cli import console
 from aqmlab.results.labels import Label
+from aqmlab.results.summary import lines, sparse
 from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN
 from aqmlab.results.verdicts.wording import unbroken
 
@@ -53,8 +54,6 @@ def show(results: CampaignResults, most: int | None = MOST_ROWS, *, brief: bool 
 def _show_flows(results: CampaignResults, target: Console, most: int | None) -> None:
     """Prints a row for each application and direction."""
     from rich.measure import Measurement
-
-    from aqmlab.results.summary import lines, sparse
 
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Optional
-
-import typer
-
-from aqmlab.cli import options
-
-if TYPE_CHECKING:
-    from aqmlab.engines.kernel.traces import TraceComparison
+from aqmlab.cli import console
+from aqmlab.cli.parameters.traces import TracesParameters
+from aqmlab.engines.kernel import traces
+from aqmlab.engines.kernel.settings import SETTINGS
+from aqmlab.engines.kernel.traces import TraceComparison
 
 
-def command(
-    discipline: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-        typer.Option(metavar="NAME", help="A discipline; may be repeated; all if absent."),
-    ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Number of traces of each discipline.")] = 20,
-    packets: Annotated[int, typer.Option(min=1, help="Number of packets in each trace.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=1, help="Seed of the random packets.")] = 1,
-    jobs: options.Jobs = None,
-    as_json: options.AsJson = False,
-) -> int:
-    """Compare disciplines with the kernel's, packet by packet."""
-    from aqmlab.cli import console
-    from aqmlab.engines.kernel import traces
-    from aqmlab.engines.kernel.settings import SETTINGS
-
-    kinds = discipline or list(SETTINGS)
+def command(given: TracesParameters) -> int:
+    """Runs `aqmlab kernel traces`."""
+    kinds = given.discipline or list(SETTINGS)
     running = traces.run(
-        kinds, count=count, packets=packets, seed=seed, workers=jobs, say=console.talk
+        kinds,
+        count=given.count,
+        packets=given.packets,
+        seed=given.seed,
+        workers=given.jobs,
+        say=console.talk,
     )
     outcomes: list[TraceComparison] = []
     for outcome in running:
         outcomes.append(outcome)
-        if not as_json:
+        if not given.as_json:
             print(_line(outcome), flush=True)
-    if as_json:
+    if given.as_json:
         console.print_json([_plain(outcome) for outcome in outcomes])
     differ = sum(outcome.difference is not None for outcome in outcomes)
     console.talk(f"{len(outcomes) - differ} of {len(outcomes)} traces are equal")

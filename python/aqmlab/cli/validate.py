@@ -2,107 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING
 
-import typer
-
-from aqmlab.cli import options
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.runner import cores
+from aqmlab.cli import console, validation
+from aqmlab.cli.parameters.validate import ValidateParameters
+from aqmlab.validation import compare, page
+from aqmlab.validation import grid as grids
+from aqmlab.validation import regenerate as growing
+from aqmlab.validation.reference import PACKAGED, Reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aqmlab.validation.compare import Comparison
     from aqmlab.validation.grid import Cell
-    from aqmlab.validation.reference import Reference
     from aqmlab.validation.regenerate import Job, Task
 
-Names = Annotated[
-    Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-    typer.Argument(metavar="[CELL]...", help="Cells by name or pattern; all if absent."),
-]
-Globs = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--cells", metavar="GLOB", help="More cells; may be repeated."),
-]
-Metrics = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--metric", metavar="NAME", help="A metric; may be repeated."),
-]
-SeedCount = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="At most N seeds of each cell."),
-]
-Page = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        parser=options.place, metavar="FILE", help="Write a report with figures of the worst cells."
-    ),
-]
-Set = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        parser=options.place,
-        metavar="DIR",
-        help="The reference set; the packaged one if absent.",
-    ),
-]
-Peer = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="NAME", help="Another simulator to compare with the kernel."),
-]
 
-
-def command(
-    names: Names = None,
-    globs: Globs = None,
-    metric: Metrics = None,
-    seeds: SeedCount = None,
-    jobs: options.Jobs = None,
-    as_json: options.AsJson = False,
-    report: Page = None,
-    reference: Set = None,
-    peer: Peer = None,
-    listing: Annotated[bool, typer.Option("--list", help="Only list the cells.")] = False,
-    regenerate: Annotated[
-        bool, typer.Option(help="Run the cells on the kernel; compare them, and keep new trials.")
-    ] = False,
-    missing: Annotated[
-        bool, typer.Option(help="With --regenerate: only trials that the set lacks.")
-    ] = False,
-    renew: Annotated[
-        bool,
-        typer.Option(help="With --regenerate: replace trials that another agent made."),
-    ] = False,
-    sample: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="With --regenerate: N random cells, one trial each."),
-    ] = None,
-    draw: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(metavar="SEED", help="With --sample: seed of the random choice."),
-    ] = None,
-) -> int:
-    """Compare the simulator with the Linux kernel's results for the same trials.
-
-    The exit status is 1 if the acceptance rule is not met. With --regenerate the kernel runs the
-    trials again, with the agent that made the set. The exit status is then 1 unless every trial is
-    the same to the byte.
-    """
-    from aqmlab.validation import grid as grids
-    from aqmlab.validation.reference import PACKAGED, Reference
-
-    cells = grids.load().select([*(names or ()), *(globs or ())])
-    kept = Reference(reference or PACKAGED)
-    asked = _TrialOptions(seeds, missing, renew, sample, draw)
-    asked.check(regenerate=regenerate)
-    if listing:
+def command(given: ValidateParameters) -> int:
+    """Runs `aqmlab validate`."""
+    cells = grids.load().select([*(given.names or ()), *(given.globs or ())])
+    kept = Reference(given.reference or PACKAGED)
+    asked = _TrialOptions(given.seeds, given.missing, given.renew, given.sample, given.draw)
+    asked.check(regenerate=given.regenerate)
+    if given.listing:
         return _list(cells, kept)
-    if regenerate:
-        return _regenerate(cells, kept, asked, jobs)
-    return _compare(cells, kept, (seeds, jobs, peer, metric), report, as_json=as_json)
+    if given.regenerate:
+        return _regenerate(cells, kept, asked, given.jobs)
+    return _compare(
+        cells,
+        kept,
+        (given.seeds, given.jobs, given.peer, given.metric),
+        given.report,
+        as_json=given.as_json,
+    )
 
 
 def _list(cells: Sequence[Cell], reference: Reference) -> int:
@@ -124,8 +64,6 @@ class _TrialOptions:
 
     def check(self, *, regenerate: bool) -> None:
         """Raises `RequestError` for options that exclude each other."""
-        from aqmlab.base.failures import RequestError
-
         alone = [self.missing, self.renew, self.sample is not None]
         if not regenerate and any(alone):
             raise RequestError("--missing, --renew and --sample need --regenerate")
@@ -136,10 +74,6 @@ class _TrialOptions:
 
     def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
         """The trials to run, each with its agent."""
-        from aqmlab.base.failures import RequestError
-        from aqmlab.cli import console
-        from aqmlab.validation import regenerate as growing
-
         if self.renew:
             return growing.renewals(cells, reference, console.talk, self.seeds)
         if self.sample is None:
@@ -156,13 +90,6 @@ class _TrialOptions:
 def _regenerate(
     cells: Sequence[Cell], reference: Reference, asked: _TrialOptions, jobs: int | None
 ) -> int:
-    import os
-    import sys
-
-    from aqmlab.campaign.runner import cores
-    from aqmlab.cli import console
-    from aqmlab.validation import regenerate as growing
-
     tasks = asked.tasks(cells, reference)
     for warning in growing.warnings(tasks, reference):
         console.talk(f"warning: {warning}")
@@ -185,8 +112,6 @@ def _regenerate(
 
 
 def _tell(job: Job, became: str, why: str, done: int, total: int) -> None:
-    from aqmlab.cli import console
-
     cell, seed = job
     console.talk(f"[{done}/{total}] {cell.name} seed {seed}: {became}{': ' + why if why else ''}")
 
@@ -199,9 +124,6 @@ def _compare(
     *,
     as_json: bool,
 ) -> int:
-    from aqmlab.cli import console, validation
-    from aqmlab.validation import compare
-
     seeds, jobs, peer, metrics = asked
     made = compare.run(
         cells, reference, seeds=seeds, jobs=jobs, peer=peer, metrics=metrics, say=console.talk
@@ -213,7 +135,5 @@ def _compare(
         for comparison in comparisons:
             validation.show(made, comparison)
     if report is not None:
-        from aqmlab.validation import page
-
         console.talk(f"report: {page.write(made, report)}")
     return 0 if made.accepted else 1

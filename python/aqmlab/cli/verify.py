@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from aqmlab.cli import options
+from aqmlab.base.failures import size_text
+from aqmlab.cli import console
+from aqmlab.cli.parameters.verify import VerifyParameters
+from aqmlab.results.results import load
 
 
-def command(folder: options.FolderArg) -> int:
-    """Check that every file of a campaign is unchanged since it was written.
-
-    Each command verifies the files that it reads. This one verifies all of them, for programs that
-    read the tables directly.
-    """
-    from aqmlab.base.failures import size_text
-    from aqmlab.cli import console
-    from aqmlab.results.results import load
-
-    results = load(folder)
+def command(given: VerifyParameters) -> int:
+    """Runs `aqmlab verify`."""
+    results = load(given.folder)
     results.verify()
     paths = [path for name in results.tables for path in results.files(name)]
     size = size_text(sum(path.stat().st_size for path in paths))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from aqmlab import _core
 from aqmlab.engines.engine import Address, Refusal
 from aqmlab.engines.trial_spec import TrialSpec
 
@@ -17,8 +18,6 @@ _PART = re.compile(r"(\w+)|\[(\d+)\]")
 
 def refusal(spec: TrialSpec) -> Refusal | None:
     """The reason why no engine can run the trial `spec`, if there is one."""
-    from aqmlab import _core
-
     wrong = _core.check(spec.quick_text())
     return wrong and Refusal(address(wrong[0]), wrong[1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Any, NotRequired, Protocol, TypeAlias, TypedDict
 
 from aqmlab.engines.trial_spec import TrialSpec
@@ -91,9 +92,6 @@ class Engine(Protocol):
     def remark(self) -> str:
         """A remark that readers of its results need; empty if there is none."""
 
-    def has(self, family: str, kind: str) -> bool:
-        """Returns whether the engine supports a kind of the catalogue."""
-
     def refusal(self, spec: TrialSpec) -> Refusal | None:
         """The reason why the engine cannot run a trial, if it is known before the start."""
 
@@ -102,3 +100,9 @@ class Engine(Protocol):
 
     def prepare(self, specs: Sequence[TrialSpec], say: Say) -> Prepared:
         """Prepares the engine for `specs`; raises `LabError` for missing requirements."""
+
+
+def load_runner(name: str) -> Runner:
+    """Imports the runner named "module:name"."""
+    runner: Runner = resolve_name(name)
+    return runner

@@ -1,32 +1,68 @@
 """The registry of engines: the simulator, and the Linux kernel with its options.
 
 A text such as "sim,kernel" selects engines. The name of an engine with its options, such as
-`kernel-ours-host`, identifies it in conditions, manifests and files. To add an engine, write a
-class with the members of `engine.Engine` and add it to `ENGINES`.
+`kernel-ours-host`, identifies it in conditions, manifests and files. The registry loads the class
+of an engine when the engine is selected. To add an engine, write a class with the members of
+`engine.Engine` and add it to `ENGINES`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
-from aqmlab.engines.engine import Engine, Runner
-from aqmlab.engines.kernel.options import QDISC_SOURCES, RUN_ON, LinuxKernel
-from aqmlab.engines.simulator import Simulator
+from aqmlab.engines.engine import Engine
+from aqmlab.engines.kernel import kinds as of_kernel
+from aqmlab.engines.kernel.options import QDISC_SOURCES, RUN_ON, engine_name
+from aqmlab.scenario import catalogue
 
-ENGINES: Mapping[str, tuple[Engine, ...]] = {
-    "sim": (Simulator(),),
-    "kernel": tuple(itertools.starmap(LinuxKernel, itertools.product(QDISC_SOURCES, RUN_ON))),
+if TYPE_CHECKING:
+    from aqmlab.engines.kernel.linux_kernel import LinuxKernel
+    from aqmlab.engines.simulator import Simulator
+
+    _CLASSES: tuple[Callable[..., Engine], ...] = (Simulator, LinuxKernel)
+
+
+class EngineEntry(NamedTuple):
+    """An engine before its class is loaded."""
+
+    implementation: str
+    """The class of the engine as "module:class"."""
+    kinds: Callable[[str], Collection[str]]
+    """The kinds of a family of the catalogue that the default options support."""
+    options: Mapping[str, tuple[str, ...]]
+    """The arguments of the class for each name, the defaults first."""
+
+
+ENGINES: Mapping[str, EngineEntry] = {
+    "sim": EngineEntry(
+        "aqmlab.engines.simulator:Simulator",
+        lambda family: catalogue.load()[family],
+        {"sim": ()},
+    ),
+    "kernel": EngineEntry(
+        "aqmlab.engines.kernel.linux_kernel:LinuxKernel",
+        of_kernel.kinds,
+        {engine_name(*both): both for both in itertools.product(QDISC_SOURCES, RUN_ON)},
+    ),
 }
-"""Each engine with all of its options, the defaults first."""
+"""Each engine with all of its options."""
 
 _Name = TypeVar("_Name", bound=str)
 
-_BY_NAME = {one.name: one for engines in ENGINES.values() for one in engines}
+_BY_NAME = {name: one for one in ENGINES.values() for name in one.options}
+
+
+@cache
+def _loaded(name: str) -> Engine:
+    entry = _BY_NAME[name]
+    made: Engine = resolve_name(entry.implementation)(*entry.options[name])
+    return made
 
 
 def engine(name: str) -> Engine:
@@ -34,14 +70,7 @@ def engine(name: str) -> Engine:
     if name not in _BY_NAME:
         problem = f"this version of aqmlab has no engine `{shown(name)}`"
         raise RequestError(problem, suggestion(name, _BY_NAME))
-    return _BY_NAME[name]
-
-
-def load(name: str) -> Runner:
-    """Imports the runner named "module:name"."""
-    module, _, function = name.partition(":")
-    runner: Runner = getattr(import_module(module), function)
-    return runner
+    return _loaded(name)
 
 
 def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple[str, ...]:
@@ -67,7 +96,7 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
                 f"{option} {','.join(chosen)}: applies to the engine `kernel` only",
                 f"--engine kernel {option} {','.join(chosen)}",
             )
-    kernels = [LinuxKernel(source, place).name for place in places for source in sources]
+    kernels = [engine_name(source, place) for place in places for source in sources]
     each = (kernels if name == "kernel" else [name] for name in names)
     return tuple(dict.fromkeys(name for some in each for name in some))
 
@@ -89,7 +118,7 @@ def unbuilt(names: Iterable[str]) -> tuple[str, ...]:
 
 def that_have(family: str, kind: str) -> Iterator[str]:
     """Yields the engines whose default options support a kind of the catalogue."""
-    return (name for name, (default, *_) in ENGINES.items() if default.has(family, kind))
+    return (name for name, one in ENGINES.items() if kind in one.kinds(family))
 
 
 def identity(names: str, versions: Mapping[str, str]) -> str:
@@ -104,7 +133,7 @@ def made_by(names: str, versions: Mapping[str, str]) -> str:
     >>> made_by("sim", {"core": "0.1.0", "build": "9f"})
     'sim (core 0.1.0, build 9f)'
     """
-    known = [_BY_NAME[name] for name in names.split(",") if name in _BY_NAME]
+    known = [_loaded(name) for name in names.split(",") if name in _BY_NAME]
     parts = [part for one in known for part in one.identity if part in versions]
     parts = list(dict.fromkeys(parts))
     remarks = dict.fromkeys(one.remark for one in known if one.remark)

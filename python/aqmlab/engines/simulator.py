@@ -12,7 +12,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 
 @dataclass(frozen=True)
 class Simulator:
-    """The simulator. It supports all kinds of the catalogue."""
+    """The simulator."""
 
     name: str = "sim"
     runner: str = "aqmlab._core:run"
@@ -21,10 +21,6 @@ class Simulator:
     keeps_packets: bool = True
     bit_cost: float = 1e-6
     remark: str = ""
-
-    def has(self, family: str, kind: str) -> bool:
-        """Returns true."""
-        return True
 
     def refusal(self, spec: TrialSpec) -> Refusal | None:
         """The reason why the core cannot run a trial, if there is one."""

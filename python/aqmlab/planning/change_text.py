@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.planning import teacup_reader
 from aqmlab.planning.overrides import Assignment, TomlValue, Variation
 from aqmlab.scenario import toml_writer
 from aqmlab.scenario.normalise import spelled
@@ -23,16 +24,10 @@ class _Notation(NamedTuple):
     write: Callable[[TomlValue], str]
 
 
-def _is_of_teacup(address: str) -> bool:
-    return address.startswith(("V_", "TPCONF_"))
-
-
 def _notation(address: str) -> _Notation:
-    if not _is_of_teacup(address):
-        return _Notation(parse_text, toml_writer.value)
-    from aqmlab.planning.teacup.literals import literal
-
-    return _Notation(literal, _python)
+    if teacup_reader.is_name(address):
+        return _Notation(teacup_reader.literal, _python)
+    return _Notation(parse_text, toml_writer.value)
 
 
 def _python(value: TomlValue) -> str:
@@ -46,7 +41,7 @@ def writable(address: str, value: TomlValue) -> TomlValue:
     >>> writable("path.wifi", [None, {"mcs": 7}]), writable("V_delay", None)
     (['off', {'mcs': 7}], None)
     """
-    if _is_of_teacup(address):
+    if teacup_reader.is_name(address):
         return value
     if isinstance(value, dict):
         return {key: writable(address, member) for key, member in value.items()}

@@ -7,6 +7,7 @@ from typing import cast
 
 from msgspec import UNSET
 
+from aqmlab import _core
 from aqmlab.engines.trial_spec import (
     KindSpec,
     LinkSpec,
@@ -82,14 +83,14 @@ def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
 
 def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
     """The link of a direction ("up" or "down") on the air."""
-    from aqmlab import _core
-
     down, _, up = wifi.mcs.partition("/")
     mcs = int(up if way == "up" and up else down)
     width_mhz = int(wifi.width.split()[0])
+    rate_bps = _core.wifi_rate(mcs, width_mhz, wifi.short_guard)
+    assert rate_bps is not None  # `Wifi` has only schemes and widths of the standard.
     return LinkSpec(
         name=f"wifi-{way}",
-        rate_bps=_core.wifi_rate(mcs, width_mhz, wifi.short_guard),
+        rate_bps=rate_bps,
         qdisc=kind_spec(wifi.qdisc),
         overhead=overhead_spec("ethernet"),
         own=own,

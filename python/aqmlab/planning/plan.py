@@ -1,4 +1,4 @@
-"""A plan: all trials of a campaign, with the facts that its manifest and its report need."""
+"""A plan: the resolved trials of a source, with the facts that a report needs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cached_property
 from aqmlab.base.condition_text import condition_text
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning.lowering import rtt_base_ms
-from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.notation import Table
+from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
 """The maximum number of applications in all combinations, which determine a plan's memory."""
@@ -21,7 +21,7 @@ class PlannedTrial:
     """One run of an engine. `spec` is the resolved trial."""
 
     id: str
-    conditions: dict[str, variation.Condition]
+    conditions: dict[str, Condition]
     seed: int
     spec: TrialSpec
     engine: str = "sim"

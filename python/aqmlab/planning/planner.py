@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry, trial_spec
+from aqmlab.planning import teacup_reader
 from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
 from aqmlab.planning.needs import stated, tolerances, unused
 from aqmlab.planning.overrides import (
@@ -58,10 +59,8 @@ def load(
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
     asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
-    if not isinstance(source, Scenario) and Path(source).suffix == ".py":
-        from aqmlab.planning import teacup
-
-        plan = teacup.load(Path(source), asked.sets, asked.vary, seeds, duration)
+    if not isinstance(source, Scenario) and Path(source).suffix == teacup_reader.SUFFIX:
+        plan = teacup_reader.load(Path(source), asked.sets, asked.vary, seeds, duration)
         _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = merge.expand(Layer(source.to_dict()))

@@ -18,7 +18,7 @@ from aqmlab.base.failures import DiskError, LabError, RequestError
 from aqmlab.base.files import refuse_special, unfinished
 from aqmlab.campaign.store import own_files
 from aqmlab.engines import registry
-from aqmlab.engines.engine import Say
+from aqmlab.engines.engine import Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 
 
@@ -43,7 +43,7 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
     try:
         for made in begun:
             made.touch()  # Fails before a long run if the path cannot be written.
-        run = partial(registry.load(one.runner), spec.text(), captures=files)
+        run = partial(load_runner(one.runner), spec.text(), captures=files)
         if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)
         else:

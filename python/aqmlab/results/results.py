@@ -10,28 +10,26 @@ import copy
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
-from aqmlab.campaign.store.parquet import TRIALS
 from aqmlab.campaign.trial_facts import stored_spec
 from aqmlab.engines import registry
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.export import TrialNumbers, trials_as_json
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.stored_tables import StoredTables, scan_files
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.judge import judge
 from aqmlab.results.verdicts.table import frame_of
+from aqmlab.results.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from aqmlab.results.export import TrialNumbers
-    from aqmlab.results.verdicts.verdict import Verdict
-
-_T = TypeVar("_T")
 
 
 class CampaignResults(StoredTables):
@@ -173,16 +171,12 @@ class CampaignResults(StoredTables):
     @property
     def verdicts(self) -> list[Verdict]:
         """The verdict on each application in each condition."""
-        from aqmlab.results.verdicts.judge import judge
-
         if self._verdicts is None:
             self._verdicts = judge(self)
         return self._verdicts
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""
-        from aqmlab.results.export import trials_as_json
-
         return trials_as_json(self)
 
     def spec(self, trial: str) -> TrialSpec:

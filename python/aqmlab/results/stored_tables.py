@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import snapshot
-from aqmlab.campaign.store.folder import TABLES, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import TABLES
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
     import polars as pl

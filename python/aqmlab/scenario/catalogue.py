@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from aqmlab import _core
 from aqmlab.base.errors import BadValueError, shown, suggestion
 from aqmlab.scenario import parameters
 from aqmlab.scenario.parameters import Parameter, Plain
@@ -191,10 +192,7 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:
     """The registries, read from the simulator's binary."""
-    from aqmlab import _core
-
-    registries: Mapping[str, list[dict[str, Any]]] = _core.catalogue()
-    return registries
+    return _core.catalogue()
 
 
 @lru_cache(maxsize=1)

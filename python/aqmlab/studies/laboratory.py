@@ -24,9 +24,10 @@ from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
-from aqmlab.campaign.speed import Expected, expected
+from aqmlab.campaign.speed import Expected, Lot, expected, paces
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
-from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
+from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
@@ -84,6 +85,10 @@ class Repetition:
         """The needed trials."""
         return [one for one in self.campaign.trials if one.id in self.wanted]
 
+    def lots(self, trials: Sequence[Trial]) -> list[Lot]:
+        """Groups `trials` by engine for estimates of their speed."""
+        return campaigns.lots(self.campaign, trials)
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -131,13 +136,17 @@ class Laboratory:
         parts = self._parts(needs)
         missing = {part.folder: part.missing() for part in parts}
         left = [one for some in missing.values() for one in some]
-        lots = [lot for one in parts for lot in campaigns.lots(one.campaign, missing[one.folder])]
+        lots = [lot for one in parts for lot in one.lots(missing[one.folder])]
         return Count(
             sum(len(part.wanted) for part in parts),
             len(left),
             sum(map(simulated_s, left)),
             expected(lots) if left else None,
         )
+
+    def paces(self, needs: Sequence[Trials]) -> dict[str, float]:
+        """The seconds for one unit of cost on each engine, as measured before."""
+        return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
         """The same without the engine's build, which identifies campaigns."""
@@ -241,9 +250,9 @@ class _Together:
         """Passes the progress on."""
         self.told.moved(trial, seconds)
 
-    def done(self, trial: Trial, problem: str | None) -> None:
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         """Passes the result on."""
-        self.told.done(trial, problem)
+        self.told.done(trial, problem, busy_s)
 
     def tables(self) -> None:
         """Ignores the end of a single campaign."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.report.figures.drawing import plain_text
+from aqmlab.report import drawing_time
+from aqmlab.report.drawing_time import Wanted
+from aqmlab.report.figures import save
+from aqmlab.report.figures.drawing import Drawing, plain_text, styled
 from aqmlab.report.page import PageImage, image
 from aqmlab.report.page.templates import environment
 from aqmlab.scenario.seeds import numbers
@@ -19,7 +23,6 @@ from aqmlab.studies.laboratory import Laboratory, seeds_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.report.figures.drawing import Drawing
     from aqmlab.results.results import CampaignResults
 
 
@@ -34,16 +37,22 @@ class Shown:
 
 def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
     """Draws figures after their trials have run, and saves them as PNG and SVG."""
-    from aqmlab.report.figures import save
-
     for figure in figures:
+        started = time.monotonic()
         drawings = list(_drawings(laboratory, figure))
-        yield Shown(figure, drawings, save(drawings, laboratory.folder / "figures"))
+        paths = save(drawings, laboratory.folder / "figures")
+        drawing_time.note("figure", to_draw(laboratory, figure), time.monotonic() - started)
+        yield Shown(figure, drawings, paths)
+
+
+def to_draw(laboratory: Laboratory, figure: Figure) -> Wanted:
+    """A figure of a study, for an estimate of its time."""
+    trials = [one for own in laboratory.planned(figure.trials).values() for one in own]
+    simulated_s = sum(one.spec.duration_s for one in trials)
+    return Wanted(f"{laboratory.study.name} {figure.number}", simulated_s)
 
 
 def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
-    from aqmlab.report.figures.drawing import Drawing, styled
-
     results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
     with styled():

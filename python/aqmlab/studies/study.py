@@ -10,16 +10,14 @@ from functools import cached_property
 from importlib import import_module, util
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.text_files import file_text
 from aqmlab.studies.author_errors import SourcePlace, function_at
-
-if TYPE_CHECKING:
-    from aqmlab.studies.claims import Claim
-    from aqmlab.studies.draw import Figure
+from aqmlab.studies.claims import Claim
+from aqmlab.studies.draw import Figure
 
 _T = TypeVar("_T")
 
@@ -96,8 +94,6 @@ class Study:
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by their numbers in the paper, in its order."""
-        from aqmlab.studies.draw import Figure
-
         found: dict[str, Figure] = {}
         for figure in self._declared("figures", Figure):
             if figure.number in found:
@@ -109,8 +105,6 @@ class Study:
     @cached_property
     def claims(self) -> dict[str, Claim]:
         """The claims by their numbers, in order."""
-        from aqmlab.studies.claims import Claim
-
         found = {claim.number: claim for claim in self._declared("claims", Claim)}
         for claim in found.values():
             with self.place_of_claim(claim).named():

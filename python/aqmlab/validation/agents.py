@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.engines.kernel import agent_source
+from aqmlab.engines.kernel import agent_source, image
 from aqmlab.engines.kernel.agent_source import AgentSource
 
 _PATTERN = "agent-*.json"
@@ -51,8 +51,6 @@ def program(folder: Path, digest: str, say: Callable[[str], None] = print) -> Pa
 
     Raises `RequestError` if its source is missing, or if this machine builds other bytes.
     """
-    from aqmlab.engines.kernel import image
-
     path = _cached(digest)
     if not path.exists() or digest_of(path.read_bytes()) != digest:
         _cache(digest, _rebuilt(folder, digest, say))
@@ -99,14 +97,10 @@ def _rebuilt(folder: Path, digest: str, say: Callable[[str], None]) -> bytes:
 
 
 def _cached(digest: str) -> Path:
-    from aqmlab.engines.kernel import image
-
     return image.cache_dir() / f"agent-{digest}"
 
 
 def _cache(digest: str, data: bytes) -> None:
-    from aqmlab.engines.kernel import image
-
     path = _cached(digest)
     if not path.exists() or path.read_bytes() != data:
         image.keep(path, data)

@@ -17,6 +17,7 @@ from typing import Any
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign.runner import cores
 from aqmlab.engines.engine import Runner
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import earlier, engines, metrics, trial_record
@@ -182,8 +183,6 @@ def run(
     Only trials in the set are compared. Raises `RequestError` if there are none, and for an unknown
     metric or peer.
     """
-    from aqmlab.campaign.runner import cores
-
     started = time.monotonic()
     chosen = _metrics(metrics)
     held = {"sim": engines.simulator()} | ({peer: engines.peer(peer)} if peer else {})

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
-from aqmlab.engines import registry
-from aqmlab.engines.engine import Outcome, Runner
+from aqmlab.engines import core_check, registry
+from aqmlab.engines.engine import Outcome, Runner, load_runner
+from aqmlab.engines.kernel import RefusedError, abilities, agent, engine, installed
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation.grid import Cell
 
@@ -35,7 +36,7 @@ PEERS: dict[str, Peer] = {"ns3": Peer("aqmlab.engines.ns3:run", "aqmlab.engines.
 
 def simulator() -> Runner:
     """The simulator."""
-    return registry.load(registry.engine("sim").runner)
+    return load_runner(registry.engine("sim").runner)
 
 
 def peer(name: str) -> Runner:
@@ -45,9 +46,8 @@ def peer(name: str) -> Runner:
         raise RequestError(f"there is no peer called `{name}`", hint)
     found = PEERS[name]
     if found.preparer is not None:
-        module, _, function = found.preparer.partition(":")
-        getattr(import_module(module), function)()
-    return registry.load(found.runner)
+        resolve_name(found.preparer)()
+    return load_runner(found.runner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,6 @@ def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | No
     All trials of a maker use one image, also if a new build appears meanwhile. Raises
     `aqmlab.engines.kernel.MissingError` if a program is not installed.
     """
-    from aqmlab.engines import core_check
-    from aqmlab.engines.kernel import RefusedError, abilities, agent, engine, installed
-
     used = program or agent.find(say)
     prepared = installed.prepare([cell.spec for cell in cells], say, used)
 

@@ -19,6 +19,8 @@ from typing import Any, NotRequired, TypedDict, cast
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.planning.lowering import resolve
+from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
@@ -74,9 +76,6 @@ class Cell:
     @cached_property
     def spec(self) -> TrialSpec:
         """The resolved trial with the seed 0."""
-        from aqmlab.planning.lowering import resolve
-        from aqmlab.scenario.model import Scenario
-
         return resolve(Scenario(**self._scenario())).spec
 
     def spec_json(self, seed: int) -> str:

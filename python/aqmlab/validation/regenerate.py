@@ -20,6 +20,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from aqmlab.base.failures import LabError, describe
+from aqmlab.engines.kernel import RefusedError
 from aqmlab.engines.trial_spec import TrialSpec, text_digest
 from aqmlab.validation import agents, engines, grid, trial_record
 from aqmlab.validation.engines import Maker
@@ -257,8 +258,6 @@ def _run_all(
 
 
 def _result(future: Future[ReferenceTrial]) -> tuple[ReferenceTrial | None, str, str]:
-    from aqmlab.engines.kernel import RefusedError
-
     try:
         return future.result(), "", ""
     except RefusedError as error:

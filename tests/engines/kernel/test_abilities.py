@@ -9,8 +9,8 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import LabError
 from aqmlab.engines import registry
-from aqmlab.engines.kernel import abilities, image, machine
 from aqmlab.engines.kernel import agent as agents
+from aqmlab.engines.kernel import image, kinds, machine
 from aqmlab.planning import planner
 from aqmlab.planning.plan import Plan
 from aqmlab.scenario import catalogue
@@ -51,19 +51,19 @@ def test_the_disciplines_are_those_that_the_agent_sets_up() -> None:
     table = text[text.index("const KINDS") : text.index("\n];", text.index("const KINDS"))]
     known = re.findall(r'ours: "(\w+)",\s*kernel: "(\w+)"', table)
     modules = {f"sch_{kernel}" for _, kernel in known if not kernel.startswith(("pfifo", "bfifo"))}
-    assert [ours for ours, _ in known] == list(abilities.DISCIPLINES)
-    assert modules == set(filter(None, abilities.DISCIPLINES.values()))
+    assert [ours for ours, _ in known] == list(kinds.DISCIPLINES)
+    assert modules == set(filter(None, kinds.DISCIPLINES.values()))
 
 
 def test_the_controllers_are_those_that_the_agent_sets_up() -> None:
     text = (SOURCES / "tcp_settings" / "controllers.rs").read_text()
     found = re.search(r"const OURS: &\[&str\] = &\[(.*?)\];", text)
-    assert found and re.findall(r'"(\w+)"', found[1]) == list(abilities.CONTROLLERS)
+    assert found and re.findall(r'"(\w+)"', found[1]) == list(kinds.CONTROLLERS)
 
 
 @pytest.mark.parametrize("family", ["disciplines", "tcp", "profiles"])
 def test_every_ability_is_in_the_catalogue(family: str) -> None:
-    assert set(abilities.kinds(family)) <= set(catalogue.load()[family])
+    assert set(kinds.kinds(family)) <= set(catalogue.load()[family])
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_several_engines_are_one_more_condition(home, agent) -> None:
 
 def test_modules_are_those_of_what_is_used(home, agent) -> None:
     loaded = home('wan = "server"', 'tcp = { cc = "bbr" }', vary=["path.qdisc=pfifo,fq_pie"])
-    wanted = abilities.modules([one.spec for one in loaded.trials])
+    wanted = kinds.modules([one.spec for one in loaded.trials])
     assert wanted == {"sch_fq_pie": "fq_pie", "tcp_bbr": "bbr"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from aqmlab import _core
-from aqmlab.engines import kernel
+from aqmlab.engines.kernel import engine
 
 from .trials import app, text, trial
 
@@ -14,7 +14,7 @@ from .trials import app, text, trial
 def test_a_machine_boots_and_its_flow_fills_the_line_as_the_simulators_does() -> None:
     spec = text(trial(app("bulk", "bulk"), kind="fq_codel", seconds=2))
     told: list[float] = []
-    real, model = kernel.run(spec, progress=told.append), _core.run(spec)
+    real, model = engine.run(spec, progress=told.append), _core.run(spec)
     assert told and told == sorted(told)
     assert [*real["tables"]["flows"]] == [*model["tables"]["flows"]]
     rates = (run["tables"]["flows"]["throughput_p95_mbit"] for run in (real, model))

@@ -48,7 +48,7 @@ class Told(Silence):
     def moved(self, trial: Trial, seconds: float) -> None:
         self.moves.append((trial.seed, seconds))
 
-    def done(self, trial: Trial, problem: str | None) -> None:
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         self.ended.append((trial.seed, problem))
 
 
@@ -61,8 +61,8 @@ class Rough(Told):
             (machine,) = machines()
             os.kill(machine, signal.SIGKILL)
 
-    def done(self, trial: Trial, problem: str | None) -> None:
-        super().done(trial, problem)
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
+        super().done(trial, problem, busy_s)
         raise KeyboardInterrupt
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from aqmlab import _core
-from aqmlab.engines import kernel
-from aqmlab.engines.kernel import agent, image, machine
-from aqmlab.engines.kernel.errors import MachineError
+from aqmlab.engines.kernel import agent, engine, image, machine
+from aqmlab.engines.kernel.errors import MachineError, RefusedError
 
 from .trials import app, text, trial
 
@@ -30,7 +29,7 @@ def row(table: dict[str, Any], flow: str, direction: str) -> dict[str, Any]:
 def test_a_home_fills_its_line_and_the_same_seed_gives_the_same_run() -> None:
     apps = app("bulk", "bulk"), app("ping", "ping", delay_ms=5, interval=200_000_000)
     spec = text(trial(*apps, kind="fq_codel", seconds=4))
-    one, two = kernel.run(spec), kernel.run(spec)
+    one, two = engine.run(spec), engine.run(spec)
     assert one["digest"] == two["digest"]
     flows = one["tables"]["flows"]
     bulk, ping = row(flows, "bulk", "down"), row(flows, "ping", "up")
@@ -49,14 +48,14 @@ def test_a_busy_neighbour_changes_nothing() -> None:
     core = str(min(os.sched_getaffinity(0)))
     one_core = ["taskset", "--cpu-list", core]
     spec = text(trial(app("bulk", "bulk"), kind="pie", seconds=3))
-    alone = kernel.run(spec)
+    alone = engine.run(spec)
     spin = [sys.executable, "-c", "while True: pass"]
     neighbours = [subprocess.Popen([*one_core, *spin]) for _ in range(2)]
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {int(core)})
         with ThreadPoolExecutor(2) as pool:
-            crowded = list(pool.map(kernel.run, [spec, spec]))
+            crowded = list(pool.map(engine.run, [spec, spec]))
     finally:
         os.sched_setaffinity(0, before)
         for neighbour in neighbours:
@@ -82,7 +81,7 @@ def test_disciplines_of_ours_do_what_the_kernels_do_and_know_more() -> None:
     spec = trial(*apps, kind="fq_codel", seconds=4)
     spec["measure"] = {"from_ns": 1_000_000_000, "sample_ns": 100_000_000}
     one, two, theirs = (
-        kernel.run(text(spec), qdisc_source=source) for source in ("sim", "sim", "kernel")
+        engine.run(text(spec), qdisc_source=source) for source in ("sim", "sim", "kernel")
     )
     assert one["digest"] == two["digest"]
     for name, flow, direction in (
@@ -99,14 +98,14 @@ def test_disciplines_of_ours_do_what_the_kernels_do_and_know_more() -> None:
 
 def test_a_discipline_that_the_kernel_lacks_runs_between_its_tcps() -> None:
     spec = trial(app("bulk", "bulk"), kind="pie_freebsd", seconds=4)
-    with pytest.raises(kernel.RefusedError, match="the kernel does not have it"):
-        kernel.run(text(spec))
-    tables = kernel.run(text(spec), qdisc_source="sim")["tables"]
+    with pytest.raises(RefusedError, match="the kernel does not have it"):
+        engine.run(text(spec))
+    tables = engine.run(text(spec), qdisc_source="sim")["tables"]
     assert tables["queues"]["packets_out"][1] > 2_000
 
 
 def test_a_fifo_that_is_full_drops() -> None:
-    tables = kernel.run(text(trial(app("bulk", "bulk"), limit=20, seconds=4)))["tables"]
+    tables = engine.run(text(trial(app("bulk", "bulk"), limit=20, seconds=4)))["tables"]
     drops = tables["queues"]["drops_overlimit"][1]
     bulk = row(tables["flows"], "bulk", "down")
     assert 0 < drops == bulk["lost"]
@@ -125,7 +124,7 @@ def test_marks_and_reductions_for_them_are_known_and_packets_can_be_kept(tmp_pat
     spec = trial(marked, other, kind="fq_codel", seconds=4, ecn=True)
     spec["measure"] = {"packets": True}
     files = str(tmp_path / "home.pcap"), str(tmp_path / "wan.pcap")
-    tables = kernel.run(text(spec), captures=files)["tables"]
+    tables = engine.run(text(spec), captures=files)["tables"]
     queues, whose, conns = (tables[name] for name in ("queues", "queue_drops", "conns"))
     assert [sum(whose["marks"]), sum(whose["drops"])] == [
         sum(queues["marks"]),
@@ -147,7 +146,7 @@ def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
         "overhead": {"bytes": 40, "atm": True, "counted": 14},
     }
     spec["measure"] = {"from_ns": 1_000_000_000}
-    real, model = (run(text(spec))["tables"] for run in (kernel.run, _core.run))
+    real, model = (run(text(spec))["tables"] for run in (engine.run, _core.run))
     for name, table in model.items():
         assert [*real[name]] == [*table], name
     for name in ("throughput_mbit", "utilisation", "sojourn_p5_ms", "sojourn_p50_ms"):
@@ -167,8 +166,8 @@ def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
 def test_hosts_that_are_not_linux_are_refused(change: dict[str, Any], said: str) -> None:
     wrong = app("bulk", "bulk")
     wrong["home"] |= change
-    with pytest.raises(kernel.RefusedError, match=said):
-        kernel.run(text(trial(wrong)))
+    with pytest.raises(RefusedError, match=said):
+        engine.run(text(trial(wrong)))
 
 
 def test_a_kernel_that_panics_is_reported_with_its_console(

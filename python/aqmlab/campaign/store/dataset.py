@@ -26,8 +26,9 @@ from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
-from aqmlab.campaign.store.parquet import OF_TRIALS, TRIALS, Finished, fitted, table_file, widen
+from aqmlab.campaign.store.parquet import Finished, fitted, table_file, widen
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.campaign.store.trial_file import fault_of, spec_digest
 

@@ -32,18 +32,11 @@ from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
+from aqmlab.campaign.store import layout
+from aqmlab.campaign.store.layout import CATALOGUE, LOCK, MANIFEST, PARTS, ROWS, TABLES
 from aqmlab.campaign.store.manifest import FORMAT, ConditionValue, Manifest, read
 from aqmlab.campaign.store.trial_file import TrialIdentity, spec_digest
 from aqmlab.engines import registry
-
-MANIFEST = "manifest.json"
-CATALOGUE = "catalogue.sql"
-TABLES = "tables"
-ROWS = "rows.parquet"
-
-
-_PARTS = "trials"
-_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +127,7 @@ class Folder:
 
     def part_path(self, index: int) -> Path:
         """The path of the trial file of trial number `index`."""
-        return self.path / _PARTS / f"{index:05d}.zip"
+        return self.path / PARTS / f"{index:05d}.zip"
 
     def chunk_path(self, table: str, chunk: int) -> Path:
         """The path of the rows of a chunk of trials in a table."""
@@ -142,7 +135,7 @@ class Folder:
 
     def record_path(self, chunk: int) -> Path:
         """The path of the record of a chunk, which exists until the manifest holds its data."""
-        return self.path / _PARTS / f"chunk={chunk:04d}.json"
+        return self.path / PARTS / f"chunk={chunk:04d}.json"
 
     def relative(self, path: Path) -> str:
         """The form of a path in this folder that manifest and records use."""
@@ -150,20 +143,12 @@ class Folder:
 
     def damaged(self, path: Path, problem: str) -> DamagedError:
         """The error for a damaged table file, with its remedy."""
-        hint = "remove the folder and run the campaign again"
-        if path.parent.name == _PARTS:
-            hint = "run the campaign's command again: it repeats the trials of that file"
-        elif path.parent.name.startswith("chunk="):
-            hint = (
-                f"remove {self.path / TABLES}/*/{path.parent.name} and run the campaign's command"
-                " again: it repeats the trials of that part, and keeps the others"
-            )
-        return DamagedError(f"{path}: is damaged: {problem}", hint)
+        return layout.damaged(self.path, path, problem)
 
     def make(self) -> None:
         """Creates the folder, with a subfolder for trial files."""
         try:
-            (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
+            (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DiskError.of(error, self.path) from None
 
@@ -184,22 +169,22 @@ class Folder:
 
         The campaign is complete even if these files cannot be removed.
         """
-        if not (self.path / _PARTS).is_dir():
+        if not (self.path / PARTS).is_dir():
             return
         with contextlib.suppress(OSError):  # another process may also complete the campaign
-            self._lock = self._lock or FileLock(self.path / _PARTS / _LOCK)
+            self._lock = self._lock or FileLock(self.path / PARTS / LOCK)
             self.clear_unfinished()
             for path in self.path.glob("trials/chunk=*.json"):
                 path.unlink(missing_ok=True)
         self._release()
         with contextlib.suppress(OSError):  # the folder holds other files of the user
-            (self.path / _PARTS).rmdir()
+            (self.path / PARTS).rmdir()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Locks the folder for this process. The lock ends with the process."""
         self.make()
-        path = self.path / _PARTS / _LOCK
+        path = self.path / PARTS / LOCK
         try:
             self._lock = FileLock(path)
         except BlockingIOError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.layout import CATALOGUE, MANIFEST, PARTS, TABLES
 
-_MANIFEST = "manifest.json"
-_ALONE = (_MANIFEST, "catalogue.sql")
-_FOLDERS = ("tables", "trials")
+_ALONE = (MANIFEST, CATALOGUE)
+_FOLDERS = (TABLES, PARTS)
 _DEPTH = 5
 
 
@@ -19,7 +19,7 @@ def refuse(path: Path) -> None:
     except (OSError, RuntimeError):  # the write reports the error
         return
     for folder in list(whole.parents)[:_DEPTH]:
-        if (folder / _MANIFEST).is_file() and _is_own(folder, whole):
+        if (folder / MANIFEST).is_file() and _is_own(folder, whole):
             problem = f"{path}: is reserved for a file of the campaign in {folder}"
             raise RequestError(problem, "use another name")
 

@@ -17,6 +17,7 @@ from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.trial_file import UNREADABLE, TrialFile
 
 if TYPE_CHECKING:
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 131_072
-
-TRIALS = "trials"
-"""The name of the table of trials."""
-
-OF_TRIALS = ("digest", "events", "packets", "spec")
-"""The columns of that table after the leading ones."""
 
 
 class Finished:

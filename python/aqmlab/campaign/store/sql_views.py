@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from aqmlab.campaign.store.layout import ROWS, TABLES
+
 
 def catalogue(tables: Iterable[str]) -> str:
     """The SQL that makes a campaign's tables known to DuckDB, started in its folder."""
-    from aqmlab.campaign.store.folder import ROWS, TABLES  # queries do not need this import
-
     lines = ["-- In this folder: duckdb -init catalogue.sql"]
     for name in tables:
         files = f"{quoted(f'{TABLES}/{name}/*/{ROWS}')}, union_by_name = true"

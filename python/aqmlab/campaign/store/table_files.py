@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from aqmlab.base.checksums import mismatch, unreadable
 from aqmlab.base.failures import DamagedError
 from aqmlab.campaign.store.chunk_record import Alternatives
-from aqmlab.campaign.store.folder import CATALOGUE, TABLES, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import CATALOGUE, ROWS, TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
-from aqmlab.campaign.store.parquet import TRIALS
+from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
 
 
 class _Folders(NamedTuple):
@@ -30,6 +31,7 @@ class TableFiles:
     def __init__(self, folder: Folder, files: Mapping[str, Alternatives], *, all_listed: bool):
         self._folder, self._files, self._all_listed = folder, files, all_listed
         self._verified: dict[Path, tuple[int, ...]] = {}
+        self._sizes: dict[Path, FileSize] = {}
         self._seen: dict[Path, tuple[tuple[int, ...], _Folders]] = {}
         self._by_table: dict[str, list[Path]] = defaultdict(list)
         self._by_place: dict[tuple[str, str], list[Path]] = defaultdict(list)
@@ -70,6 +72,7 @@ class TableFiles:
             wanted = self._by_place.get((table, chunk), [])
         for path in wanted:
             self._verify(path)
+        self._refuse_growth(wanted)
         return list(wanted)
 
     def recorded(self, table: str) -> list[tuple[Path, Alternatives]]:
@@ -87,6 +90,8 @@ class TableFiles:
         self._refuse_unlisted(self._folder.path / TABLES)
         for name in self._files:
             self._verify(self._folder.path / name)
+        for paths in self._by_table.values():
+            self._refuse_growth(paths)
 
     def lost_chunks(self) -> list[str]:
         """The chunks without any file, for example after the user removed a damaged chunk."""
@@ -113,8 +118,23 @@ class TableFiles:
         problem = mismatch(path, self._files[self._folder.relative(path)])
         if problem is not None:
             raise self._folder.damaged(path, problem)
+        if path.name == ROWS:
+            self._sizes[path] = self._size_of(path)
         if state is not None:
             self._verified[path] = state
+
+    def _size_of(self, path: Path) -> FileSize:
+        try:
+            return size_of(path)
+        except ValueError as error:
+            raise self._folder.damaged(path, str(error)) from None
+
+    def _refuse_growth(self, paths: Sequence[Path]) -> None:
+        """Raises `DamagedError` for verified files whose rows would take far too much memory."""
+        problem = growth(self._sizes[path] for path in paths)
+        if problem is not None:
+            largest = max(paths, key=lambda path: self._sizes[path].memory_bytes)
+            raise self._folder.damaged(largest, f"in all files of its table, {problem}")
 
     def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
         """Raises `RequestError` if a file of a table has changed since its verification.

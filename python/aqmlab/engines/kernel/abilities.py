@@ -1,75 +1,29 @@
 """Abilities of the kernel engine, known before a machine is started.
 
 The agent decides whether it can run a trial (`aqmlab-agent check`), so this check and the machine
-refuse the same trials. The tables serve lists and messages. A test compares them with the agent's
-tables, `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in `crates/agent/src`.
+refuse the same trials.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from aqmlab.base.failures import LabError
 from aqmlab.engines.core_check import address
 from aqmlab.engines.engine import Refusal
+from aqmlab.engines.kernel import agent, image, machine
 from aqmlab.engines.kernel.options import QdiscSource, RunOn
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.scenario import catalogue
-
-DISCIPLINES: Mapping[str, str | None] = {
-    "pfifo": None,
-    "bfifo": None,
-    "pfifo_head_drop": None,
-    "pfifo_fast": None,
-    "codel": "sch_codel",
-    "fq_codel": "sch_fq_codel",
-    "fq_nocodel": "sch_fq_codel",
-    "pie": "sch_pie",
-    "fq_pie": "sch_fq_pie",
-    "sfq": "sch_sfq",
-    "red": "sch_red",
-}
-"""Disciplines of Linux 6.1, each with its kernel module, if any."""
-
-CONTROLLERS: Mapping[str, str | None] = {"cubic": None, "reno": None, "bbr": "tcp_bbr"}
-"""Congestion controls of both engines, each with its kernel module, if any."""
-
-PROFILES = ("linux",)
-"""Host profiles that a Linux kernel supports."""
 
 _WITH_SIM = "`--qdisc-source sim` puts the simulator's own link between the kernel's TCPs"
 
 
-def kinds(family: str, qdisc_source: QdiscSource = "kernel") -> Sequence[str]:
-    """The supported kinds of a family of the catalogue.
-
-    All applications are supported, and all disciplines if they are the simulator's.
-    """
-    if family == "apps" or (family == "disciplines" and qdisc_source == "sim"):
-        return tuple(catalogue.load()[family])
-    tables = {"disciplines": tuple(DISCIPLINES), "tcp": tuple(CONTROLLERS), "profiles": PROFILES}
-    return tables[family]
-
-
-def modules(specs: Sequence[TrialSpec], qdisc_source: QdiscSource = "kernel") -> dict[str, str]:
-    """The kernel modules that trials need, each with the kind that needs it."""
-    used: dict[str, str | None] = {}
-    for spec in specs:
-        for link in spec.links if qdisc_source == "kernel" else ():
-            used[link.qdisc.kind] = DISCIPLINES.get(link.qdisc.kind)
-        for app in spec.apps:
-            for cc in filter(None, (app.home.cc, app.wan.cc)):
-                used[cc.kind] = CONTROLLERS.get(cc.kind, f"tcp_{cc.kind}")
-    return {module: kind for kind, module in used.items() if module is not None}
-
-
 def is_built(run_on: RunOn = "vm") -> bool:
     """Returns whether the agent is built; raises `MissingError` for missing requirements."""
-    from aqmlab.engines.kernel import agent
-
     _require_installed(run_on)
     return agent.is_there()
 
@@ -84,8 +38,6 @@ def refusal(
 
     Raises `MissingError` for missing requirements before it builds the agent.
     """
-    from aqmlab.engines.kernel import agent
-
     _require_installed(run_on)
     return ask(program or agent.find(to_stderr), spec, words(qdisc_source, run_on))
 
@@ -97,8 +49,6 @@ def words(qdisc_source: QdiscSource, run_on: RunOn) -> list[str]:
 
 def _require_installed(run_on: RunOn) -> None:
     """Raises `MissingError` for missing requirements of the machine, before anything is built."""
-    from aqmlab.engines.kernel import image, machine
-
     if run_on == "host":
         return
     machine.find_qemu()
@@ -112,8 +62,6 @@ def to_stderr(text: str) -> None:
 
 def ask(program: Path, spec: TrialSpec, words: Sequence[str] = ()) -> Refusal | None:
     """The reason why `program` refuses a trial with the arguments `words` ("ours", "host")."""
-    from aqmlab.base.failures import LabError
-
     done = subprocess.run(
         [program, "check", *words], input=spec.text(), capture_output=True, text=True, check=False
     )

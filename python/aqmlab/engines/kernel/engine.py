@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aqmlab.base.failures import DiskError
 from aqmlab.engines.engine import Outcome
 from aqmlab.engines.kernel import agent, image, machine
@@ -25,7 +23,8 @@ _PATIENCE_S = 300.0
 """The real seconds allowed for the boot, and for each virtual second of a trial, on a slow machine.
 The time that the guest waits for a processor does not count."""
 
-_TYPES = {"float": np.float64, "count": np.uint64, "flag": np.bool_}
+_TYPES = {"float": "float64", "count": "uint64", "flag": "bool"}
+"""The types of columns in the agent's answer, as numpy's."""
 
 
 def run(
@@ -146,6 +145,8 @@ def outcome(result: Mapping[str, Any]) -> Outcome:
 
 
 def _column(kind: str, values: list[Any]) -> Any:
+    import numpy as np
+
     if kind == "word":
         indices, words = values
         return [words[index] for index in indices]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aqmlab.engines.engine import Outcome, Prepared, Say
-from aqmlab.engines.kernel import abilities, agent, engine, image, installed, machine
+from aqmlab.engines.kernel import abilities, agent, engine, image, installed, kinds, machine
 from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
 from aqmlab.engines.kernel.options import QdiscSource
 from aqmlab.engines.trial_spec import TrialSpec
@@ -86,7 +86,7 @@ def prepare(specs: Sequence[TrialSpec], say: Say, qdisc_source: QdiscSource = "k
 
 def _kernel_kinds(specs: Sequence[TrialSpec]) -> list[str]:
     """The kernel's disciplines that trials need, including those that shape and delay."""
-    modules = abilities.modules(specs)
+    modules = kinds.modules(specs)
     own = (module.removeprefix("sch_") for module in modules if module.startswith("sch_"))
     return ["htb", "netem", *own]
 

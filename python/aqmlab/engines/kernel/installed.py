@@ -13,7 +13,7 @@ from typing import Any
 
 from aqmlab.base.failures import DiskError, LabError
 from aqmlab.engines.engine import Prepared, Say
-from aqmlab.engines.kernel import abilities, agent, image, machine
+from aqmlab.engines.kernel import agent, image, kinds, machine
 from aqmlab.engines.kernel.errors import APT_LINE, MissingError
 from aqmlab.engines.kernel.options import QdiscSource
 from aqmlab.engines.trial_spec import TrialSpec
@@ -32,7 +32,7 @@ def prepare(
     """
     qemu = machine.find_qemu()
     kernel, release = image.find_kernel()
-    _require_modules(release, abilities.modules(specs, qdisc_source))
+    _require_modules(release, kinds.modules(specs, qdisc_source))
     program = program or agent.find(say)
     made = build_image(program)
     if qdisc_source == "sim":

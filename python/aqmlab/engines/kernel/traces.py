@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
+from aqmlab import _core
 from aqmlab.engines.engine import Say
 from aqmlab.engines.kernel import agent, arrivals, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
@@ -178,8 +179,6 @@ def _recording(trace: Trace, answer: Operations, kernel: str) -> Recording:
 
 def compare(recording: Recording, number: int = 0) -> TraceComparison:
     """Replays a recording with the simulator's discipline and compares the results."""
-    from aqmlab import _core
-
     return TraceComparison(
         kind=recording["qdisc"]["kind"],
         number=number,

@@ -10,12 +10,14 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, LabError
 from aqmlab.base.files import cache_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SOURCE = Path(__file__).with_name("ns3.cc")
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
@@ -24,14 +26,12 @@ APT_LINE = "sudo apt-get install g++ pkg-config libns3-dev libgsl-dev libsqlite3
 PATIENCE_S = 3600.0
 """The time limit of a trial. Trials of the grid take seconds to minutes."""
 
-PASSAGE = np.dtype(
-    [
-        ("sent", "<i8"), ("offered", "<i8"), ("out", "<i8"), ("arrived", "<i8"),
-        ("sequence", "<u4"), ("length", "<u2"), ("payload", "<u2"), ("flow", "<u2"),
-        ("conn", "<u2"), ("way", "u1"), ("lost", "u1"), ("pad", "V2"),
-    ]
-)  # fmt: skip
-"""The layout of `Passage` in ns3.cc."""
+PASSAGE = [
+    ("sent", "<i8"), ("offered", "<i8"), ("out", "<i8"), ("arrived", "<i8"),
+    ("sequence", "<u4"), ("length", "<u2"), ("payload", "<u2"), ("flow", "<u2"),
+    ("conn", "<u2"), ("way", "u1"), ("lost", "u1"), ("pad", "V2"),
+]  # fmt: skip
+"""The layout of `Passage` in ns3.cc, as numpy's types."""
 
 _building = threading.Lock()
 
@@ -118,6 +118,8 @@ def _compile(path: Path, told: list[str]) -> None:
 
 def run(text: str) -> Made:
     """Runs the input of plan.py; raises `Ns3MissingError`, or `ProgramError` if ns-3 ends early."""
+    import numpy as np
+
     program = build()
     with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
         try:
@@ -133,4 +135,6 @@ def run(text: str) -> Made:
         raw = (Path(folder) / "packets").read_bytes()
         said = (Path(folder) / "said").read_text(encoding="utf-8")
     digest = hashlib.sha256(raw + said.encode()).hexdigest()[:16]
-    return Made(np.frombuffer(raw, PASSAGE), [line.split() for line in said.splitlines()], digest)
+    return Made(
+        np.frombuffer(raw, np.dtype(PASSAGE)), [line.split() for line in said.splitlines()], digest
+    )

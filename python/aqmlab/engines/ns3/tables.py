@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from aqmlab.engines.ns3.plan import Ns3Plan
 from aqmlab.engines.ns3.program import Made
 from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 
-Passages = NDArray[np.void]
-Times = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Passages = NDArray[np.void]
+    Times = NDArray[np.float64]
+
 Value = str | float | bool
 Row = dict[str, Value]
 Table = dict[str, list[Value]]
@@ -81,6 +84,8 @@ def _primary(app: AppSpec, direction: str) -> bool:
 
 
 def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> Row:
+    import numpy as np
+
     begin_ns, end_ns = spec.interval_ns
     counted = mine[(mine["sent"] >= begin_ns) & (mine["sent"] < end_ns)]
     arrived = counted["arrived"] > 0
@@ -97,6 +102,8 @@ def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> Row:
 
 def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, float]:
     """The active time of the application in the interval, and its throughput during that time."""
+    import numpy as np
+
     begin_ns, end_ns = spec.interval_ns
     start, end = (min(max(at, begin_ns), end_ns) for at in ran_ns)
     # The packet that arrives exactly at the end belongs to the transfer.
@@ -111,6 +118,8 @@ def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dic
 
 def retransmissions(mine: Passages) -> int:
     """The number of segments of one direction that start below the highest sequence sent."""
+    import numpy as np
+
     count = 0
     data = mine[mine["payload"] > 0]
     for conn in np.unique(data["conn"]):
@@ -122,6 +131,8 @@ def retransmissions(mine: Passages) -> int:
 
 def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
     """Times and round-trip times (ms) of synthetic packet pairs at the sender of `mine`."""
+    import numpy as np
+
     out, back = (packets[packets["arrived"] > 0] for packets in (mine, other))
     monitor = np.concatenate([out["arrived"], back["sent"]])
     reference = np.concatenate([out["sent"], back["arrived"]])
@@ -136,6 +147,8 @@ def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
 
 
 def _quantiles(name: str, values: Times) -> dict[str, float]:
+    import numpy as np
+
     shares = (5, 50, 95, 99)
     found = np.percentile(values, shares) if len(values) else [math.nan] * len(shares)
     return {f"{name}_p{p}_ms": float(v) for p, v in zip(shares, found, strict=True)}
@@ -143,6 +156,8 @@ def _quantiles(name: str, values: Times) -> dict[str, float]:
 
 def _moving(spec: TrialSpec, mine: Passages) -> Iterator[tuple[float, float]]:
     """Throughput in sliding windows."""
+    import numpy as np
+
     step, wide = spec.measure.step_ns, spec.measure.window_ns
     at = mine["arrived"]
     steps = np.bincount(
@@ -154,6 +169,8 @@ def _moving(spec: TrialSpec, mine: Passages) -> Iterator[tuple[float, float]]:
 
 
 def _medians(spec: TrialSpec, at_ns: Times, rtt_ms: Times) -> Iterator[tuple[float, float]]:
+    import numpy as np
+
     step = spec.measure.step_ns
     places = (at_ns // step).astype(np.int64)
     for place in np.unique(places):
@@ -164,6 +181,8 @@ def _medians(spec: TrialSpec, at_ns: Times, rtt_ms: Times) -> Iterator[tuple[flo
 
 
 def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[Row]:
+    import numpy as np
+
     begin_ns, end_ns = spec.interval_ns
     for way, link in enumerate(spec.links):
         own = made.packets[(made.packets["way"] == way) & (made.packets["offered"] > 0)]
@@ -237,6 +256,8 @@ def _told_end(spec: TrialSpec, app: AppSpec) -> int:
 
 
 def _own(app: AppSpec, flow: int, took_ms: list[float], made: Made) -> Iterator[tuple[str, float]]:
+    import numpy as np
+
     kind = app.app.kind
     if kind == "bulk" and took_ms:
         yield "completion_time_s", max(took_ms) / 1e3

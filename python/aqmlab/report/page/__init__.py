@@ -7,6 +7,7 @@ which cannot run scripts.
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,10 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
+from aqmlab.campaign.store.manifest import CampaignFacts
+from aqmlab.report import drawing_time, figures
+from aqmlab.report.drawing_time import Wanted
+from aqmlab.report.page import tables
 from aqmlab.report.page.templates import environment
 
 if TYPE_CHECKING:
@@ -54,9 +59,8 @@ def write(
     all. `watched` yields the figures to draw and can show the progress. Raises `RequestError`
     before it writes anything if a file of the results has changed since it was written.
     """
-    from aqmlab.report import figures
-
     own_files.refuse(path)
+    started = time.monotonic()
     results.verify()
     shown = []
     for name in watched(names if names is not None else figures.wanted(results)):
@@ -64,13 +68,20 @@ def write(
         figures.save(drawings, path.parent / "figures")
         shown.append(PageFigure(figures.figure(name).title, [image(one) for one in drawings]))
     write_atomically(path, page(results, shown).encode())
+    if names is None:
+        drawing_time.note("report", to_draw(results.manifest), time.monotonic() - started)
     return path
+
+
+def to_draw(facts: CampaignFacts) -> Wanted:
+    """The report of a campaign, for an estimate of its time."""
+    lengths_s = (one.duration_s for one in facts.trials)
+    own_s = (facts.duration_s if one is None else one for one in lengths_s)
+    return Wanted(f"{facts.name}: {facts.title}", sum(own_s))
 
 
 def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
     """The page as HTML."""
-    from aqmlab.report.page import tables
-
     manifest = results.manifest
     return (
         environment("aqmlab.report.page")

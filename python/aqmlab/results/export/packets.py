@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from aqmlab.base.failures import RequestError
 from aqmlab.base.scratch import Scratch
 from aqmlab.results import captures
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from aqmlab.results.export.trials import TrialRows
@@ -71,6 +70,8 @@ class Packets:
 
         Flows are in order of appearance.
         """
+        import numpy as np
+
         keys = np.stack((self.source, self.source_port, self.destination, self.destination_port))
         flows, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         for number in np.argsort(first):
@@ -105,6 +106,8 @@ def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
 
 def read(path: Path) -> Packets:
     """The packets of a capture that aqmlab wrote; raises `RequestError` for any other file."""
+    import numpy as np
+
     data = path.read_bytes()
     order = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\x4d\x3c\xb2\xa1": ("<", 1e-9)}.get(data[:4])
     link = int.from_bytes(data[20:24], "little")
@@ -138,6 +141,8 @@ def read(path: Path) -> Packets:
 
 def _starts(data: bytes) -> NDArray[np.int64]:
     """The offset of each record in a capture."""
+    import numpy as np
+
     starts, at = [], _HEADER
     while at + _RECORD <= len(data):
         starts.append(at)

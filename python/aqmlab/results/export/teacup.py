@@ -24,9 +24,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
@@ -122,7 +120,9 @@ def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:
     """
     with packets.of_trial(trial) as ends:
         home, wan = (packets.read(path) for path in ends)
-        trips = _core.spp(*map(str, ends), json.dumps({"synchronised": True, "samples": True}))
+        first, second = map(str, ends)
+        wishes = json.dumps({"synchronised": True, "samples": True})
+        trips = cast(_PacketPairs, _core.spp(first, second, wishes))
     yield from _named(name, _sizes(home, wan))
     yield from _named(name, _round_trips(trips, min(home.at_s.min(), wan.at_s.min())))
     yield from _named(name, _tcp(trial, home))
@@ -159,6 +159,8 @@ class _PacketPairs(TypedDict):
 
 
 def _round_trips(measured: _PacketPairs, begins_s: float) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
     flows, samples = measured["flows"], measured["samples"]
     if not samples:
         return

@@ -21,7 +21,7 @@ from typing import Any
 
 from aqmlab.base.failures import LabError, unexpected
 from aqmlab.results.query import output
-from aqmlab.results.query.process import DONE, READY, Question
+from aqmlab.results.query.question import DONE, READY, Question
 from aqmlab.results.query.session import Session
 from aqmlab.results.query.sources import CampaignTables
 

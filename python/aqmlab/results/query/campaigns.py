@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from aqmlab.base.failures import RequestError
-from aqmlab.campaign.store.folder import MANIFEST, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.campaign.store.snapshot import take
 from aqmlab.results.query.sources import CampaignTables, File
 

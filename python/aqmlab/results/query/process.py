@@ -20,29 +20,14 @@ from pathlib import Path
 
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.base.processes import how_ended, python_path
+from aqmlab.results.query.campaigns import find
 from aqmlab.results.query.output import Note
+from aqmlab.results.query.question import DONE, READY, Question
 from aqmlab.results.query.sources import CampaignTables
-
-READY = {"said": "ready"}
-"""The message that the tables are open; the time limit starts here."""
-
-DONE = {"said": "done"}
-"""The message that the answer is complete."""
 
 _LONGEST_S = 86_400.0
 _TRIES = 5
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query: its SQL, folder, format, and limits on time and memory."""
-
-    folder: str
-    sql: str
-    form: str
-    memory_bytes: int = 10**9
-    seconds: float = 60.0
 
 
 def memory_bytes(text: str) -> int:
@@ -89,8 +74,6 @@ def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
         except RequestError:
             if attempt.is_answered or attempt.found is None:
                 raise
-            from aqmlab.results.query.campaigns import find
-
             if find(Path(question.folder)) == attempt.found:
                 raise
         else:
@@ -139,9 +122,8 @@ def _heard(
     attempt: _Try,
 ) -> Generator[bytes, None, bool]:
     """Yields pieces of the answer; returns whether the answer is complete."""
-    from aqmlab.results.query.campaigns import find  # The process is starting.
-
     assert process.stdin is not None and process.stdout is not None
+    # The process is starting.
     attempt.found = find(Path(question.folder))
     asked = (asdict(question), asdict(attempt.found))
     # The process died; its remaining output explains nothing.

@@ -24,8 +24,8 @@ from aqmlab.campaign.store.sql_views import named, view
 from aqmlab.results.query.hints import hint_for, mentions, problem_of
 from aqmlab.results.query.sources import CampaignTables, Sources
 from aqmlab.results.query.units import unit_of
-from aqmlab.results.verdicts.table import COLUMNS, conditions
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import COLUMNS, conditions
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aqmlab.base.checksums import FileChecksum, mismatch
 from aqmlab.base.failures import RequestError
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.campaign.store import layout
+from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +27,9 @@ CAMPAIGN = "campaign"
 """The column that identifies a campaign: its path within the queried folder."""
 
 _JUDGED = "flows"
+
+_LOAD = "aqmlab.results.results:load"
+"""Loads a campaign to judge it. Only queries of verdicts load this module, by its name."""
 
 
 class File(NamedTuple):
@@ -70,8 +76,7 @@ class Sources:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        from aqmlab.results.results import load
-
+        load = resolve_name(_LOAD)
         made = []
         for folder in dict.fromkeys(File(*one).campaign for one in self._found.files[_JUDGED]):
             table = load(folder).in_files().table(VERDICTS).to_arrow()
@@ -87,8 +92,11 @@ class Sources:
 
         parquet, disk = ds.ParquetFileFormat(), fs.LocalFileSystem()
         alike = dict[Any, list[Any]]()
+        sizes = []
         for file in (File(*one) for one in self._found.files[name]):
-            _verify(file)
+            sizes.append(_verify(file))
+            if (problem := growth(sizes)) is not None:
+                raise _damaged(file, f"with the files before it, {problem}")
             columns, told = self._told(file.campaign, _columns(file, parquet, disk))
             alike.setdefault(columns, []).append(parquet.make_fragment(file.path, disk, told))
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
@@ -110,11 +118,15 @@ class Sources:
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
-def _verify(file: File) -> None:
-    """Raises `RequestError` if a file has changed since it was written."""
+def _verify(file: File) -> FileSize:
+    """The size of a file; raises `RequestError` if it has changed since it was written."""
     problem = mismatch(Path(file.path), [FileChecksum(*one) for one in file.checksums])
     if problem is not None:
         raise _damaged(file, problem)
+    try:
+        return size_of(Path(file.path))
+    except ValueError as error:
+        raise _damaged(file, str(error)) from None
 
 
 def _columns(file: File, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
@@ -127,6 +139,4 @@ def _columns(file: File, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
 
 
 def _damaged(file: File, problem: str) -> RequestError:
-    from aqmlab.campaign.store.folder import Folder
-
-    return Folder(Path(file.campaign)).damaged(Path(file.path), problem)
+    return layout.damaged(Path(file.campaign), Path(file.path), problem)

@@ -8,52 +8,25 @@ good if all of its rows are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from aqmlab.campaign.store.layout import TRIALS
+from aqmlab.results.verdicts.columns import COLUMNS, conditions
+from aqmlab.results.verdicts.criteria import TIME
+from aqmlab.results.verdicts.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
 
     from aqmlab.results.results import CampaignResults
-    from aqmlab.results.verdicts.verdict import Finding, Verdict
-
-NAME = "verdicts"
-"""The name of the table, which is in no file."""
-
-COLUMNS = {
-    "flow": "VARCHAR",
-    "kind": "VARCHAR",
-    "need": "VARCHAR",
-    "value": "DOUBLE",
-    "unit": "VARCHAR",
-    "good_limit": "DOUBLE",
-    "tolerable_limit": "DOUBLE",
-    "verdict": "VARCHAR",
-    "decides": "BOOLEAN",
-    "because": "VARCHAR",
-    "seeds": "BIGINT",
-    "least": "DOUBLE",
-    "most": "DOUBLE",
-}
-"""The columns after the conditions, with their SQL types."""
 
 _WOULD_TAKE = "projected to take"
-
-
-def conditions(of_trials: Iterable[str]) -> dict[str, str]:
-    """The names of the conditions in this table, by their column in the table `trials`."""
-    from aqmlab.campaign.store.parquet import OF_TRIALS
-
-    others = {"trial", "seed", *OF_TRIALS}
-    found = [name for name in of_trials if name not in others]
-    return {name: f"condition.{name}" if name.casefold() in COLUMNS else name for name in found}
 
 
 def frame_of(results: CampaignResults) -> pl.DataFrame:
     """The table of a campaign's verdicts, in the campaign's order."""
     import polars as pl
-
-    from aqmlab.campaign.store.parquet import TRIALS
 
     types = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BOOLEAN": pl.Boolean, "BIGINT": pl.Int64}
     schema = {"trial": pl.String, **{name: types[kind] for name, kind in COLUMNS.items()}}
@@ -74,8 +47,6 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
 
 def _rows(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
     """A row for each need, and one for a transfer's time if that time has no limit."""
-    from aqmlab.results.verdicts.criteria import TIME  # The column names do not need it.
-
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:
         yield _row(finding, finding is verdict.deciding, verdict.seeds)

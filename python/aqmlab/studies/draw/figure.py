@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aqmlab.report import figures
 from aqmlab.studies.trials import Trials
 
 if TYPE_CHECKING:
@@ -57,6 +58,4 @@ class Lab(Form):
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """The drawings of that figure."""
-        from aqmlab.report import figures
-
         return [drawing.canvas for drawing in figures.draw(results, self.name)]

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
@@ -174,6 +172,8 @@ class BoxPlots(Grouped):
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
     ) -> None:
         # As collections: `bxp` makes seven artists per box, which are slow to draw.
+        import numpy as np
+
         places = np.array(x)
         least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
         edge = _edge(number)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from aqmlab.results.export import packets
 from aqmlab.results.export.flent.sampling import STEP_S
 from aqmlab.results.export.flent.series import FlentSeries, Raw
@@ -74,6 +72,8 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
 
 def _losses(raw: list[Raw]) -> list[tuple[float, float]]:
     """The datagrams lost in each step: those sent in it that did not arrive."""
+    import numpy as np
+
     ends_s = max((one["t"] for one in raw), default=0.0)
     lost = [one["t"] for one in raw if one.get("lost")]
     edges = np.arange(0.0, ends_s + 2 * STEP_S, STEP_S)

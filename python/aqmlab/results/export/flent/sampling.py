@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 STEP_S = 0.2
 """Flent's time step, in seconds."""
 
@@ -37,6 +35,8 @@ def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s
     sample have values within half a step of it. Times after the last sample have values within one
     step of it.
     """
+    import numpy as np
+
     if not samples or not times_s:
         return [None] * len(times_s)
     at, value = np.array(samples, dtype=float).T

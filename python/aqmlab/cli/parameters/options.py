@@ -7,11 +7,11 @@ from typing import Annotated, Optional
 
 import typer
 
+from aqmlab.base.errors import shown
+
 
 def place(text: str) -> Path:
     """The path of a file or a folder, existing or not."""
-    from aqmlab.base.errors import shown
-
     if not text:
         raise typer.BadParameter("empty; give a name (`.` is the current folder)")
     path = Path(text)
@@ -23,19 +23,6 @@ def place(text: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise typer.BadParameter(f"{shown(text)}: {reason.lower()}") from None
     return path
-
-
-def kernel_options(
-    qdisc_source: str, discipline: str | None, run_on: str = "vm", place: str | None = None
-) -> tuple[str, str]:
-    """The source of disciplines and the place of the kernel; warns of old names."""
-    from aqmlab.cli import console
-    from aqmlab.engines import renamed
-
-    found = renamed.kernel_options(qdisc_source, run_on, discipline, place)
-    for warning in found.warnings:
-        console.talk(f"warning: {warning}")
-    return found.qdisc_source, found.run_on
 
 
 ScenarioArg = Annotated[

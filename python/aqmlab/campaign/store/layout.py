@@ -1,0 +1,36 @@
+"""The names of the files in a campaign's folder, and of the table of trials.
+
+Readers of single files import this module instead of `folder`, which also reads manifests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aqmlab.base.failures import DamagedError
+
+MANIFEST = "manifest.json"
+CATALOGUE = "catalogue.sql"
+TABLES = "tables"
+ROWS = "rows.parquet"
+PARTS = "trials"
+LOCK = "lock"
+
+TRIALS = "trials"
+"""The name of the table of trials."""
+
+OF_TRIALS = ("digest", "events", "packets", "spec")
+"""The columns of that table after the leading ones."""
+
+
+def damaged(folder: Path, path: Path, problem: str) -> DamagedError:
+    """The error for a damaged file of the campaign in `folder`, with its remedy."""
+    hint = "remove the folder and run the campaign again"
+    if path.parent.name == PARTS:
+        hint = "run the campaign's command again: it repeats the trials of that file"
+    elif path.parent.name.startswith("chunk="):
+        hint = (
+            f"remove {folder / TABLES}/*/{path.parent.name} and run the campaign's command"
+            " again: it repeats the trials of that part, and keeps the others"
+        )
+    return DamagedError(f"{path}: is damaged: {problem}", hint)

@@ -1,0 +1,155 @@
+"""Checks the sizes that Parquet files state before their rows are read.
+
+A folder may come from an untrusted source, and a checksum shows only that nobody changed a file
+since it was recorded. A few bytes can state any number of rows, and compressed pages can expand
+without limit. This module reads the footers only, within the limits that Arrow offers. It refuses
+files with a form that aqmlab does not write, and tables that grow in memory far beyond their files.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from aqmlab.base.files import open_regular
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MOST_FOOTER_BYTES = 2**22
+"""The largest footer that is read. Footers of a hundred trials have a few kilobytes."""
+
+MOST_COLUMNS = 1000
+"""The most columns of a file. The table `flows` has about fifty."""
+
+FREE_BYTES = 2**29
+"""Memory that a table of any size on the disk may take."""
+
+MOST_GROWTH = 1000
+"""The most memory for each byte on the disk beyond that. Idle queues have a factor of 200."""
+
+_END = struct.Struct("<I4s")
+_THRIFT_STRING_BYTES = MOST_FOOTER_BYTES
+_THRIFT_ITEMS = 10**5
+_TEXT_BYTES = 16
+"""The memory of a text in a column beside its characters."""
+
+
+class FileSize(NamedTuple):
+    """The size of a Parquet file."""
+
+    rows: int
+    disk_bytes: int
+    memory_bytes: int
+    """The memory of all columns, as far as the footer states it."""
+
+
+def size_of(path: Path) -> FileSize:
+    """The size of the file at `path`; raises `ValueError` if aqmlab did not write it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_regular(path) as file:
+            disk_bytes = _refuse_footer(file.fileno())
+            plain = pq.ParquetFile(
+                file,
+                thrift_string_size_limit=_THRIFT_STRING_BYTES,
+                thrift_container_size_limit=_THRIFT_ITEMS,
+            )
+            _refuse_columns(plain)
+            texts = [field.name for field in plain.schema_arrow if _is_text(field)]
+            found = pq.ParquetFile(file, metadata=plain.metadata, read_dictionary=texts)
+            return FileSize(found.metadata.num_rows, disk_bytes, _memory_bytes(found, disk_bytes))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"its footer cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def growth(sizes: Iterable[FileSize]) -> str | None:
+    """The reason why a table of files of these `sizes` is too large for memory, if it is."""
+    sizes = tuple(sizes)
+    disk_bytes = sum(one.disk_bytes for one in sizes)
+    memory_bytes = sum(one.memory_bytes for one in sizes)
+    if memory_bytes <= max(FREE_BYTES, MOST_GROWTH * disk_bytes):
+        return None
+    return f"{disk_bytes} bytes would take {memory_bytes} bytes of memory"
+
+
+def _refuse_footer(descriptor: int) -> int:
+    """The size of a file; raises `ValueError` for a footer that is too large to be read."""
+    size = os.fstat(descriptor).st_size
+    end = os.pread(descriptor, _END.size, max(0, size - _END.size))
+    footer_bytes, _ = _END.unpack(end.rjust(_END.size, b"\0"))
+    if footer_bytes > MOST_FOOTER_BYTES:
+        raise ValueError(f"its footer has {footer_bytes} bytes; the limit is {MOST_FOOTER_BYTES}")
+    return size
+
+
+def _refuse_columns(file: pq.ParquetFile) -> None:
+    """Raises `ValueError` for too many columns, and for a column of a form that is not written."""
+    import pyarrow as pa
+
+    if file.metadata.num_columns > MOST_COLUMNS:
+        raise ValueError(f"it has {file.metadata.num_columns} columns")
+    for field in file.schema_arrow:
+        if not (pa.types.is_primitive(field.type) or pa.types.is_string(field.type)):
+            raise ValueError(f"the column `{field.name}` is of type {field.type}"[:200])
+
+
+def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
+    """The memory of all rows; raises `ValueError` for sizes that contradict each other."""
+    metadata = file.metadata
+    fields = list(file.schema_arrow)
+    rows = stored_bytes = unpacked_bytes = 0
+    repeated_bytes = dict.fromkeys((field.name for field in fields if _is_text(field)), 0)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        rows += group.num_rows
+        for at, field in enumerate(fields):
+            column = group.column(at)
+            unpacked, stored = column.total_uncompressed_size, column.total_compressed_size
+            if column.num_values != group.num_rows or min(unpacked, stored, group.num_rows) < 0:
+                raise ValueError("the sizes in its footer contradict each other")
+            unpacked_bytes += unpacked
+            stored_bytes += stored
+            if field.name in repeated_bytes:
+                repeated_bytes[field.name] += group.num_rows * unpacked
+    if rows != metadata.num_rows or stored_bytes > disk_bytes:
+        raise ValueError("the sizes in its footer contradict each other")
+    memory_bytes = rows * sum(map(_width, fields)) + unpacked_bytes
+    # A dictionary holds a text once for all rows. Only its content shows how long the texts are.
+    suspects = [name for name, most in repeated_bytes.items() if most > FREE_BYTES]
+    if memory_bytes <= max(FREE_BYTES, MOST_GROWTH * disk_bytes) and suspects:
+        memory_bytes += _text_bytes(file, suspects)
+    return memory_bytes
+
+
+def _text_bytes(file: pq.ParquetFile, columns: list[str]) -> int:
+    """The characters of all rows of columns, which are read as dictionaries."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = 0
+    for batch in file.iter_batches(columns=columns, use_threads=False):
+        for column in batch.columns:
+            assert isinstance(column, pa.DictionaryArray)
+            lengths = pc.binary_length(column.dictionary)
+            found += pc.sum(lengths.cast(pa.int64()).take(column.indices)).as_py() or 0
+    return found
+
+
+def _is_text(field: pa.Field) -> bool:
+    """Returns whether a column holds texts, which this module reads as dictionaries."""
+    import pyarrow as pa
+
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    return bool(pa.types.is_string(kind))
+
+
+def _width(field: pa.Field) -> int:
+    """The bytes of a value, without the characters of a text."""
+    return _TEXT_BYTES if _is_text(field) else -(-int(field.type.bit_width) // 8)

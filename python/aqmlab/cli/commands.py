@@ -1,0 +1,122 @@
+"""The commands: the summary of each one, its module, and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class CommandEntry(NamedTuple):
+    """A command before its modules are loaded."""
+
+    summary: str
+    """The first sentence of its help, which also stands in the list of commands."""
+    module: str
+    """The module of `cli` that runs it, and the module of `cli.parameters` that it reads."""
+    parameters: str | None = None
+    """The class of its parameters, if it has any."""
+    function: str = "command"
+    """The function that runs it."""
+    commands: Mapping[str, CommandEntry] = {}
+    """The commands of a group, which runs its own function without a command."""
+
+
+COMMANDS: Mapping[str, CommandEntry] = {
+    "run": CommandEntry(
+        "Run a scenario and show the results of each application.",
+        "run",
+        "RunParameters",
+    ),
+    "list": CommandEntry(
+        "List the names that scenarios can use, and studies.",
+        "listing",
+        "ListingParameters",
+    ),
+    "show": CommandEntry(
+        "Show the results in a campaign's folder, finished or not.",
+        "show",
+        "ShowParameters",
+    ),
+    "report": CommandEntry(
+        "Write the report of a campaign, and its figures as PNG and SVG files.",
+        "report",
+        "ReportParameters",
+    ),
+    "query": CommandEntry(
+        "Query the tables of a campaign in SQL; without SQL, list the tables.",
+        "query",
+        "QueryParameters",
+    ),
+    "verify": CommandEntry(
+        "Check that every file of a campaign is unchanged since it was written.",
+        "verify",
+        "VerifyParameters",
+    ),
+    "export": CommandEntry(
+        "Write the results in a campaign's folder as files for other programs.",
+        "export",
+        "ExportParameters",
+    ),
+    "reproduce": CommandEntry(
+        "Run the experiments of a paper and draw its figures.",
+        "reproduce",
+        "ReproduceParameters",
+    ),
+    "claims": CommandEntry(
+        "Judge the claims of papers by fresh results.",
+        "claims",
+        "ClaimsParameters",
+    ),
+    "pcap": CommandEntry(
+        "Run one trial again and write NAME-home.pcap and NAME-wan.pcap.",
+        "pcap",
+        "PcapParameters",
+    ),
+    "spp": CommandEntry(
+        "Measure round-trip times between two captures by synthetic packet pairs.",
+        "spp",
+        "SppParameters",
+    ),
+    "schema": CommandEntry(
+        "Print the JSON Schema of scenario files, for editors.",
+        "schema",
+    ),
+    "cluster": CommandEntry(
+        "Show how to start a Dask cluster for `--cluster`: one machine, SSH, Slurm or Kubernetes.",
+        "cluster",
+        "ClusterParameters",
+    ),
+    "demo": CommandEntry(
+        "Run the built-in demonstrations and print the paths of their reports.",
+        "demo",
+        "DemoParameters",
+    ),
+    "validate": CommandEntry(
+        "Compare the simulator with the Linux kernel's results for the same trials.",
+        "validate",
+        "ValidateParameters",
+    ),
+    "kernel": CommandEntry(
+        "Show, prepare and check what the kernel engine needs.",
+        "kernel",
+        function="status",
+        commands={
+            "traces": CommandEntry(
+                "Compare disciplines with the kernel's, packet by packet.",
+                "traces",
+                "TracesParameters",
+            ),
+            "status": CommandEntry(
+                "Show the requirements of `--engine kernel` and which of them are present.",
+                "kernel",
+                function="status",
+            ),
+            "build": CommandEntry(
+                "Build the image that the virtual machine boots.",
+                "kernel",
+                function="build",
+            ),
+        },
+    ),
+}
+"""Every command, in the order of the help."""

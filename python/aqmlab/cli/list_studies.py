@@ -1,0 +1,21 @@
+"""The studies, as `aqmlab list` shows them."""
+
+from __future__ import annotations
+
+from aqmlab import studies
+from aqmlab.cli.listed import Listed
+
+
+def entries(topic: str, name: str | None) -> list[Listed]:
+    """The studies of this package, or the one called `name`, which may be any folder."""
+    found = (studies.load(one) for one in ([name] if name else studies.names()))
+    return [
+        {
+            "name": study.name,
+            "title": study.title,
+            "source": study.paper,
+            "figures": list(study.figures),
+            "claims": list(study.claims),
+        }
+        for study in found
+    ]

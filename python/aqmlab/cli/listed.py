@@ -1,0 +1,49 @@
+"""The entries that `aqmlab list` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NotRequired, TypedDict
+
+from aqmlab.base.errors import shown, suggestion
+from aqmlab.base.failures import RequestError
+
+
+class ListedParam(TypedDict):
+    """A parameter of a listed kind."""
+
+    name: str
+    text: str
+    """The default, in scenario notation."""
+    doc: str
+    choices: NotRequired[list[str] | None]
+    allowed: NotRequired[str | None]
+
+
+class Listed(TypedDict):
+    """A listed name, in the form of `--json`. A kind also has the other members of its registry."""
+
+    name: str
+    title: NotRequired[str]
+    summary: NotRequired[str]
+    source: NotRequired[str]
+    figures: NotRequired[list[str]]
+    claims: NotRequired[list[str]]
+    engines: NotRequired[list[str]]
+    default_cc: NotRequired[str | None]
+    params: NotRequired[list[ListedParam]]
+
+
+def refuse_unknown(what: str, name: str, names: Iterable[str]) -> None:
+    """Raises `RequestError` if `name` is not one of `names`."""
+    known = list(names)
+    if name not in known:
+        raise RequestError(f"list: unknown {what} `{shown(name)}`", suggestion(name, known))
+
+
+def only(topic: str, name: str | None, entries: Sequence[Listed]) -> list[Listed]:
+    """The entry called `name`, or all; raises `RequestError` if there is none."""
+    if name is None:
+        return list(entries)
+    refuse_unknown(f"entry of {topic}", name, (entry["name"] for entry in entries))
+    return [entry for entry in entries if entry["name"] == name]

@@ -1,0 +1,35 @@
+"""The parameters of `aqmlab list`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Optional
+
+import typer
+
+from aqmlab.cli.parameters import options
+
+TOPICS = {
+    "disciplines": "aqmlab.cli.list_kinds:entries",
+    "tcp": "aqmlab.cli.list_kinds:entries",
+    "apps": "aqmlab.cli.list_kinds:entries",
+    "profiles": "aqmlab.cli.list_kinds:entries",
+    "scenarios": "aqmlab.cli.list_scenarios:entries",
+    "studies": "aqmlab.cli.list_studies:entries",
+}
+"""The topics, each with the function that lists it, which is loaded when it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingParameters:
+    """The parameters of `aqmlab list`."""
+
+    topic: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[" + "|".join(TOPICS) + "]", help="A topic; all if absent."),
+    ] = None
+    name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[NAME]", help="An entry; a study may be given by its folder."),
+    ] = None
+    as_json: options.AsJson = False

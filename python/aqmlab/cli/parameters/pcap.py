@@ -1,0 +1,44 @@
+"""The parameters of `aqmlab pcap`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Optional
+
+import typer
+
+from aqmlab.cli.parameters import options
+
+
+@dataclass(frozen=True, slots=True)
+class PcapParameters:
+    """The parameters of `aqmlab pcap`."""
+
+    details: ClassVar[str] = (
+        "The files hold the packets that `tcpdump` would capture "
+        "at the home's and the internet's end."
+    )
+
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SCENARIO|DIR", help="A scenario, or the folder of a campaign."),
+    ]
+    sets: options.Sets = None
+    seeds: options.Seeds = None
+    duration: options.Duration = None
+    engine: options.Engine = "sim"
+    qdisc_source: options.QdiscSource = "kernel"
+    discipline: options.OldDiscipline = None
+    trial: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="ID", help="The trial; the first if absent."),
+    ] = None
+    name: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            parser=options.place,
+            metavar="NAME",
+            help="Prefix of the file names; may include a folder.",
+        ),
+    ] = None

@@ -1,0 +1,78 @@
+"""The engine `kernel` with its options, as the registry loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aqmlab.engines import core_check
+from aqmlab.engines.engine import Prepared, Refusal, Say
+from aqmlab.engines.kernel import abilities, host, installed
+from aqmlab.engines.kernel.options import QdiscSource, RunOn, engine_name
+from aqmlab.engines.trial_spec import TrialSpec
+
+
+@dataclass(frozen=True)
+class LinuxKernel:
+    """The Linux kernel with its TCP."""
+
+    qdisc_source: QdiscSource = "kernel"
+    run_on: RunOn = "vm"
+    reports_progress: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the engine with its options."""
+        return engine_name(self.qdisc_source, self.run_on)
+
+    @property
+    def runner(self) -> str:
+        """The function that runs a trial."""
+        module = "host" if self.is_in_real_time else "engine"
+        return f"aqmlab.engines.kernel.{module}:run_prepared"
+
+    @property
+    def is_in_real_time(self) -> bool:
+        """Whether two runs of a trial differ, because the clock is that of the host."""
+        return self.run_on == "host"
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The versions on which results depend."""
+        if self.is_in_real_time:
+            return ("host", "agent")
+        return ("kernel", "qemu", "agent", "machine", "image")
+
+    @property
+    def keeps_packets(self) -> bool:
+        """Whether the runner writes captures, which a run in virtual time repeats exactly."""
+        return not self.is_in_real_time
+
+    @property
+    def bit_cost(self) -> float:
+        """The cost of one bit/s. In real time a trial takes its duration."""
+        return 0.0 if self.is_in_real_time else 1e-7
+
+    @property
+    def remark(self) -> str:
+        """A remark that readers of its results need."""
+        remark = "in real time, so digests differ from run to run"
+        return remark if self.is_in_real_time else ""
+
+    def refusal(self, spec: TrialSpec) -> Refusal | None:
+        """The reason why the agent cannot run a trial, if there is one.
+
+        Raises `MissingError` for missing requirements before it builds the agent.
+        """
+        found = core_check.refusal(spec)
+        return found or abilities.refusal(spec, self.qdisc_source, self.run_on)
+
+    def is_built(self) -> bool:
+        """Returns whether the agent is built; raises `MissingError` for missing requirements."""
+        return abilities.is_built(self.run_on)
+
+    def prepare(self, specs: Sequence[TrialSpec], say: Say) -> Prepared:
+        """Builds everything that `specs` need; raises `MissingError` for missing requirements."""
+        if self.is_in_real_time:
+            return host.prepare(specs, say, self.qdisc_source)
+        return installed.prepare(specs, say, qdisc_source=self.qdisc_source)

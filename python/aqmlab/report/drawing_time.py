@@ -1,0 +1,99 @@
+"""Predicts the time of drawing from earlier drawings on this machine.
+
+A drawing has a constant cost and one that grows with the trials, because their rows are read.
+Both follow from drawings of the same scenario or figure with different amounts of trials. Until
+there are such drawings, the mean of the known ones is the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import StatisticsError, fmean, linear_regression
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from msgspec import Meta
+
+from aqmlab.base import measurements
+
+Kind: TypeAlias = Literal["report", "figure"]
+"""A campaign's report with all of its figures, or one figure of a study."""
+
+_FILE = "drawing.json"
+_MOST_NAMES = 200
+"""Scenarios and figures that the cache keeps: the most recent ones."""
+_MOST_DRAWINGS = 10
+"""Drawings of each that the cache keeps: the most recent ones."""
+
+_Seconds = Annotated[float, Meta(ge=0, le=1e9)]
+
+
+class _Drawing(NamedTuple):
+    """One drawing."""
+
+    simulated_s: _Seconds
+    """The simulated seconds of its trials."""
+    seconds: _Seconds
+
+
+_Known = dict[str, dict[str, tuple[_Drawing, ...]]]
+"""The drawings of each scenario or figure, by kind."""
+
+
+class Wanted(NamedTuple):
+    """A report or a figure that is to be drawn."""
+
+    name: str
+    """The name of the scenario or of the figure."""
+    simulated_s: float
+    """The simulated seconds of its trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedDrawing:
+    """The predicted time of drawing."""
+
+    seconds: float
+    drawings: int
+    """The number of drawings behind the prediction."""
+    alike: bool
+    """Whether these are of the same scenario or figures."""
+
+
+def expected(kind: Kind, wanted: Iterable[Wanted]) -> ExpectedDrawing | None:
+    """Predicts the time of drawing `wanted`; `None` if this machine has drawn nothing yet."""
+    known = measurements.read(_FILE, _Known).get(kind, {})
+    every = [one for drawings in known.values() for one in drawings]
+    if not every:
+        return None
+    parts = [(one, known.get(one.name)) for one in wanted]
+    seconds = sum(_seconds(own or every, one.simulated_s) for one, own in parts)
+    alike = all(own for _, own in parts)
+    behind = sum(len(own) for _, own in parts if own) if alike else len(every)
+    return ExpectedDrawing(seconds, behind, alike)
+
+
+def note(kind: Kind, drawn: Wanted, seconds: float) -> None:
+    """Stores the time of a drawing."""
+    known = measurements.read(_FILE, _Known)
+    names = known.setdefault(kind, {})
+    before = names.pop(drawn.name, ())
+    names[drawn.name] = (*before, _Drawing(drawn.simulated_s, seconds))[-_MOST_DRAWINGS:]
+    for old in list(names)[:-_MOST_NAMES]:
+        del names[old]
+    measurements.store(_FILE, known)
+
+
+def _seconds(drawings: Sequence[_Drawing], simulated_s: float) -> float:
+    """The time for this amount of trials, on the line through `drawings`."""
+    amounts, times = zip(*drawings, strict=True)
+    mean = fmean(times)
+    try:
+        line = linear_regression(amounts, times)
+    except StatisticsError:  # one drawing, or equal amounts
+        return mean
+    if line.slope <= 0:
+        return mean
+    if line.intercept < 0:
+        return linear_regression(amounts, times, proportional=True).slope * simulated_s
+    return line.intercept + line.slope * simulated_s

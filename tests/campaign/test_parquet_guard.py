@@ -1,0 +1,216 @@
+"""Table files from untrusted sources, whose checksums are right.
+
+Somebody who makes a folder also makes its checksums. Each reader refuses a hostile file with a
+sentence, within bounds of memory and time.
+"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from aqmlab.base.checksums import checksum_of
+from aqmlab.base.failures import DamagedError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset, parquet_guard
+from aqmlab.results.results import load
+from support.campaigns import HERE, campaign_of, grid, rewrite_manifest
+
+MEMORY_BYTES = 2**30
+SECONDS = 10
+
+
+def a_campaign():
+    return campaign_of(grid(queues=("pie",), seeds=(1, 2, 3, 4)))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A complete campaign."""
+    home = tmp_path_factory.mktemp("guard")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HERE))
+        patch.setenv("FAKE_LOG", str(home / "log"))
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        campaigns.run(a_campaign(), home / "whole", jobs=1)
+    return home / "whole"
+
+
+@pytest.fixture
+def folder(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "out")
+    return tmp_path / "out"
+
+
+# Hostile files. Each function replaces a table file.
+
+
+def written(path, table, **options):
+    """Writes row groups of a table as often as `times` says."""
+    times = options.pop("times", 1)
+    with pq.ParquetWriter(path, table.schema, compression="zstd", **options) as writer:
+        for _ in range(times):
+            writer.write_table(table, row_group_size=table.num_rows)
+
+
+def columns_of(path):
+    """The first row of a file, whose columns a hostile file has."""
+    return pq.read_table(path, partitioning=None).slice(0, 1)
+
+
+def repeated(table, rows):
+    return table.take(pa.array(np.zeros(rows, np.int64)))
+
+
+def many_constant_rows(path):
+    own = columns_of(path)
+    rows = pa.table({own.column_names[-1]: np.zeros(10**6)})
+    written(path, rows, times=100, write_statistics=False)
+
+
+def pages_of_a_gigabyte(path):
+    own = columns_of(path)
+    page = 2**23
+    written(
+        path, pa.table({own.column_names[-1]: np.zeros(page)}), times=16, use_dictionary=False,
+        data_page_size=2**30, max_rows_per_page=page, write_statistics=False,
+    )  # fmt: skip
+
+
+def a_long_text_in_a_dictionary(path):
+    text = pa.DictionaryArray.from_arrays(np.zeros(2**17, np.int32), ["x" * 2**20])
+    rows = repeated(columns_of(path), 2**17).set_column(0, "trial", text)
+    written(path, rows, write_statistics=False, store_schema=False)
+
+
+def a_footer_of_megabytes(path):
+    own = columns_of(path)
+    written(path, own.replace_schema_metadata({"x": "x" * 2**26}))
+
+
+def a_footer_as_large_as_its_file(path):
+    data = path.read_bytes()
+    with path.open("wb") as file:  # a file with a hole
+        file.write(data[:-8])
+        file.seek(2**28)
+        file.write(struct.pack("<I4s", 2**28 - 2**20, b"PAR1"))
+
+
+def many_columns(path):
+    own = columns_of(path)
+    written(path, pa.table({f"c{n}": own.column(0) for n in range(5000)}), write_statistics=False)
+
+
+def deep_nesting(path):
+    own = columns_of(path)
+    kind, value = pa.int64(), 1
+    for _ in range(90):
+        kind, value = pa.list_(kind), [value]
+    written(path, own.append_column("deep", pa.array([value], kind)))
+
+
+def a_list(path):
+    written(path, columns_of(path).append_column("list", pa.array([[1.0] * 10])))
+
+
+HOSTILE = (
+    many_constant_rows, pages_of_a_gigabyte, a_long_text_in_a_dictionary,
+    a_footer_of_megabytes, a_footer_as_large_as_its_file, many_columns, deep_nesting, a_list,
+)  # fmt: skip
+
+
+def seal(folder, *names):
+    """Records the checksums of files as they are now, as their author can."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    files = manifest["files"] | {name: list(checksum_of(folder / name)) for name in names}
+    rewrite_manifest(folder, files=files)
+
+
+def spoil(folder, make, table="flows"):
+    path = folder / "tables" / table / "chunk=0000" / "rows.parquet"
+    make(path)
+    seal(folder, str(path.relative_to(folder)))
+    return path
+
+
+def bounded(*arguments):
+    """Runs a command; returns its status, its messages and its memory above that of a start."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "aqmlab", *map(str, arguments)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "COLUMNS": "400"},
+    )  # fmt: skip
+    said = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert used.ru_maxrss * 1024 < MEMORY_BYTES, f"{used.ru_maxrss} kB"
+    assert used.ru_utime + used.ru_stime < SECONDS, f"{time.monotonic() - started} s"
+    return process.returncode, said
+
+
+READERS = (
+    ("show", "DIR"), ("query", "DIR", "SELECT count(*), max(flow) FROM flows"),
+    ("report", "DIR"), ("export", "DIR", "--csv", "--out", "OUT"), ("verify", "DIR"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
+def test_every_reader_refuses_a_hostile_file_within_bounds(folder, tmp_path, make):
+    path = spoil(folder, make)
+    for reader in READERS:
+        places = {"DIR": str(folder), "OUT": str(tmp_path / "csv")}
+        status, said = bounded(*(places.get(word, word) for word in reader))
+        assert status == 2, f"{reader} {said}"
+        assert said.startswith("error: ") and "is damaged" in said, said
+        assert str(path) in said or str(path.parents[1]) in said, said
+        assert "mistake in aqmlab" not in said, said
+
+
+@pytest.mark.parametrize("make", [many_constant_rows, deep_nesting], ids=lambda one: one.__name__)
+def test_a_run_refuses_a_hostile_file_of_a_complete_and_of_a_stopped_campaign(folder, make):
+    path = spoil(folder, make, "trials")
+    with pytest.raises(DamagedError, match="is damaged") as caught:
+        campaigns.run(a_campaign(), folder, jobs=1)
+    assert str(path) in caught.value.problem
+
+
+def test_a_hundred_files_together_are_refused_though_each_alone_is_not(folder, monkeypatch):
+    monkeypatch.setattr(dataset, "CHUNK", 1)
+    path = folder / "tables" / "flows" / "chunk=0000" / "rows.parquet"
+    table = repeated(columns_of(path), 10**5)
+    written(path, table, write_statistics=False)
+    names = [f"tables/flows/chunk={n:04d}/rows.parquet" for n in range(100)]
+    for name in names[1:]:
+        (folder / name).parent.mkdir()
+        shutil.copy(path, folder / name)
+    seal(folder, names[0])
+    assert load(folder).in_files().files("trials")
+    seal(folder, *names)
+    size = parquet_guard.size_of(path)
+    assert parquet_guard.growth([size]) is None and parquet_guard.growth([size] * 100)
+    for reader in (("show", folder), ("query", folder, "FROM flows"), ("verify", folder)):
+        status, said = bounded(*reader)
+        assert status == 2 and "bytes would take" in said and "of memory" in said, said
+
+
+def test_what_a_campaign_writes_is_far_from_every_limit(whole):
+    for path in whole.rglob("*.parquet"):
+        size = parquet_guard.size_of(path)
+        assert size.rows == pq.read_metadata(path).num_rows
+        assert size.memory_bytes < 200 * size.disk_bytes
+
+
+def test_the_stated_memory_is_that_of_the_rows(tmp_path):
+    table = pa.table({"a": np.arange(1000.0), "b": np.arange(1000), "c": ["xy"] * 1000})
+    pq.write_table(table, tmp_path / "rows.parquet", use_dictionary=False)
+    found = parquet_guard.size_of(tmp_path / "rows.parquet")
+    assert found.rows == 1000
+    assert 1000 * (8 + 8 + 16 + 2) <= found.memory_bytes < 80_000
