@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 from aqmlab.base.failures import LabError
@@ -65,8 +66,8 @@ def in_a_fork(folder, environment, said):
 def main():
     if len(sys.argv) > 1:
         return run(sys.argv[1])
-    import numpy, pyarrow.compute, pyarrow.parquet  # noqa: E401, F401, I001 - loaded before the forks
-
+    for name in ("numpy", "pyarrow.compute", "pyarrow.parquet"):
+        import_module(name)  # The forks share these.
     for line in sys.stdin:
         print(in_a_fork(**json.loads(line)), flush=True)
     return 0
