@@ -213,8 +213,10 @@ def test_what_a_campaign_writes_is_far_from_every_limit(whole):
         assert size.memory_bytes < 200 * size.disk_bytes
 
 
-def test_the_stated_memory_is_that_of_the_rows(tmp_path):
-    table = pa.table({"a": np.arange(1000.0), "b": np.arange(1000), "c": ["xy"] * 1000})
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
+def test_the_stated_memory_is_that_of_the_rows(tmp_path, text):
+    words = pa.array(["xy"] * 1000, text)
+    table = pa.table({"a": np.arange(1000.0), "b": np.arange(1000), "c": words})
     pq.write_table(table, tmp_path / "rows.parquet", use_dictionary=False)
     found = parquet_guard.size_of(tmp_path / "rows.parquet")
     assert found.rows == 1000
