@@ -10,7 +10,7 @@ from aqmlab.engines.kernel import traces
 from aqmlab.engines.kernel.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from aqmlab.engines.kernel.traces import Outcome
+    from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(given: TracesParameters) -> int:
@@ -24,7 +24,7 @@ def command(given: TracesParameters) -> int:
         workers=given.jobs,
         say=console.talk,
     )
-    outcomes: list[Outcome] = []
+    outcomes: list[TraceComparison] = []
     for outcome in running:
         outcomes.append(outcome)
         if not given.as_json:
@@ -36,12 +36,12 @@ def command(given: TracesParameters) -> int:
     return 1 if differ else 0
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: TraceComparison) -> str:
     """One trace as a line.
 
-    >>> from aqmlab.engines.kernel.traces import Outcome
+    >>> from aqmlab.engines.kernel.traces import TraceComparison
     >>> same = {"operations": 6, "offered": 3, "dropped": 1, "marked": 0, "difference": None}
-    >>> _line(Outcome("pfifo", 0, "limit 2", same, 0, 0))
+    >>> _line(TraceComparison("pfifo", 0, "limit 2", same, 0, 0))
     'pfifo 0: equal, 3 packets, 1 dropped, 0 marked (limit 2)'
     """
     head = f"{outcome.kind} {outcome.number}"
@@ -52,7 +52,7 @@ def _line(outcome: Outcome) -> str:
     return f"{head}: equal, {counts} ({outcome.options})"
 
 
-def _plain(outcome: Outcome) -> dict[str, object]:
+def _plain(outcome: TraceComparison) -> dict[str, object]:
     return {
         "kind": outcome.kind,
         "number": outcome.number,

@@ -60,7 +60,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TraceComparison:
     """The comparison of one trace: the equal parts, and the first difference, if any."""
 
     kind: str
@@ -118,9 +118,9 @@ def _recording(trace: Trace, answer: Mapping[str, Any], kernel: str) -> Recordin
     }
 
 
-def compare(recording: Recording, number: int = 0) -> Outcome:
+def compare(recording: Recording, number: int = 0) -> TraceComparison:
     """Replays a recording with the simulator's discipline and compares the results."""
-    return Outcome(
+    return TraceComparison(
         kind=recording["qdisc"]["kind"],
         number=number,
         options=recording["options"],
@@ -155,7 +155,7 @@ def run(
     seed: int = 1,
     workers: int | None = None,
     say: Say = print,
-) -> Iterator[Outcome]:
+) -> Iterator[TraceComparison]:
     """Records and compares `count` traces of each discipline, and yields each outcome when ready.
 
     `say` receives a message if the agent must be built first.
@@ -167,7 +167,7 @@ def run(
         for first in range(0, count, _TOGETHER)
     ]
 
-    def batch(kind: str, numbers: range) -> list[Outcome]:
+    def batch(kind: str, numbers: range) -> list[TraceComparison]:
         traces = [make(kind, number, packets=packets, seed=seed) for number in numbers]
         recordings = record(traces, agent_path=agent_path)
         return [
