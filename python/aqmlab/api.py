@@ -250,7 +250,7 @@ def _facts(
         scenario=plan.scenario,
         trials=entries,
         apps=_kinds(plan.trials),
-        app_groups=group_apps(app for trial in plan.trials for app in trial.spec.apps),
+        app_groups=group_apps(trial.spec for trial in plan.trials),
         stated_tolerances_ms=plan.stated_tolerances,
         stated_rates_mbit=plan.rates,
         **spans.of_spec(plan.trials[0].spec)._asdict(),

@@ -16,9 +16,8 @@ import aqmlab
 import polars as pl
 import pytest
 from aqmlab import api
-from aqmlab.base import csv_cells, files
+from aqmlab.base import csv_cells, files, measurements
 from aqmlab.base.failures import LabError, RequestError
-from aqmlab.campaign import speed
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import spp, status_of
 from aqmlab.planning import change_text
@@ -301,4 +300,4 @@ def test_who_has_no_home_is_told_so(monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     with pytest.raises(LabError, match="HOME or XDG_CACHE_HOME"):
         files.cache_folder()
-    assert speed._read() == {}
+    assert measurements.read("speed.json", dict[str, int]) == {}

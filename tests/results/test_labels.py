@@ -1,7 +1,7 @@
 import pytest
 from aqmlab.base.condition_text import condition_text
 from aqmlab.campaign.trial_facts import group_apps
-from aqmlab.engines.trial_spec import KindSpec, RouteSpec
+from aqmlab.engines.trial_spec import KindSpec, RouteSpec, TcpSpec
 from aqmlab.results.labels import Label, label_trials
 from msgspec.structs import replace
 from support.campaigns import app, entry_of, spec_of, with_link
@@ -118,7 +118,7 @@ def test_copies_are_one_group_and_what_only_shares_a_name_is_not():
         app("game-1", "game"),
         app("cam"),
     ]
-    assert group_apps(apps) == {
+    assert group_apps([spec_of("pie", apps=apps)]) == {
         "iperf-1": "iperf-1",
         "iperf-2": "iperf-2 to 4",
         "iperf-3": "iperf-2 to 4",
@@ -128,3 +128,40 @@ def test_copies_are_one_group_and_what_only_shares_a_name_is_not():
         "game-1": "game-1",
         "cam": "cam",
     }
+
+
+def groups(*trials):
+    """The groups of the applications of trials, each given as its applications."""
+    return group_apps([spec_of("pie", apps=apps) for apps in trials])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        app("web-2", "web", rtt_ms=140),
+        app("web-2", "web", profile="freebsd"),
+        replace(app("web-2", "web"), priority=1),
+        replace(app("web-2", "web"), home=TcpSpec(profile="windows")),
+        replace(app("web-2", "web"), up=RouteSpec(links=(1,), delay_ns=20_000_000)),
+        replace(app("web-2", "web"), up=RouteSpec(links=(0,), delay_ns=20_000_000, loss=0.1)),
+    ],
+)
+def test_applications_with_another_path_or_host_are_no_copies(other):
+    assert groups([app("web-1", "web"), other]) == {"web-1": "web-1", "web-2": "web-2"}
+
+
+def test_copies_with_links_of_their_own_are_copies():
+    spec = spec_of("pie", apps=[app("web-1", "web"), app("web-2", "web")])
+    own = replace(spec.links[0], name="wifi-2-up")
+    moved = replace(spec.apps[1], up=replace(spec.apps[1].up, links=(2,)))
+    spec = replace(spec, links=(*spec.links, own), apps=(spec.apps[0], moved))
+    assert group_apps([spec]) == {"web-1": "web", "web-2": "web"}
+
+
+def test_copies_stay_copies_where_all_of_them_change_from_trial_to_trial():
+    at = [[app(f"web-{n}", "web", rtt_ms=rtt) for n in (1, 2)] for rtt in (20, 140)]
+    assert groups(*at) == {"web-1": "web", "web-2": "web"}
+    assert groups(at[0], [at[0][0], at[1][1]]) == {"web-1": "web-1", "web-2": "web-2"}
+    assert groups(at[0], at[0][:1]) == {"web-1": "web", "web-2": "web"}
+    assert groups(at[0][:1], at[0][1:]) == {"web-1": "web", "web-2": "web"}
+    assert groups(at[0][:1], at[1][1:]) == {"web-1": "web-1", "web-2": "web-2"}

@@ -11,7 +11,7 @@ import errno
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -43,11 +43,15 @@ def checksum_of(path: Path) -> FileChecksum:
         return FileChecksum(size_bytes, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
+def mismatch(
+    path: Path,
+    expected: Iterable[FileChecksum],
+    measure: Callable[[Path], FileChecksum] = checksum_of,
+) -> str | None:
     """Describes how the file at `path` differs from all `expected` checksums.
 
     Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
-    its contents are then unknown.
+    its contents are then unknown. `measure` reads the file after its size was found right.
     """
     expected = tuple(expected)
     try:
@@ -55,7 +59,7 @@ def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
         if path.is_file() and size_bytes not in {one.size_bytes for one in expected}:
             return f"it has {size_bytes} bytes, not the {expected[-1].size_bytes} recorded"
         # An expected size bounds how much is read.
-        found = checksum_of(path)
+        found = measure(path)
     except FileNotFoundError:
         return "it is missing"
     except OSError as error:
@@ -63,6 +67,20 @@ def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
             raise unreadable(path, error) from None
         return reason_of(error)
     return None if found in expected else "its contents are not those recorded"
+
+
+def contents(path: Path, expected: Iterable[FileChecksum]) -> tuple[bytes, str | None]:
+    """The bytes of the file at `path`, and the result of `mismatch` for these bytes."""
+    data = b""
+
+    def measure(path: Path) -> FileChecksum:
+        nonlocal data
+        with open_regular(path) as file:
+            data = file.read()
+        return FileChecksum(len(data), hashlib.sha256(data).hexdigest())
+
+    problem = mismatch(path, expected, measure)
+    return data, problem
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:

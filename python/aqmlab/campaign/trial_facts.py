@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UNSET, structs
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.manifest import DIRECTIONS, Direction, LinkFacts, Manifest, TrialEntry
-from aqmlab.engines.trial_spec import AppSpec, KindSpec, TrialSpec, members
+from aqmlab.engines.trial_spec import AppSpec, TrialSpec
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def stored_spec(text: str, trial: str) -> TrialSpec:
@@ -58,30 +64,76 @@ def trials_with(manifest: Manifest, kind: str) -> dict[str, list[str]]:
     return found
 
 
-def group_apps(apps: Iterable[AppSpec]) -> dict[str, str]:
+@dataclass(slots=True)
+class _Copies:
+    """Applications that are copies of each other."""
+
+    stem: str
+    names: list[str]
+    by_trial: dict[int, bytes]
+    """A digest of a copy in each trial that has one."""
+
+    def are_like(self, other: _Copies) -> bool:
+        """Returns whether `other` is the same in each trial that has both.
+
+        Of applications that no trial has together, some trials must have the same.
+        """
+        if self.stem != other.stem:
+            return False
+        if both := self.by_trial.keys() & other.by_trial.keys():
+            return all(self.by_trial[one] == other.by_trial[one] for one in both)
+        return not set(self.by_trial.values()).isdisjoint(other.by_trial.values())
+
+
+def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
     """The name of each application in figures.
 
-    Copies that differ only in their number and their start share a name: `web-1` to `web-4`
-    are `web`, or `web-1 to 4` if other applications are called `web-5`.
+    Copies share a name if they differ only in their number and their start: `web-1` to `web-4` are
+    `web`, or `web-1 to 4` if other applications are called `web-5`. Applications with another path,
+    another host or another priority are no copies. Copies may change from trial to trial, together.
     """
-    likes: dict[tuple[str, str], list[str]] = {}
-    before: dict[str, tuple[KindSpec, int | None]] = {}
-    for app in apps:
-        stem, _, number = app.name.rpartition("-")
-        stem = stem if re.fullmatch("[0-9]+", number) and stem else app.name
-        span_ns = None if app.stop_ns is None else app.stop_ns - app.start_ns
-        if before.get(app.name) == (app.app, span_ns):
-            continue  # the usual case
-        before[app.name] = (app.app, span_ns)
-        likeness = json.dumps([members(app.app), span_ns], sort_keys=True)
-        names = likes.setdefault((stem, likeness), [])
-        if app.name not in names:
-            names.append(app.name)
-    stems = Counter(stem for stem, _ in likes)
-    groups = {}
-    for (stem, _), names in likes.items():
-        shown = names[0]
-        if len(names) > 1:
-            shown = stem if stems[stem] == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}"
-        groups.update(dict.fromkeys(names, shown))
-    return groups
+    alike: dict[str, dict[int, bytes]] = {}
+    for number, spec in enumerate(specs):
+        for app in spec.apps:
+            text = _text_without_start(app, spec)
+            alike.setdefault(app.name, {})[number] = hashlib.sha256(text).digest()
+    groups: list[_Copies] = []
+    for name, by_trial in alike.items():
+        own = _Copies(_stem(name), [name], by_trial)
+        found = next((one for one in groups if one.are_like(own)), None)
+        if found is None:
+            groups.append(own)
+        else:
+            found.names.append(name)
+            found.by_trial |= by_trial
+    stems = Counter(one.stem for one in groups)
+    shown_names: dict[str, str] = {}
+    for one in groups:
+        shared, last = one.names[0], one.names[-1]
+        if shared != last:
+            is_alone = stems[one.stem] == 1
+            shared = one.stem if is_alone else f"{shared} to {last.rpartition('-')[2]}"
+        shown_names.update(dict.fromkeys(one.names, shared))
+    return shown_names
+
+
+def _stem(name: str) -> str:
+    """The name of an application without its number."""
+    stem, _, number = name.rpartition("-")
+    return stem if re.fullmatch("[0-9]+", number) and stem else name
+
+
+def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
+    """Everything about an application except its name and its start.
+
+    Each station of a Wi-Fi has links of its own, so links count by their properties.
+    """
+    span_ns = None if app.stop_ns is None else app.stop_ns - app.start_ns
+    links = [
+        [structs.replace(spec.links[one], name="") for one in app.route(direction).links]
+        for direction in DIRECTIONS
+    ]
+    routes = [structs.replace(app.route(direction), links=()) for direction in DIRECTIONS]
+    priority = None if app.priority is UNSET else app.priority
+    told = (app.app, priority, app.home, app.wan, span_ns, links, routes)
+    return _ENCODER.encode(told)

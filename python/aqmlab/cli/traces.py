@@ -6,7 +6,9 @@ from aqmlab.cli import console
 from aqmlab.cli.parameters.traces import TracesParameters
 from aqmlab.engines.kernel import traces
 from aqmlab.engines.kernel.settings import SETTINGS
-from aqmlab.engines.kernel.traces import TraceComparison
+
+if TYPE_CHECKING:
+    from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(given: TracesParameters) -> int:

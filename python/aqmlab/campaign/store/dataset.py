@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from aqmlab.base.checksums import FileChecksum, checksum_of, mismatch
+from aqmlab.base.checksums import FileChecksum, checksum_of, contents
 from aqmlab.base.files import reason_of, write_atomically
 from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
@@ -184,6 +184,7 @@ class Dataset:
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
         """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         for chunk, trials in enumerate(self.chunks):
@@ -195,9 +196,9 @@ class Dataset:
             ]
             if not expected:
                 continue
-            problem = mismatch(path, [found.files[self._folder.relative(path)]])
+            data, problem = contents(path, [found.files[self._folder.relative(path)]])
             if problem is None:
-                rows = pq.read_table(path, columns=["trial", "digest", "spec"], partitioning=None)
+                rows = pq.read_table(pa.BufferReader(data), columns=["trial", "digest", "spec"])
                 names, digests, specs = (column.to_pylist() for column in rows.columns)
                 if [*zip(names, digests, map(spec_digest, specs), strict=True)] != expected:
                     problem = "it holds other trials than its record says"

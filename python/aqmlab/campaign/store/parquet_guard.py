@@ -96,7 +96,8 @@ def _refuse_columns(file: pq.ParquetFile) -> None:
     if file.metadata.num_columns > MOST_COLUMNS:
         raise ValueError(f"it has {file.metadata.num_columns} columns")
     for field in file.schema_arrow:
-        if not (pa.types.is_primitive(field.type) or pa.types.is_string(field.type)):
+        # Texts with positions of 64 bits are what polars writes.
+        if not (pa.types.is_primitive(field.type) or _is_string(field.type)):
             raise ValueError(f"the column `{field.name}` is of type {field.type}"[:200])
 
 
@@ -146,8 +147,14 @@ def _is_text(field: pa.Field) -> bool:
     """Returns whether a column holds texts, which this module reads as dictionaries."""
     import pyarrow as pa
 
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    return bool(pa.types.is_string(kind))
+    is_dictionary = pa.types.is_dictionary(field.type)
+    return _is_string(field.type.value_type if is_dictionary else field.type)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _width(field: pa.Field) -> int:

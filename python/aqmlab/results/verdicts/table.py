@@ -31,17 +31,19 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     types = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BOOLEAN": pl.Boolean, "BIGINT": pl.Int64}
     schema = {"trial": pl.String, **{name: types[kind] for name, kind in COLUMNS.items()}}
     scanned = results.scan(TRIALS)
-    finished = scanned.select("trial").collect()["trial"]
-    trials = {results.labels[trial]: trial for trial in reversed(finished.to_list())}
+    named = conditions(scanned.collect_schema().names())
+    # One read of the files: `named` leaves out the specifications, which are most of their bytes.
+    front = scanned.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
+    trials_read = front.collect()
+    finished = trials_read["trial"].to_list()
+    trials = {results.labels[trial]: trial for trial in reversed(finished)}
     rows = [
         (trials[verdict.label], verdict.app, verdict.kind, *row)
         for verdict in results.verdicts
         for row in _rows(verdict)
     ]
-    named = conditions(scanned.collect_schema().names())
-    front = scanned.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
     made = pl.DataFrame(rows, schema=schema, orient="row")
-    joined = made.join(front.collect(), on="trial", how="left", maintain_order="left")
+    joined = made.join(trials_read, on="trial", how="left", maintain_order="left")
     return joined.select(*named.values(), *COLUMNS)
 
 
