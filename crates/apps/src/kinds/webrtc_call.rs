@@ -16,7 +16,7 @@
 //! - Headers: RTP 12 B, the transport-wide number 8 B, SRTP's tag 10 B. Retransmissions are on top of
 //!   the encoder's rate.
 //! - The receiver renders a frame at its capture time, plus the least delay of the last 5 s, plus the
-//!   range of those delays and 10 ms. The range falls by 100 ms a second, as in `timing.cc`.
+//!   range of those delays and 10 ms, without frames that were repaired. `playout` has the details.
 //! - Speech is Opus in packets of 20 ms, whose de-jitter buffer is that of `voip`. Its rating is the
 //!   E-model's, with the values of G.711 with concealment. It leaves unpaced and is part of the
 //!   target and of the controller's measurements. Sound and picture are not synchronised.
@@ -245,12 +245,12 @@ impl Session {
             _ => at.sends(),
         };
         let Some(leg) = self.legs.iter().position(|leg| leg.direction == direction) else { return };
-        let now = io.now();
+        let (now, reverse) = (io.now(), self.reverse(at));
         let part = &mut self.legs[leg];
         let wire = &mut self.wires[at.index()];
         let mut end = End { io, wire, conn: self.conn, side: at, leg };
         match content {
-            Content::Media(number, media) => part.receiver.media(number, media, &mut end),
+            Content::Media(number, media) => part.receiver.media(number, media, reverse, &mut end),
             Content::Report(report) => part.sender.report(&report, &mut end),
             Content::Nack(numbers) => part.sender.repair(&numbers, &mut end),
             Content::KeyRequest => part.sender.request_key(now),

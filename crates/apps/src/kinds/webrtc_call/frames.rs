@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::nack::Gap;
 use super::wire::{Frame, VideoPacket};
 
 const MOST_FRAMES: usize = 800;
@@ -26,6 +27,21 @@ struct Partial {
     first: u64,
     has: Vec<bool>,
     missing: u32,
+    completed: Instant,
+    is_repaired: bool,
+}
+
+/// A frame that can be decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Decoded {
+    /// The frame.
+    pub(crate) frame: Frame,
+    /// The number of the packet after it.
+    pub(crate) next: u64,
+    /// The arrival of its last packet.
+    pub(crate) completed: Instant,
+    /// Whether one of its packets was sent again on request.
+    pub(crate) is_repaired: bool,
 }
 
 /// The frames that are not yet decoded.
@@ -51,8 +67,8 @@ impl Frames {
         }
     }
 
-    /// Adds a packet; returns false if it is not the first of its kind.
-    pub(crate) fn add(&mut self, packet: &VideoPacket, now: Instant) -> bool {
+    /// Adds a packet, which may be a repair; returns false if it is not the first of its kind.
+    pub(crate) fn add(&mut self, packet: &VideoPacket, gap: &Gap, now: Instant) -> bool {
         let frame = packet.frame;
         self.last_packet = Some(now);
         if frame.is_key {
@@ -66,21 +82,27 @@ impl Frames {
             first: packet.number - u64::from(packet.index),
             has: vec![false; frame.packets as usize],
             missing: frame.packets,
+            completed: now,
+            is_repaired: false,
         });
         let is_new = partial.has.get_mut(packet.index as usize).is_some_and(|has| {
             let is_new = !*has;
             *has = true;
             is_new
         });
-        partial.missing -= u32::from(is_new);
+        if is_new {
+            partial.missing -= 1;
+            partial.completed = now;
+            partial.is_repaired |= *gap == Gap::Repaired;
+        }
         if self.partial.len() > MOST_FRAMES {
             self.partial.clear();
         }
         is_new
     }
 
-    /// Takes the next frame that can be decoded, with the number of the packet after it.
-    pub(crate) fn decode(&mut self, now: Instant) -> Option<(Frame, u64)> {
+    /// Takes the next frame that can be decoded.
+    pub(crate) fn decode(&mut self, now: Instant) -> Option<Decoded> {
         let next = self.decoded.map(|last| last + 1);
         let is_complete = |partial: &Partial| partial.missing == 0;
         let follows = next.filter(|next| self.partial.get(next).is_some_and(is_complete));
@@ -93,7 +115,8 @@ impl Frames {
         self.partial = self.partial.split_off(&number);
         self.decoded = Some(number);
         self.waiting_since = now;
-        Some((partial.frame, partial.first + u64::from(partial.frame.packets)))
+        let Partial { frame, first, completed, is_repaired, .. } = partial;
+        Some(Decoded { frame, next: first + u64::from(frame.packets), completed, is_repaired })
     }
 
     /// The time at which the receiver gives up waiting, unless a frame is decoded before.
@@ -116,6 +139,9 @@ impl Frames {
 mod tests {
     use super::*;
 
+    /// The arrival of a packet in its turn.
+    const IN_TURN: &Gap = &Gap::Request(Vec::new());
+
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
@@ -129,9 +155,9 @@ mod tests {
 
     fn add(frames: &mut Frames, number: u64, is_key: bool) -> Vec<u64> {
         let now = ms(33 * number);
-        frames.add(&packet(number, 1, is_key), now);
-        frames.add(&packet(number, 0, is_key), now);
-        let decode = || frames.decode(ms(33 * number)).map(|(frame, _)| frame.number);
+        frames.add(&packet(number, 1, is_key), IN_TURN, now);
+        frames.add(&packet(number, 0, is_key), IN_TURN, now);
+        let decode = || frames.decode(ms(33 * number)).map(|decoded| decoded.frame.number);
         std::iter::from_fn(decode).collect()
     }
 
@@ -139,13 +165,17 @@ mod tests {
     fn frames_are_decoded_in_order_once_they_are_complete() {
         let mut frames = Frames::new(ms(0));
         assert_eq!(add(&mut frames, 0, true), [0]);
-        assert!(frames.add(&packet(1, 0, false), ms(33)));
-        assert!(!frames.add(&packet(1, 0, false), ms(33)), "the same packet");
+        assert!(frames.add(&packet(1, 0, false), IN_TURN, ms(33)));
+        assert!(!frames.add(&packet(1, 0, false), IN_TURN, ms(33)), "the same packet");
         assert!(add(&mut frames, 2, false).is_empty());
-        assert!(frames.add(&packet(1, 1, false), ms(99)));
-        assert_eq!(frames.decode(ms(99)).unwrap(), (packet(1, 0, false).frame, 4));
-        assert_eq!(frames.decode(ms(99)).unwrap().0.number, 2);
-        assert!(!frames.add(&packet(1, 1, false), ms(99)), "decoded");
+        assert!(frames.add(&packet(1, 1, false), &Gap::Repaired, ms(99)));
+        let frame = packet(1, 0, false).frame;
+        let repaired = Decoded { frame, next: 4, completed: ms(99), is_repaired: true };
+        assert_eq!(frames.decode(ms(99)), Some(repaired));
+        let waited = frames.decode(ms(99)).unwrap();
+        assert_eq!((waited.frame.number, waited.completed), (2, ms(66)));
+        assert!(!waited.is_repaired);
+        assert!(!frames.add(&packet(1, 1, false), IN_TURN, ms(99)), "decoded");
     }
 
     #[test]
@@ -163,13 +193,13 @@ mod tests {
         assert!(!frames.give_up(ms(199)));
         assert!(!frames.give_up(ms(200)), "nothing has arrived");
         assert_eq!(frames.deadline(), ms(400));
-        frames.add(&packet(1, 0, false), ms(300));
+        frames.add(&packet(1, 0, false), IN_TURN, ms(300));
         assert!(frames.give_up(ms(400)));
-        frames.add(&packet(2, 0, true), ms(500));
+        frames.add(&packet(2, 0, true), IN_TURN, ms(500));
         assert!(!frames.give_up(ms(600)), "one is arriving");
         assert_eq!(add(&mut frames, 20, true), [20]);
         assert_eq!(frames.deadline(), ms(660 + 3_000));
-        frames.add(&packet(22, 0, false), ms(3_000));
+        frames.add(&packet(22, 0, false), IN_TURN, ms(3_000));
         assert!(frames.give_up(ms(3_660)));
         assert!(frames.give_up(ms(6_660)));
         assert!(!frames.give_up(ms(9_660)), "nothing has arrived for 5 s");

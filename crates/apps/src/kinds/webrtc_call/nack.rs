@@ -14,7 +14,7 @@ use super::wire::VideoPacket;
 /// The time between checks of the missing packets.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(20);
 /// The round-trip time of an end that has not measured it.
-const FIRST_RTT: Duration = Duration::from_millis(100);
+pub(crate) const FIRST_RTT: Duration = Duration::from_millis(100);
 const MOST_TRIES: u32 = 100;
 const MOST_MISSING: u64 = 1_000;
 const MOST_AGE: u64 = 10_000;
@@ -52,6 +52,8 @@ pub(crate) struct Nacks {
 pub(crate) enum Gap {
     /// Packets to request, perhaps none.
     Request(Vec<u64>),
+    /// This packet was requested.
+    Repaired,
     /// Too many packets are missing: only a key frame helps.
     TooLarge,
 }
@@ -64,8 +66,8 @@ impl Nacks {
             return Gap::Request(Vec::new());
         };
         if number <= newest {
-            self.missing.remove(&number);
-            return Gap::Request(Vec::new());
+            let was_missing = self.missing.remove(&number).is_some();
+            return if was_missing { Gap::Repaired } else { Gap::Request(Vec::new()) };
         }
         self.newest = Some(number);
         self.missing = self.missing.split_off(&number.saturating_sub(MOST_AGE));
@@ -174,7 +176,8 @@ mod tests {
         assert_eq!(nacks.arrived(13, ms(5)), Gap::Request(vec![11, 12]));
         assert!(nacks.again(RTT, ms(44)).is_empty());
         assert_eq!(nacks.again(RTT, ms(45)), [11, 12]);
-        nacks.arrived(12, ms(50));
+        assert_eq!(nacks.arrived(12, ms(50)), Gap::Repaired);
+        assert_eq!(nacks.arrived(12, ms(51)), Gap::Request(vec![]));
         assert_eq!(nacks.again(RTT, ms(100)), [11]);
         let tries = (0..1_000).take_while(|n| !nacks.again(RTT, ms(200 + 40 * n)).is_empty());
         assert_eq!(tries.count(), 97, "a hundred in all");

@@ -108,12 +108,12 @@ impl Receiver {
     }
 
     /// Processes a media packet that arrived.
-    pub(crate) fn media(&mut self, number: u64, media: Media, end: &mut End<'_>) {
+    pub(crate) fn media(&mut self, number: u64, media: Media, reverse: Reverse, end: &mut End<'_>) {
         let now = end.now();
         self.arrived.add(number, now);
         self.screen.advance(now);
         match media {
-            Media::Video(packet) => self.video(packet, end),
+            Media::Video(packet) => self.video(packet, reverse, end),
             Media::Audio(number, captured) => {
                 let delay = self.speech.take(datagrams::stamp(number, captured), now);
                 self.speaker.take(delay);
@@ -122,19 +122,21 @@ impl Receiver {
         }
     }
 
-    fn video(&mut self, packet: VideoPacket, end: &mut End<'_>) {
+    fn video(&mut self, packet: VideoPacket, reverse: Reverse, end: &mut End<'_>) {
         let now = end.now();
-        if self.frames.add(&packet, now) {
+        let gap = self.nacks.arrived(packet.number, now);
+        if self.frames.add(&packet, &gap, now) {
             self.video_bytes += u64::from(packet.bytes);
         }
-        match self.nacks.arrived(packet.number, now) {
+        match gap {
             Gap::Request(numbers) => self.request(&numbers, end),
+            Gap::Repaired => {}
             Gap::TooLarge => end.send(Content::KeyRequest, KEY_REQUEST),
         }
-        while let Some((frame, next)) = self.frames.decode(now) {
-            self.nacks.forget(next);
-            let at = self.playout.time(frame.captured, now);
-            self.screen.add(frame, at);
+        while let Some(decoded) = self.frames.decode(now) {
+            self.nacks.forget(decoded.next);
+            let at = self.playout.time(&decoded, reverse.rtt, now);
+            self.screen.add(decoded.frame, at);
         }
     }
 
