@@ -25,7 +25,7 @@ from msgspec.structs import replace
 sys.path.insert(0, str(Path(__file__).parent))
 import apart
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import metrics
+from aqmlab.validation import trial_record
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,7 +89,7 @@ def measured(
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """The requested metrics of a run, by metric and item."""
     tables = apart.run(engine, spec, asked.keep)["tables"]
-    values = metrics.measure(spec, metrics.record(spec, {"tables": tables})).values
+    values = trial_record.measure(spec, trial_record.record(spec, {"tables": tables})).values
     for metric in asked.metric:
         if metric not in values:
             raise SystemExit(f"the trial has no `{metric}`, only {', '.join(values)}")

@@ -24,7 +24,7 @@ from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry, renamed
 from aqmlab.engines.engine import Say
 from aqmlab.planning import planner
-from aqmlab.planning.change_text import assignment_text, variation_text
+from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import condition_digest
 from aqmlab.report import figures
@@ -308,12 +308,15 @@ def _shareable(path: str | Path | Scenario) -> str:
 def _changes(
     changes: Mapping[str, Any],
 ) -> tuple[tuple[Assignment, ...], tuple[Variation, ...]]:
-    """Sorts changes into assignments and variations. A list is a variation."""
+    """Sorts changes into assignments and variations. A list is a variation.
+
+    `None` becomes "off", as the command line writes it.
+    """
     sets, vary = [], []
     for name, given in changes.items():
         address = spelled_address(name.replace("__", "."))
         refuse_deep(given, address)
-        value = plain(given)
+        value = writable(address, plain(given))
         if isinstance(value, list):
             vary.append(Variation(address, tuple(value)))
         else:

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import aqmlab
@@ -19,6 +20,7 @@ from aqmlab.base import csv_cells, files, measurements
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import spp, status_of
+from aqmlab.planning import change_text
 from aqmlab.results import captures
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.quantities import Duration
@@ -140,6 +142,29 @@ def test_what_python_asks_for_is_what_a_command_would(folder):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"path__wifi": None},
+        {"path__wifi": [None, {"mcs": "7"}]},
+        {"path__modem": None, "path__lan": None},
+        {"apps__backup__stop": None, "measure__to": None},
+        {"apps__ping": None},
+    ],
+)
+def test_the_command_of_a_request_with_none_plans_the_same_trials(changes):
+    sets, vary = api._changes(changes)
+    request = api.Request("bufferbloat", sets, vary)
+    words = shlex.split(request.command())[3:]
+    again = api.Request(
+        "bufferbloat",
+        change_text.assignments(b for a, b in pairwise(words) if a == "--set"),
+        change_text.variations(b for a, b in pairwise(words) if a == "--vary"),
+    )
+    assert set(words[::2]) <= {"--set", "--vary"}
+    assert [one.text for one in again.plan().trials] == [one.text for one in request.plan().trials]
+
+
 def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     home = {"path": {"rate": "9/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}, "duration": "10 ms"}
@@ -150,8 +175,8 @@ def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
     for wrong, said in [
         ({"hosts__home__profile": ["linux,windows"]}, "unknown host profile `linux,windows`"),
         ({"path__qdisc": '{kind = "pie"}'}, "`=` is not a parameter"),
-        ({"path__rtt": None}, "`None` is not a duration"),
-        ({"path__rtt": ["1 ms", None]}, "`None` is not a duration"),
+        ({"path__rtt": None}, "path.rtt: `off` is not a duration"),
+        ({"path__rtt": ["1 ms", None]}, "path.rtt: `off` is not a duration"),
     ]:
         with pytest.raises(aqmlab.ScenarioError) as caught:
             aqmlab.run(aqmlab.Scenario(**home), **wrong)

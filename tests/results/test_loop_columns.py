@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 from aqmlab import api
 from aqmlab.cli import status_of
+from aqmlab.report.figures.data import carrying
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
 from aqmlab.scenario.column_names import RESERVED, is_column
 
+LABELS = ("queue_label", "place_label", "ways", "app", "copy")
 OWN = ("flow", "digest", "spec", "value", "kind", "verdict", "Loss_Percent", "metric", "link")
 WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "end",
          "Größe", "a b", "x.y", "z-1", "columns", "rowid")  # fmt: skip
@@ -20,7 +22,7 @@ WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "en
 def results(tmp_path_factory):
     """A campaign in which each name has a loop; the last loop has two values."""
     folder = tmp_path_factory.mktemp("loops")
-    loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS)]
+    loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS, *LABELS)]
     scenario = folder / "loops.toml"
     scenario.write_text(
         'duration = "1 s"\npath.rate = "12/1 Mbit/s"\napps.p.kind = "ping"\n[vary]\n'
@@ -41,6 +43,13 @@ def test_each_table_has_each_condition_once_also_for_who_ignores_case(results):
             assert read.columns == [column]
             assert set(read[column]) <= {f"{condition} it is"}, name
             assert read.is_empty() == results.table(name).is_empty()
+
+
+def test_labels_do_not_depend_on_the_names_of_loops(results):
+    labels = {one.queue for one in results.labels.values()}
+    found = carrying(results, "flows")
+    assert set(results.labelled("flows")["queue_label"]) == set(found["queue_label"]) == labels
+    assert set(found["app"]) == {"p"}
 
 
 def test_what_polars_reads_from_the_folder_is_what_was_run(results):
@@ -76,7 +85,7 @@ def test_verdicts_call_conditions_otherwise_where_they_have_such_a_column():
 
 def test_the_manifest_has_the_conditions_by_their_own_names(results):
     manifest = json.loads((results.path / "manifest.json").read_text())
-    assert manifest["conditions"] == [*OWN, *WORDS, "last"]
+    assert manifest["conditions"] == [*OWN, *WORDS, *LABELS, "last"]
 
 
 def test_reserved_names_are_those_that_readers_put_in_front():

@@ -2,8 +2,9 @@ import pytest
 from aqmlab.campaign import runner as campaigns
 from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.results.results import load
-from aqmlab.results.verdicts import criteria
-from aqmlab.results.verdicts.criteria import CHECKS, _apart, checks_for, quantity
+from aqmlab.results.verdicts import verdict
+from aqmlab.results.verdicts.criteria import CHECKS, checks_for
+from aqmlab.results.verdicts.wording import apart, quantity
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
 
@@ -11,7 +12,7 @@ from support.campaigns import app, campaign_of, grid
 def word(kind, limit_ms=None, rate_mbit=None, **measured):
     """The verdict on an application of `kind`, by the worst of its checks."""
     words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms, rate_mbit)]
-    return max(words, key=criteria._ORDER.index)
+    return max(words, key=verdict._ORDER.index)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_what_needs_nothing_is_not_called_good(tmp_path):
     flood, ping = load(tmp_path / "out").verdicts
     assert (flood.word, flood.because, flood.sentence) == ("no limit", "", "flood: no limit")
     assert ping.word == "bad" and ping.because.endswith("s > 400 ms")
-    assert criteria.worst(flood, ping) is ping
+    assert verdict.worst(flood, ping) is ping
 
 
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
@@ -199,4 +200,4 @@ def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
         (99.998, 100.0, "99.998"),
         (4.04, 4, "4.04"),
     ]:
-        assert _apart(value, limit) == want
+        assert apart(value, limit) == want

@@ -3,9 +3,12 @@
 import pytest
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import number_text, parameters
+from aqmlab.scenario.fields import RateOrShare
+from aqmlab.scenario.notation import rate_pair
 from aqmlab.scenario.quantities import Duration, Rate, Share, Size
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 
 @pytest.mark.parametrize(
@@ -162,8 +165,19 @@ def test_what_is_written_reads_back(amount):
 
 
 @given(st.floats(0, 1))
-def test_shares_read_back(part):
+@example(1e-10)
+@example(5e-324)
+def test_shares_read_back_as_percentages(part):
+    assert str(Share(part)).endswith(" %")
     assert Share.parse(str(Share(part))) == Share(part)
+
+
+@given(st.floats(0, 1, exclude_min=True))
+@example(1e-10)
+def test_a_share_of_a_rate_reads_back(part):
+    text = str(Share(part))
+    assert TypeAdapter(RateOrShare).validate_python(text) == Share(part)
+    assert rate_pair(text) == (text, text)
 
 
 ANYTHING = st.one_of(

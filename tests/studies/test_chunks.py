@@ -49,6 +49,15 @@ def test_a_chunk_is_a_row_in_the_order_of_the_campaign_if_it_came_in_the_measure
     assert found.row(0, named=True)["chunk_bytes"] == 12 * 125_000
 
 
+def test_a_condition_may_be_called_like_a_bound_of_the_measured_interval():
+    results = Results()
+    trial = pl.col("trial").replace({"b": "early", "a": "late"}).alias("from")
+    results.tables = {name: frame.with_columns(trial) for name, frame in results.tables.items()}
+    found = chunks.of(results)
+    assert found.filter(trial="b")["t_s"].to_list() == [12.0, 14.0]
+    assert found["from"].unique(maintain_order=True).to_list() == ["early", "late"]
+
+
 def test_medians_of_chunks_have_a_series_for_each_rate():
     rows = draw.chunk_medians("film", {"AR": "ar_mbit", "RR": "rr_mbit"})(Results())
     found = {(row["series"], row["qdisc"]): row["middle"] for row in rows.rows(named=True)}

@@ -4,7 +4,7 @@ import pytest
 from aqmlab import studies
 from aqmlab.base.failures import RequestError
 from aqmlab.report.figures.drawing import Drawing, styled
-from aqmlab.studies import draw
+from aqmlab.studies import draw, preflight
 from aqmlab.studies.draw.words import short as shortened
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
@@ -103,6 +103,25 @@ def test_what_was_silent_is_no_slip(tiny, tmp_path):
     own.run([short], jobs=1)
     rows = draw.flow_quantiles("throughput", "mbit", APPS)(own.results(short))
     assert rows["series"].unique().to_list() == ["Call"]
+
+
+@pytest.mark.parametrize("name", ["series", "middle", "value", "app"])
+def test_a_condition_called_like_a_derived_column_is_refused(name, tiny, tmp_path):
+    home = tiny / "home.toml"
+    text = home.read_text("utf-8").replace("qdisc = [", f"{name} = [")
+    home.write_text(text, "utf-8")
+    (tiny / "figures.py").write_text(
+        "from aqmlab.studies.draw import Boxes, Figure, flow_quantiles\n"
+        "from aqmlab.studies.trials import Trials\n"
+        'rows = flow_quantiles("rtt", "ms", {"File": "file"})\n'
+        f'form = Boxes(rows, "RTT (ms)", ("{name}", "rtt"))\n'
+        'FIGURES = (Figure("1", "Delays", "4/1", Trials("home"), form),)\n',
+        "utf-8",
+    )
+    study = studies.load(tiny)
+    own = Laboratory(study, Asked(), tmp_path / "out")
+    with pytest.raises(RequestError, match=f"figure 1: condition `{name}`: .* figures add"):
+        preflight.of_figures(study.asked_figures([]), own)
 
 
 def test_over_time_the_first_seed_is_shown(ran):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aqmlab import _core
 from aqmlab.engines.trial_spec import AppSpec, TrialSpec
-from aqmlab.validation import earlier, metrics
+from aqmlab.validation import earlier, trial_record
 from msgspec.structs import replace
 
 from .support import small
@@ -20,7 +20,7 @@ MEAN = "throughput_mean_mbit"
 def _run(name: str, seed: int, params: dict[str, Any]) -> tuple[TrialSpec, dict[str, Any]]:
     spec = small().select([name])[0].spec.with_seed(seed)
     spec = replace(spec, apps=tuple(_with(app, params) for app in spec.apps))
-    return spec, metrics.record(spec, _core.run(spec.text()))
+    return spec, trial_record.record(spec, _core.run(spec.text()))
 
 
 def _with(app: AppSpec, params: dict[str, Any]) -> AppSpec:

@@ -7,7 +7,7 @@ import json
 import pytest
 from aqmlab import _core
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import exchangeable, metrics
+from aqmlab.validation import curves, exchangeable, trial_record
 from aqmlab.validation.metrics import BY_NAME, METRICS, Scale
 from support.campaigns import app, spec_of
 
@@ -17,7 +17,7 @@ from .support import small
 def _kept(name: str, seed: int = 1) -> tuple[TrialSpec, dict]:
     cell = small().select([name])[0]
     spec = cell.spec.with_seed(seed)
-    return cell.spec, metrics.record(spec, _core.run(spec.text()))
+    return cell.spec, trial_record.record(spec, _core.run(spec.text()))
 
 
 def test_a_record_survives_json_to_the_bit() -> None:
@@ -27,20 +27,20 @@ def test_a_record_survives_json_to_the_bit() -> None:
 
 def test_every_item_of_a_trial_has_its_numbers() -> None:
     spec, kept = _kept("alone.codel")
-    found = metrics.measure(spec, kept)
+    found = trial_record.measure(spec, kept)
     assert set(found.values["sojourn_p50"]) == {"up", "down"}
     assert set(found.values["throughput"]) == {"bulk down"}
     assert found.values["throughput"]["bulk down"] == pytest.approx(4, rel=0.1)
     assert 20 <= found.values["rtt_p5"]["bulk down"] < found.values["rtt_p99"]["bulk down"]
     assert found.values["cwnd_peaks"]["bulk down"] >= 0
-    queues = {row["link"]: row for row in metrics.rows(kept["tables"]["queues"])}
+    queues = {row["link"]: row for row in trial_record.rows(kept["tables"]["queues"])}
     share = 100 * queues["down"]["drops_sojourn"] / queues["down"]["packets_offered"]
     assert found.values["drops"]["down"] == pytest.approx(share)
 
 
 def test_copies_that_are_alike_are_put_in_order() -> None:
     spec, kept = _kept("both.*")
-    items = metrics.measure(spec, kept).values["throughput"]
+    items = trial_record.measure(spec, kept).values["throughput"]
     assert [item for item in items if "bulk" in item] == ["bulk#1 down", "bulk#2 down"]
     assert items["bulk#1 down"] <= items["bulk#2 down"]
     assert set(kept["series"]["cwnd_bytes"]) == {"bulk#1 down", "bulk#2 down"}
@@ -73,6 +73,6 @@ def test_metrics_have_names_of_their_own() -> None:
 
 
 def test_peaks_are_counted_once_however_long_the_fall() -> None:
-    assert metrics.peaks([10, 20, 30, 27, 20, 15, 10, 9, 12, 20, 30, 20]) == 2
-    assert metrics.peaks([10.0] * 9) == 0
-    assert metrics.peaks([100, 95, 100, 95, 100]) == 0
+    assert curves.peaks([10, 20, 30, 27, 20, 15, 10, 9, 12, 20, 30, 20]) == 2
+    assert curves.peaks([10.0] * 9) == 0
+    assert curves.peaks([100, 95, 100, 95, 100]) == 0

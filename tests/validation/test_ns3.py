@@ -15,7 +15,7 @@ from aqmlab.engines import ns3
 from aqmlab.engines.ns3 import plan, program, tables
 from aqmlab.engines.ns3.streams import Stream
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import engines, grid, metrics
+from aqmlab.validation import engines, grid, trial_record
 from msgspec.structs import replace
 
 from .support import small
@@ -170,7 +170,7 @@ def test_a_trial_becomes_metrics(fake: Callable[[Any], None]) -> None:
     fake(_passages(*down, *up))
     cell = small().select(["alone.codel"])[0]
     outcome = ns3.run(cell.spec_json(1))
-    values = metrics.measure(cell.spec, metrics.record(cell.spec, outcome)).values
+    values = trial_record.measure(cell.spec, trial_record.record(cell.spec, outcome)).values
     active_s = 4 - Stream(1, "start.bulk").below(50_000_001) / 1e9
     assert values["throughput"] == {"bulk down": pytest.approx(4 * 1500 * 8 / active_s / 1e6)}
     assert values["loss"] == {"bulk down": 20.0}
@@ -221,7 +221,7 @@ def test_ns3_fills_a_line() -> None:
     cell = small().select(["alone.codel"])[0]
     first, second = (ns3.run(cell.spec_json(1)) for _ in range(2))
     assert first["digest"] == second["digest"]
-    values = metrics.measure(cell.spec, metrics.record(cell.spec, first)).values
+    values = trial_record.measure(cell.spec, trial_record.record(cell.spec, first)).values
     assert 3.5 < values["throughput"]["bulk down"] < 4
     assert 20 <= values["rtt_p5"]["bulk down"] < 30
     assert values["loss"]["bulk down"] > 0

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
-from aqmlab.engines.kernel import agent_source
-from aqmlab.validation import agents, compare, grid, metrics
-from aqmlab.validation.reference import Reference
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-
 import validated
+from aqmlab.engines.kernel import agent_source
+from aqmlab.validation import agents, compare, grid, trial_record
+from aqmlab.validation.reference import Reference
 
 REFERENCE = Reference()
 CELLS = grid.load().cells
@@ -87,5 +82,5 @@ def test_every_trial_of_the_set_says_what_made_it_and_can_be_measured() -> None:
         for seed, trial in REFERENCE.trials(cell).items():
             recipe: Mapping[str, str] = trial.recipe
             assert set(recipe) == RECIPE, (cell.name, seed)
-            found = metrics.measure(cell.spec, trial.record)
+            found = trial_record.measure(cell.spec, trial.record)
             assert found.values["utilisation"], (cell.name, seed)

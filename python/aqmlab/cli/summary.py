@@ -10,15 +10,8 @@ from aqmlab.base.numerals import number
 from aqmlab.cli import console
 from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
-from aqmlab.results.verdicts.criteria import (
-    BAD,
-    GOOD,
-    NO_LIMIT,
-    TOLERABLE,
-    UNJUDGED,
-    UNKNOWN,
-    unbroken,
-)
+from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN
+from aqmlab.results.verdicts.wording import unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
@@ -27,7 +20,7 @@ if TYPE_CHECKING:
     from aqmlab.campaign.runner import RunReport
     from aqmlab.results.results import CampaignResults
     from aqmlab.results.summary import FlowSummary
-    from aqmlab.results.verdicts.criteria import Verdict
+    from aqmlab.results.verdicts.verdict import Verdict
 
 MOST_ROWS = 80
 """The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aqmlab.cli import console
 from aqmlab.cli.parameters.traces import TracesParameters
 from aqmlab.engines.kernel import traces
 from aqmlab.engines.kernel.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from aqmlab.engines.kernel.traces import TraceComparison
+from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(given: TracesParameters) -> int:

@@ -35,6 +35,21 @@ def _python(value: TomlValue) -> str:
     return toml_writer.value(value) if isinstance(value, str) else repr(value)
 
 
+def writable(address: str, value: TomlValue) -> TomlValue:
+    """A value that the notation of `address` can write. TOML has no null, so `None` is "off".
+
+    >>> writable("path.wifi", [None, {"mcs": 7}]), writable("V_delay", None)
+    (['off', {'mcs': 7}], None)
+    """
+    if teacup_reader.is_name(address):
+        return value
+    if isinstance(value, dict):
+        return {key: writable(address, member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [writable(address, member) for member in value]
+    return "off" if value is None else value
+
+
 def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
     """Reads the arguments of `--set`."""
     pairs = (_split(text, "--set") for text in texts)

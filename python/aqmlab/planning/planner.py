@@ -7,16 +7,16 @@ is complete: all trials are resolved. Errors are therefore found before the firs
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry, trial_spec
-from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.planning import source_map, teacup_reader
-from aqmlab.planning.lowering import Resolved, resolve
+from aqmlab.planning import teacup_reader
+from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
+from aqmlab.planning.needs import stated, tolerances, unused
 from aqmlab.planning.overrides import (
     Assignment,
     Variation,
@@ -24,16 +24,16 @@ from aqmlab.planning.overrides import (
     refuse_unknown_app,
     with_vary,
 )
-from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, tolerances
+from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
 from aqmlab.scenario import conflicts, merge, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
-from aqmlab.scenario.applications import App
 from aqmlab.scenario.column_names import TrialNames
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.loading import Found, find
 from aqmlab.scenario.merge import Layer
-from aqmlab.scenario.model import Report, Scenario, build
+from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
 Source = str | Path | Scenario
@@ -107,15 +107,6 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
 
-def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, names: Iterable[str]) -> None:
-    """Raises `ScenarioError` if one of the engines cannot run a trial."""
-    for name in names:
-        refusal = registry.engine(name).refusal(spec)
-        if refusal is not None:
-            where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
-            raise ScenarioError(where, refusal.problem, refusal.hint)
-
-
 def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
     """Raises `ScenarioError` for a trial of a TEACUP config. It names the trial, not a line."""
     for name, trial in itertools.product(names, plan.trials):
@@ -168,7 +159,7 @@ def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
                 raise ScenarioError("--vary", problem, "choose one")
 
 
-def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]:
+def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
     """Yields a warning for each loop of which an option sets a part."""
     for loop in variation.loops(vary) if fixed else ():
         changes = [
@@ -181,12 +172,12 @@ def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]
 
 def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     layer = found.layer
-    scenario = _check_whole(layer)
+    scenario = check_whole(layer)
     loops = variation.loops(scenario.vary)
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
-                place = _loop_place(layer, loop.name)
+                place = loop_place(layer, loop.name)
                 refuse_unknown_app(layer, address, place)
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
@@ -198,11 +189,11 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     taken = TrialNames()
     # Without its loops, because each change of each point would copy them.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
-    changes = _Changes(bare, fixed)
+    changes = Combinations(bare, fixed)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
     effects = conflicts.Effects(loops)
     for point in variation.points(loops):
-        resolved = _resolve_point(changes, point, names)
+        resolved = resolve_point(changes, point, names)
         effects.note(point.picks, trial_spec.values(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
@@ -215,8 +206,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     report = scenario.report
     tolerances_ms = {name: one.ns / 1e6 for name, one in report.tolerances.items()}
     rates_mbit = {name: one.bps / 1e6 for name, one in report.rates.items()}
-    stated = _named(trials, tolerances_ms)
-    warnings.update(dict.fromkeys(_nobodys(trials, report)))
+    stated_ms = stated(trials, tolerances_ms)
+    warnings.update(dict.fromkeys(unused(trials, report)))
     return Plan(
         name=found.name,
         title=scenario.title or found.name,
@@ -226,9 +217,9 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | stated,
-        stated_tolerances=stated,
-        rates=_named(trials, rates_mbit),
+        tolerances=tolerances(trials) | stated_ms,
+        stated_tolerances=stated_ms,
+        rates=stated(trials, rates_mbit),
         notes=report.notes,
         scenario=asked,
         text=found.text or toml_writer.write(asked),
@@ -250,100 +241,6 @@ def _refuse_too_much(apps: int, count: int, where: str) -> None:
             f" {MOST_RESOLVED} at most",
             "vary less, or use fewer applications",
         )
-
-
-def _loop_place(layer: Layer, name: str) -> str:
-    """The location of a loop for a message about its changes."""
-    return layer.where(("vary", name)).partition(": ")[0]
-
-
-def _check_whole(layer: Layer) -> Scenario:
-    """Checks the scenario alone, or with the first value of each loop if it is incomplete."""
-    try:
-        return build(layer)
-    except ScenarioError as error:
-        try:
-            all_loops = variation.loops(layer.data.get("vary") or {})
-            first = layer
-            for loop in all_loops:
-                place = _loop_place(layer, loop.name)
-                for address, value in loop.steps[0].changes:
-                    first = merge.merge(first, merge.from_address(address, value, place))
-            first.data["vary"] = layer.data.get("vary") or {}
-            return build(first)
-        except (ScenarioError, BadValueError, AttributeError):
-            raise error from None
-
-
-class _Changes:
-    """A scenario, the values of its loops, and the assignments of options over both."""
-
-    def __init__(self, layer: Layer, fixed: Layer) -> None:
-        self._layer, self._fixed = layer, fixed
-        self._made: dict[tuple[str, int], Layer] = {}
-        tables = layer.data.get("apps")
-        self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
-        self._checked: dict[int, App] = {}
-
-    def at(self, point: variation.Point) -> Layer:
-        """The layer of one combination."""
-        layer = self._layer
-        for change in conflicts.in_order(self.of(*change) for change in point.changes):
-            layer = merge.merge(layer, change)
-        return merge.merge(layer, self._fixed) if self._fixed.data else layer
-
-    def scenario(self, layer: Layer) -> Scenario:
-        """The scenario of a layer. Applications from earlier layers are not checked again."""
-        tables = layer.data["apps"]
-        if not isinstance(tables, dict):
-            return build(layer)
-        known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
-        scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
-        for name, table in tables.items():
-            if id(table) in self._own:  # only unvaried applications are cached
-                self._checked[id(table)] = scenario.apps[name]
-        return scenario
-
-    def of(self, address: str, value: Any) -> Layer:
-        """The layer of one value of a loop, cached because many combinations contain it."""
-        key = (address, id(value))  # the loops keep their values alive, so the id stays unique
-        if key not in self._made:
-            place = _loop_place(self._layer, address)
-            self._made[key] = merge.from_address(address, value, place)
-        return self._made[key]
-
-
-def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[str]) -> Resolved:
-    """The trial of one combination."""
-    layer = changes.at(point)
-    scenario = changes.scenario(layer)
-    try:
-        resolved = resolve(scenario)
-    except ScenarioError as error:
-        raise error.at(layer.where(tuple(error.where.split(".")))) from None
-    _refuse(scenario, resolved.spec, layer, names)
-    return resolved
-
-
-def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
-    """Yields a warning for each stated need without an application."""
-    names = {app.name for trial in trials for app in trial.spec.apps}
-    families = names | {name.rpartition("-")[0] for name in names}
-    for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
-        for name in said:
-            if name not in families:
-                yield f"report.{key}.{shown(name)}: there is no such application"
-
-
-def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The facts `said` of applications, by the names of their copies."""
-    return {
-        app.name: said[family]
-        for trial in trials
-        for app in trial.spec.apps
-        for family in said
-        if app.name == family or app.name.rpartition("-")[0] == family
-    }
 
 
 def _slug(title: str) -> str:

@@ -12,11 +12,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
-from aqmlab.campaign.store.manifest import Direction, LinkFacts, TrialEntry
+from aqmlab.campaign.store.manifest import ConditionValue, Direction, LinkFacts, TrialEntry
 from aqmlab.scenario.quantities import Duration
 
 _Texts = Mapping[str, str]
@@ -244,5 +243,5 @@ def _names(texts: Sequence[_Texts]) -> list[str]:
     return list(dict.fromkeys(name for own in texts for name in own))
 
 
-def _texts(conditions: Mapping[str, Any]) -> dict[str, str]:
+def _texts(conditions: Mapping[str, ConditionValue]) -> dict[str, str]:
     return {name: condition_text(value) for name, value in conditions.items()}

@@ -7,9 +7,9 @@ seeds it is more informative than quartiles.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.results.labels import Label
 
@@ -101,7 +101,7 @@ def sparse(results: CampaignResults) -> str:
     return f"fewer than {_FEW} packets in a trial: {', '.join(named[:_MOST_NAMED])}{more}"
 
 
-def _ranges(row: dict[str, Any]) -> Iterator[tuple[str, Range]]:
+def _ranges(row: Mapping[str, float | None]) -> Iterator[tuple[str, Range]]:
     for name in _NUMBERS:
         least, most = _known(row[f"least {name}"]), _known(row[f"most {name}"])
         if least is not None and most is not None:

@@ -22,6 +22,7 @@ from aqmlab.scenario.fields import (
     Count,
     Flag,
     FrozenDict,
+    OrOff,
     Params,
     Span,
     Times,
@@ -118,8 +119,8 @@ class Timing(Value):
     """The times, hosts and round-trip times of an application, which `defaults` can also set."""
 
     start: Times = Duration(0)
-    stop: Span | None = None
-    duration: Span | None = None
+    stop: Annotated[Span | None, OrOff] = None
+    duration: Annotated[Span | None, OrOff] = None
     rtt: Times | None = None
     home: End | None = None
     wan: End | None = None

@@ -139,7 +139,7 @@ class Effects:
             [hashlib.sha256() for _ in loop.steps] if len(loop.steps) > 1 else [] for loop in loops
         ]
 
-    def note(self, picks: Sequence[int], spec: Mapping[str, Any]) -> None:
+    def note(self, picks: Sequence[int], spec: Mapping[str, object]) -> None:
         """Records the trial of the steps `picks`. Combinations arrive in the order of the loops."""
         if not any(self._folded):
             return

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     WithJsonSchema,
     model_serializer,
@@ -48,6 +49,28 @@ class FrozenDict(dict[str, _Member]):
 
 
 Frozen = AfterValidator(FrozenDict)
+
+
+class _OrOff:
+    """Lets an optional member be "off", because TOML has no null."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_absent, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [*handler(core)["anyOf"], {"enum": ["off"]}]}
+
+
+def _absent(value: object) -> object:
+    return None if isinstance(value, str) and value.strip() == "off" else value
+
+
+OrOff = _OrOff()
+"""Marks a member `X | None` that a scenario's file can also set to "off", which is `None`."""
 
 
 class _Checked:

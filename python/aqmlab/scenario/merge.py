@@ -176,7 +176,7 @@ def _merged(base: Any, over: Any) -> Any:
     return result
 
 
-def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> Table:
+def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
     """Removes loops over `fixed` addresses from `vary`, and their changes from linked loops."""
     given = {one for item in fixed for one in _both(item)}
     left: Table = {}

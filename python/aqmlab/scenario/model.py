@@ -25,7 +25,17 @@ from pydantic.json_schema import JsonSchemaValue
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
 from aqmlab.scenario import merge, sweep, toml_writer
 from aqmlab.scenario.applications import App, Host, Timing
-from aqmlab.scenario.fields import Flag, Frozen, FrozenDict, LinkRate, Seeds, Span, Value, plain
+from aqmlab.scenario.fields import (
+    Flag,
+    Frozen,
+    FrozenDict,
+    LinkRate,
+    OrOff,
+    Seeds,
+    Span,
+    Value,
+    plain,
+)
 from aqmlab.scenario.figure_names import FIGURES
 from aqmlab.scenario.kind_schema import Properties, table
 from aqmlab.scenario.links import Hop, Link, both_ways_schema
@@ -64,9 +74,9 @@ class Path(Value):
     down: Link
     up: Link
     rtt: Duration = Duration(40_000_000)
-    modem: Modem | None = None
-    lan: LinkRate | None = None
-    wifi: Wifi | None = None
+    modem: Annotated[Modem | None, OrOff] = None
+    lan: Annotated[LinkRate | None, OrOff] = None
+    wifi: Annotated[Wifi | None, OrOff] = None
     host_jitter: Duration = Duration(50_000)
     start_jitter: Duration = Duration(50_000_000)
 
@@ -103,7 +113,7 @@ class Measure(Value):
 
     enabled: Flag = True
     from_: Duration = Field(default=Duration(0), alias="from")
-    to: Span | None = None
+    to: Annotated[Span | None, OrOff] = None
     window: Span = Duration(NS_PER_S)
     step: Span = Duration(250_000_000)
     sample: Duration = Duration(100_000_000)

@@ -314,9 +314,10 @@ class Share(Quantity):
 
     def __str__(self) -> str:
         """The share as a percentage."""
+        percentage = Decimal(repr(self.fraction)) * 100
         if 0.0 < self.fraction < 1e-9:
-            return repr(self.fraction)  # the exponent form is shorter
-        return f"{trimmed(Decimal(repr(self.fraction)) * 100)} %"
+            return f"{percentage:e} %"  # the exponent form is shorter
+        return f"{trimmed(percentage)} %"
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:

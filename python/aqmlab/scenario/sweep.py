@@ -54,7 +54,7 @@ class Loop:
     steps: tuple[Step, ...]
 
 
-def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
+def loops(vary: Mapping[str, object]) -> tuple[Loop, ...]:
     """The loops of a flattened `vary` table.
 
     Raises `BadMemberError` for an invalid loop.

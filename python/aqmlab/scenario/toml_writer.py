@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _LONG = 10**60
 _INLINE = frozenset(("qdisc", "cc", "overhead", "home", "wan", "tcp"))
 
 
-def write(table: Mapping[str, Any]) -> str:
+def write(table: Mapping[str, object]) -> str:
     """The TOML text of nested tables. Parsing the text returns equal tables.
 
     >>> print(write({"title": "x", "path": {"rtt": "40 ms"}}), end="")
@@ -24,7 +23,7 @@ def write(table: Mapping[str, Any]) -> str:
     return "\n".join(_lines(table, ())).strip("\n") + "\n"
 
 
-def _lines(table: Mapping[str, Any], above: tuple[str, ...]) -> list[str]:
+def _lines(table: Mapping[str, object], above: tuple[str, ...]) -> list[str]:
     below = {
         key: part
         for key, part in table.items()
@@ -49,7 +48,7 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def value(part: Any) -> str:
+def value(part: object) -> str:
     """One value as TOML text, with inline tables. "off" replaces null, which TOML lacks."""
     if part is None:
         return '"off"'

@@ -29,8 +29,7 @@ def of(results: CampaignResults) -> pl.DataFrame:
     """A row per chunk of each stream that arrived in the measured interval."""
     if "chunks" not in results.memo:
         results.memo["chunks"] = _chunks(results)
-    frame: pl.DataFrame = results.memo["chunks"]
-    return frame
+    return results.memo["chunks"]
 
 
 def _chunks(results: CampaignResults) -> pl.DataFrame:
@@ -49,14 +48,14 @@ def measured(
     import polars as pl
 
     spans = results.table("trials").select("trial", _second("from").fill_null(0.0), _second("to"))
-    within = (start_s >= pl.col("from")) & (end_s <= pl.col("to").fill_null(float("inf")))
+    within = (start_s >= pl.col("_from")) & (end_s <= pl.col("_to").fill_null(float("inf")))
     joined = rows.join(spans, on="trial", maintain_order="left")
-    return joined.filter(within).drop("from", "to")
+    return joined.filter(within).drop("_from", "_to")
 
 
 def _second(name: str) -> pl.Expr:
-    """A time of `measure` in a resolved trial, in seconds."""
+    """A time of `measure` in a resolved trial, in seconds. No condition begins with "_"."""
     import polars as pl
 
     path = f"$.measure.{name}_ns"
-    return (pl.col("spec").str.json_path_match(path).cast(pl.Float64) / 1e9).alias(name)
+    return (pl.col("spec").str.json_path_match(path).cast(pl.Float64) / 1e9).alias(f"_{name}")

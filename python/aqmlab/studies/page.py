@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
@@ -14,7 +14,8 @@ from aqmlab.report import drawing_time
 from aqmlab.report.drawing_time import Wanted
 from aqmlab.report.figures import save
 from aqmlab.report.figures.drawing import Drawing, plain_text, styled
-from aqmlab.report.page import image
+from aqmlab.report.page import PageImage, image
+from aqmlab.report.page.templates import environment
 from aqmlab.scenario.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text
@@ -100,35 +101,33 @@ def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str |
 
 def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
     """Writes the page into the study's folder."""
-    try:
-        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise RequestError("a page needs jinja2", "pip install jinja2") from None
-    packages = ("aqmlab.studies", "aqmlab.report.page")
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(name, ".") for name in packages]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    text = environment.get_template("study.html.j2").render(
-        study=laboratory.study,
-        command=command,
-        figures=[_entry(one) for one in shown],
-        scenarios=list(_scenarios(laboratory, shown)),
+    text = (
+        environment("aqmlab.studies", "aqmlab.report.page")
+        .get_template("study.html.j2")
+        .render(
+            study=laboratory.study,
+            command=command,
+            figures=[_entry(one) for one in shown],
+            scenarios=list(_scenarios(laboratory, shown)),
+        )
     )
     path = laboratory.folder / "index.html"
     write_atomically(path, text.encode())
     return path
 
 
-def _entry(shown: Shown) -> dict[str, Any]:
-    return {
-        "number": shown.figure.number,
-        "title": shown.figure.title,
-        "images": [image(drawing) for drawing in shown.drawings],
-    }
+@dataclass(frozen=True)
+class _PageEntry:
+    """A figure in the page."""
+
+    number: str
+    title: str
+    images: Sequence[PageImage]
+
+
+def _entry(shown: Shown) -> _PageEntry:
+    figure, images = shown.figure, [image(drawing) for drawing in shown.drawings]
+    return _PageEntry(figure.number, figure.title, images)
 
 
 def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:

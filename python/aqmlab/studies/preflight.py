@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.failures import RequestError
 from aqmlab.studies.claims import Claim, finding
+from aqmlab.studies.draw.figure import Lab
+from aqmlab.studies.draw.rows import DERIVED
 from aqmlab.studies.numbers import (
     NOWHERE,
     Numbers,
@@ -42,10 +44,23 @@ def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
 
 
 def of_figures(figures: Sequence[Figure], laboratory: Laboratory) -> None:
-    """Raises `RequestError` for a figure that needs trials that do not exist."""
+    """Raises `RequestError` for a figure that needs trials that do not exist.
+
+    Figures draw rows with columns of their own. A condition of the same name is an error, too.
+    """
     for figure in figures:
         with laboratory.study.place_of_figure(figure).named():
-            laboratory.planned(figure.trials)
+            planned = laboratory.planned(figure.trials)
+            if not isinstance(figure.form, Lab):
+                _refuse_derived(trial for trials in planned.values() for trial in trials)
+
+
+def _refuse_derived(trials: Iterable[PlannedTrial]) -> None:
+    """Raises `RequestError` for a condition with the name of a column that rows add."""
+    for name in dict.fromkeys(name for trial in trials for name in trial.conditions):
+        if name in DERIVED:
+            problem = f"condition `{name}`: `{name}` is a column that figures add"
+            raise RequestError(problem, f"rename the loop; {', '.join(sorted(DERIVED))} are taken")
 
 
 def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:

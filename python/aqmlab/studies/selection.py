@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -17,8 +17,9 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import trials_named, with_digests
-from aqmlab.results.results import CampaignResults, scan_files
+from aqmlab.results.results import CampaignResults
 from aqmlab.results.spans import of_trial
+from aqmlab.results.stored_tables import scan_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +50,7 @@ class Selection(CampaignResults):
         self._owned = None
         self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
-        self.memo: dict[str, Any] = {}
+        self.memo: dict[str, pl.DataFrame] = {}
         snapshots = [take(Folder(one.folder), whole=False) for one in self._sources]
         self._opened = [one.files for one in snapshots]
         self.tables = tuple(_common([files.names for files in self._opened]))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module, util
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
@@ -24,6 +25,17 @@ ABOUT = "study.toml"
 """The file that identifies the folder of a study."""
 
 _KEYS = {"title": str, "paper": str, "seeds": int, "claim_seeds": int, "choices": dict}
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The contents of `study.toml`."""
+
+    title: str
+    paper: str
+    seeds: int = 1
+    claim_seeds: int = 10
+    choices: Mapping[str, str] = field(default_factory=dict)
 
 
 class Study:
@@ -41,27 +53,27 @@ class Study:
     @property
     def title(self) -> str:
         """The subject of the study, in one line."""
-        return str(self._about["title"])
+        return self._about.title
 
     @property
     def paper(self) -> str:
         """The paper: authors, title, venue and year."""
-        return str(self._about["paper"])
+        return self._about.paper
 
     @property
     def seeds(self) -> int:
         """The number of repetitions behind figures."""
-        return int(self._about.get("seeds", 1))
+        return self._about.seeds
 
     @property
     def claim_seeds(self) -> int:
         """The number of repetitions behind verdicts on claims."""
-        return int(self._about.get("claim_seeds", 10))
+        return self._about.claim_seeds
 
     @property
     def choices(self) -> Mapping[str, str]:
         """Choices that the paper leaves open, by a short name, each with its reason."""
-        return dict(self._about.get("choices", {}))
+        return self._about.choices
 
     def scenario(self, name: str, engine: str) -> Path:
         """The file of a scenario.
@@ -180,7 +192,7 @@ def _belongs(number: str, asked: str) -> bool:
     return number == asked or (rest != number and not rest[:1].isdigit())
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> _About:
     try:
         about = tomllib.loads(file_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -193,4 +205,4 @@ def _read(path: Path) -> dict[str, Any]:
     for name in ("title", "paper"):
         if name not in about:
             raise RequestError(f"{path}: `{name}` is missing")
-    return about
+    return _About(**about)

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from aqmlab.validation import metrics, spread
+from aqmlab.validation import spread, trial_record
 from aqmlab.validation.grid import Cell
-from aqmlab.validation.metrics import BY_NAME, Measured, Metric, Scale
+from aqmlab.validation.metrics import BY_NAME, Metric, Scale
+from aqmlab.validation.trial_record import Measured, TrialRecord
 
 SHAPE = "cwnd_shape"
 
-Records = Mapping[tuple[str, int], Mapping[str, Any]]
+Records = Mapping[tuple[str, int], TrialRecord]
 """The records of trials, by cell and seed."""
 
 
@@ -93,8 +94,8 @@ def cases_of(
         seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
         if not seeds:
             continue
-        mine = [metrics.measure(cell.spec, ours[name, seed]) for seed in seeds]
-        theirs = [metrics.measure(cell.spec, kernel[name, seed]) for seed in seeds]
+        mine = [trial_record.measure(cell.spec, ours[name, seed]) for seed in seeds]
+        theirs = [trial_record.measure(cell.spec, kernel[name, seed]) for seed in seeds]
         for metric in chosen:
             pairs += _pairs(cell, metric, theirs, mine)
         if any(metric.name == SHAPE for metric in chosen):
@@ -184,7 +185,7 @@ def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
 
 
 def _shapes(
-    cell: Cell, kernel: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]
+    cell: Cell, kernel: Sequence[TrialRecord], ours: Sequence[TrialRecord]
 ) -> Iterator[Case]:
     """The mean distance of the simulator's curves from the kernel's, beside the kernel's own."""
     metric = BY_NAME[SHAPE]

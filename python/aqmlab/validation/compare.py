@@ -20,11 +20,12 @@ from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.runner import cores
 from aqmlab.engines.engine import Runner
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import earlier, engines, metrics
+from aqmlab.validation import earlier, engines, metrics, trial_record
 from aqmlab.validation.cases import Case, Records, cases_of
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric
 from aqmlab.validation.reference import Reference, machine_of
+from aqmlab.validation.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ def _run_all(
     """The record of each cell and seed, and the cells that the engine refused or failed to run."""
     refused: dict[str, str] = {}
 
-    def one(key: tuple[str, int]) -> Mapping[str, Any] | None:
+    def one(key: tuple[str, int]) -> TrialRecord | None:
         name, seed = key
         text = cells[name].spec_json(seed)
         try:
@@ -242,7 +243,7 @@ def _run_all(
                 raise
             refused[name] = error.problem
             return None
-        return metrics.record(TrialSpec.read(text), outcome)
+        return trial_record.record(TrialSpec.read(text), outcome)
 
     with ThreadPoolExecutor(jobs) as threads:
         found = dict(zip(keys, threads.map(one, keys), strict=True))

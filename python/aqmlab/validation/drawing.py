@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from aqmlab.report.figures.drawing import Drawing, canvas, colour, plain_text, stacked, styled
 from aqmlab.validation.cases import Case
 from aqmlab.validation.compare import RULES, Comparison, Validation
+from aqmlab.validation.trial_record import TrialRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SERIES = {
+SeriesName = Literal["throughput_mbit", "rtt_ms", "cwnd_bytes"]
+
+_SERIES: Mapping[str, tuple[SeriesName, str]] = {
     "throughput": ("throughput_mbit", "throughput (Mbit/s)"),
     "video_rate": ("throughput_mbit", "throughput (Mbit/s)"),
     "rtt_p5": ("rtt_ms", "RTT (ms)"),
@@ -24,7 +27,7 @@ _SERIES = {
 }
 """The series over time beside a metric; other metrics have the congestion window, if any."""
 
-_WINDOW = ("cwnd_bytes", "cwnd (kB)")
+_WINDOW: tuple[SeriesName, str] = ("cwnd_bytes", "cwnd (kB)")
 
 _LOOKS = {"kernel": ("o", "-"), "ours": ("s", "--")}
 """Marker and line of each side; some readers cannot distinguish them by colour."""
@@ -112,21 +115,27 @@ def _dots(axes: Axes, place: int, values: Sequence[float], side: str) -> None:
 
 
 def _over_time(
-    axes: Axes, case: Case, records: Sequence[Mapping[str, Any]], look: tuple[int, str]
+    axes: Axes, case: Case, records: Sequence[TrialRecord], look: tuple[int, str]
 ) -> None:
     place, side = look
     wanted = (_SERIES.get(case.metric.name, _WINDOW), _SERIES["rtt_p50"], _SERIES["throughput"])
-    drawn = [one for one in wanted if any(record["series"][one[0]].get(case.item)
-                                          for record in records)]  # fmt: skip
+    drawn = [one for one in wanted if any(_points(record, one[0], case.item) for record in records)]
     if not drawn:
         return
     column, label = drawn[0]
     axes.set_ylabel(label)
     for record in records:
-        points = record["series"][column].get(case.item)
+        points = _points(record, column, case.item)
         if not points:
             continue
-        if column == "cwnd_bytes":
-            points = [(0.5 * (step + 1), value / 1e3) for step, value in enumerate(points)]
         times, values = zip(*points, strict=True)
         axes.plot(times, values, _LOOKS[side][1], color=colour(place), linewidth=0.8, alpha=0.8)
+
+
+def _points(record: TrialRecord, name: SeriesName, item: str) -> Sequence[Sequence[float]]:
+    """The times in seconds and the values of an item's series; windows in kB."""
+    series = record["series"]
+    if name == "cwnd_bytes":
+        curve = series["cwnd_bytes"].get(item, ())
+        return [(0.5 * (step + 1), value / 1e3) for step, value in enumerate(curve)]
+    return series[name].get(item, ())

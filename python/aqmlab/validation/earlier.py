@@ -16,28 +16,30 @@ Stored records do not change, so a run of the old agent can still be compared wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from aqmlab.engines.ns3.streams import Stream
 from aqmlab.engines.trial_spec import AppSpec, Argument, TrialSpec
+from aqmlab.validation.trial_record import Columns, Scalar, TrialRecord
 
 _MEAN = "throughput_mean_mbit"
 
 
-def as_now(spec: TrialSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_now(spec: TrialSpec, record: TrialRecord) -> TrialRecord:
     """`record` of the trial `spec`, converted to the present count of throughput if needed."""
     tables = record["tables"]
     flows = tables["flows"]
     if not flows or "active_from_s" in flows:
         return record
     apps = spec.apps_by_name()
-    means = []
+    means: list[Scalar] = []
     for name, primary, mean in zip(flows["flow"], flows["primary"], flows[_MEAN], strict=True):
-        took_s = _took_s(tables["apps"], name)
-        longer = _counted_over_active(spec, apps[name], took_s)
-        is_known = mean is not None and longer is not None and (primary or took_s is None)
-        means.append(mean * longer if is_known else None)
+        took_s = _took_s(tables["apps"], str(name))
+        longer = _counted_over_active(spec, apps[str(name)], took_s)
+        if mean is None or longer is None or not (primary or took_s is None):
+            means.append(None)
+        else:
+            means.append(float(mean) * longer)
     return {**record, "tables": {**tables, "flows": {**flows, _MEAN: means}}}
 
 
@@ -60,8 +62,10 @@ def _of_bulk(app: AppSpec) -> Mapping[str, Argument]:
     return app.app.params if app.app.kind == "bulk" else {}
 
 
-def _took_s(apps: Mapping[str, Sequence[Any]], name: str) -> float | None:
+def _took_s(apps: Columns, name: str) -> float | None:
     """The duration of a transfer that ended."""
     rows = zip(apps.get("flow", ()), apps.get("metric", ()), apps.get("value", ()), strict=True)
-    found = (value for flow, metric, value in rows if (flow, metric) == (name, "completion_time_s"))
-    return next(found, None)
+    for flow, metric, value in rows:
+        if (flow, metric) == (name, "completion_time_s"):
+            return None if value is None else float(value)
+    return None

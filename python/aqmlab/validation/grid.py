@@ -14,21 +14,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning.lowering import resolve
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
 PATH = Path(__file__).with_name("grid.toml")
 
-_KEYS = (
-    "mix", "qdisc", "rate", "rtt", "cc", "ecn", "loss", "jitter", "receive_buffer",
-    "send_buffer", "duration", "from", "seeds", "tag",
-)  # fmt: skip
 _NAMED = ("mix", "rate", "qdisc", "rtt", "cc", "loss", "jitter", "receive_buffer", "send_buffer")
 """The keys of a cell that make up its name, in this order."""
 
@@ -38,6 +35,28 @@ _CLASSES = {
 }  # fmt: skip
 
 
+CellWords = TypedDict(
+    "CellWords",
+    {
+        "mix": str,
+        "qdisc": str | dict[str, str],
+        "rate": str,
+        "rtt": str,
+        "cc": str,
+        "duration": str,
+        "seeds": int,
+        "ecn": NotRequired[bool],
+        "loss": NotRequired[str],
+        "jitter": NotRequired[str],
+        "receive_buffer": NotRequired[str],
+        "send_buffer": NotRequired[str],
+        "from": NotRequired[str],
+        "tag": NotRequired[str],
+    },
+)
+"""The values of a cell, as `grid.toml` states them."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One condition of the grid."""
@@ -45,9 +64,9 @@ class Cell:
     name: str
     group: str
     about: str
-    words: Mapping[str, Any]
+    words: CellWords
     """The values of the cell, merged over those of its group and of the grid."""
-    apps: Mapping[str, Any]
+    apps: Mapping[str, Table]
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -95,10 +114,10 @@ class Cell:
         queue = qdisc if isinstance(qdisc, str) else f"{qdisc['down']} down, {qdisc['up']} up"
         return f"{words['mix']}, {words['rate']}, {words['rtt']}, {queue}, {words['cc']}"
 
-    def _scenario(self) -> dict[str, Any]:
+    def _scenario(self) -> Table:
         words = self.words
         # The kernel's gateway uses HTB for its rate, so the simulator does too.
-        path: dict[str, Any] = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
+        path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]
         else:
@@ -107,8 +126,11 @@ class Cell:
             path["loss"] = words["loss"]
         if "jitter" in words:
             path |= {"jitter": words["jitter"], "reorder": True}
-        host = {"profile": "linux", "cc": words["cc"], "ecn": bool(words.get("ecn", False))}
-        host |= {key: words[key] for key in ("receive_buffer", "send_buffer") if key in words}
+        host: Table = {"profile": "linux", "cc": words["cc"], "ecn": bool(words.get("ecn", False))}
+        if "receive_buffer" in words:
+            host["receive_buffer"] = words["receive_buffer"]
+        if "send_buffer" in words:
+            host["send_buffer"] = words["send_buffer"]
         return {
             "title": self.name,
             "duration": words["duration"],
@@ -160,19 +182,20 @@ def read(text: str) -> Grid:
     return Grid(int(data["version"]), cells)
 
 
-def _cells(data: Mapping[str, Any]) -> Iterator[Cell]:
+def _cells(data: Table) -> Iterator[Cell]:
     for group, body in data["groups"].items():
         common = {key: value for key, value in body.items() if key not in ("about", "cells")}
         for own in body["cells"]:
             words = {**data["defaults"], **common, **own}
-            unknown = set(words) - set(_KEYS)
+            unknown = set(words) - set(CellWords.__annotations__)
             if unknown:
                 raise ValueError(f"{group}: unknown key `{min(unknown)}`")
             apps = data["mixes"][words["mix"]]
-            yield Cell(f"{group}.{_slug(own)}", group, body["about"], words, apps)
+            known = cast(CellWords, words)  # its keys are checked above
+            yield Cell(f"{group}.{_slug(own)}", group, body["about"], known, apps)
 
 
-def _slug(own: Mapping[str, Any]) -> str:
+def _slug(own: Table) -> str:
     """A name made from a cell's own values.
 
     >>> _slug({"rate": "12/1 Mbit/s", "qdisc": "pie limit=60 target=5ms", "rtt": "10 ms"})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.base.numerals import percent
 from aqmlab.campaign.store import own_files
 from aqmlab.report.page import image
+from aqmlab.report.page.templates import environment
 from aqmlab.validation import drawing
 from aqmlab.validation.metrics import METRICS
 from aqmlab.validation.wording import amount, rule
@@ -29,17 +29,6 @@ def write(made: Validation, path: Path) -> Path:
 
 def page(made: Validation) -> str:
     """The page as HTML."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise RequestError("a report needs jinja2", "pip install jinja2") from None
-    environment = Environment(
-        loader=PackageLoader("aqmlab", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     parts = [
         {
             "comparison": one,
@@ -49,7 +38,7 @@ def page(made: Validation) -> str:
         }
         for one in made.comparisons
     ]
-    template = environment.get_template("validation/page.html.j2")
+    template = environment("aqmlab").get_template("validation/page.html.j2")
     return template.render(
         made=made, parts=parts, metrics=METRICS, percent=percent, amount=amount, rule=rule
     )

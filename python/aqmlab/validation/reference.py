@@ -28,6 +28,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.files import locked, write_atomically
 from aqmlab.validation import agents
 from aqmlab.validation.grid import Cell
+from aqmlab.validation.trial_record import TrialRecord
 
 FORMAT = 2
 PACKAGED = Path(__file__).with_name("reference")
@@ -46,7 +47,7 @@ class ReferenceTrial:
 
     digest: str
     recipe: Mapping[str, str]
-    record: Mapping[str, Any]
+    record: TrialRecord
     spec: str
     """The trial as the kernel engine received it."""
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from aqmlab.base.failures import LabError, describe
 from aqmlab.engines.kernel import RefusedError
 from aqmlab.engines.trial_spec import TrialSpec, text_digest
-from aqmlab.validation import agents, engines, grid, metrics
+from aqmlab.validation import agents, engines, grid, trial_record
 from aqmlab.validation.engines import Maker
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.reference import Reference, ReferenceTrial, machine_of
@@ -74,7 +74,7 @@ class Task:
         outcome = self.maker.run(text)
         made = {"grid": str(grid.load().version), "spec": text_digest(text)}
         recipe = {**self.maker.recipe, **made}
-        record = metrics.record(TrialSpec.read(text), outcome)
+        record = trial_record.record(TrialSpec.read(text), outcome)
         return ReferenceTrial(str(outcome["digest"]), recipe, record, text)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from aqmlab.engines.trial_spec import Argument
 
 _MS = 1_000_000
 _UNDER_HTB = {"idle_from": "request"}
@@ -16,7 +17,7 @@ class Setting:
     """Options of tc, with the equivalent parameters of the simulator."""
 
     options: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Argument] = field(default_factory=dict)
     overhead: int = 0
     """Bytes that a packet counts beyond its IP length; 14 for the Ethernet header."""
     unlike: tuple[range, ...] = ()

@@ -16,16 +16,70 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from aqmlab import _core
 from aqmlab.engines.engine import Say
 from aqmlab.engines.kernel import agent, arrivals, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
 from aqmlab.engines.kernel.settings import SETTINGS, Setting
+from aqmlab.engines.trial_spec import Argument
 
-Recording = Mapping[str, Any]
-"""The kernel's operations in the form of `aqmlab._core.compare`."""
+
+class RecordedQdisc(TypedDict):
+    """A discipline by kind, with the simulator's parameters."""
+
+    kind: str
+    params: Mapping[str, Argument]
+
+
+class Operations(TypedDict):
+    """The kernel's operations in order, one member of each list per operation or event."""
+
+    offer: list[int]
+    time: list[int]
+    id: list[int]
+    len: list[int]
+    ecn: list[int]
+    drops: list[list[int]]
+    later: list[list[int]]
+    hashes: list[list[int]]
+    draws: list[list[int]]
+    updates: list[list[int]]
+    statistics: Mapping[str, int]
+
+
+class Recording(Operations):
+    """The kernel's operations, and the trace, in the form of `aqmlab._core.compare`."""
+
+    kernel: str
+    options: str
+    rate_bps: int
+    qdisc: RecordedQdisc
+    flow: list[int]
+    flow_ecn: list[int]
+
+
+class TraceJob(TypedDict):
+    """A trace in the agent's form."""
+
+    kind: str
+    options: str
+    overhead: int
+    rate_bps: int
+    ecn: Sequence[int]
+    arrivals: Sequence[tuple[int, int, int]]
+
+
+class Replay(TypedDict):
+    """The counts of a replay, and the first difference, in the form of `aqmlab._core.compare`."""
+
+    operations: int
+    offered: int
+    dropped: int
+    marked: int
+    difference: str | None
+
 
 _BOOT_S = 240.0
 _SLOWEST_S = 0.03
@@ -33,9 +87,6 @@ _SLOWEST_S = 0.03
 
 _TOGETHER = 4
 """Traces that one machine records, because the boot takes longer than one trace."""
-
-_KEPT = ("offer", "time", "id", "len", "ecn", "drops", "later", "hashes", "draws", "updates")
-"""Members of the agent's answer that a recording keeps. The others serve as checks."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +98,7 @@ class Trace:
     rate_bps: int
     packets: arrivals.Arrivals
 
-    def job(self) -> dict[str, Any]:
+    def job(self) -> TraceJob:
         """The trace in the agent's form."""
         return {
             "kind": self.kind,
@@ -66,15 +117,14 @@ class TraceComparison:
     kind: str
     number: int
     options: str
-    same: Mapping[str, Any]
+    same: Replay
     collisions: int
     later: int
 
     @property
     def difference(self) -> str | None:
         """Describes the first difference."""
-        text = self.same["difference"]
-        return None if text is None else str(text)
+        return self.same["difference"]
 
 
 def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
@@ -105,7 +155,7 @@ def record(traces: Sequence[Trace], *, agent_path: Path | None = None) -> list[R
     ]
 
 
-def _recording(trace: Trace, answer: Mapping[str, Any], kernel: str) -> Recording:
+def _recording(trace: Trace, answer: Operations, kernel: str) -> Recording:
     return {
         "kernel": kernel,
         "options": trace.setting.options,
@@ -114,7 +164,16 @@ def _recording(trace: Trace, answer: Mapping[str, Any], kernel: str) -> Recordin
         "flow": [flow for _, flow, _ in trace.packets.packets],
         "flow_ecn": list(trace.packets.ecn),
         "statistics": answer["statistics"],
-        **{name: answer[name] for name in _KEPT},
+        "offer": answer["offer"],
+        "time": answer["time"],
+        "id": answer["id"],
+        "len": answer["len"],
+        "ecn": answer["ecn"],
+        "drops": answer["drops"],
+        "later": answer["later"],
+        "hashes": answer["hashes"],
+        "draws": answer["draws"],
+        "updates": answer["updates"],
     }
 
 
@@ -139,9 +198,9 @@ def collisions(recording: Recording) -> int:
     kind, params = recording["qdisc"]["kind"], recording["qdisc"]["params"]
     hashes = [value for _, value in recording["hashes"]]
     if kind == "sfq":
-        buckets = {value % params.get("divisor", 1_024) for value in hashes}
+        buckets = {value % int(params.get("divisor") or 1_024) for value in hashes}
     elif kind.startswith("fq_"):
-        buckets = {value * params.get("flows", 1_024) >> 32 for value in hashes}
+        buckets = {value * int(params.get("flows") or 1_024) >> 32 for value in hashes}
     else:
         return 0
     return len(hashes) - len(buckets)

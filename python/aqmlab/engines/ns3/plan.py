@@ -14,18 +14,14 @@ those of papers, are not errors of its models. Three cases need care:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec.structs import replace
 
-from aqmlab import _core
+from aqmlab.engines.ns3.parameters import KindParameters
 from aqmlab.engines.ns3.streams import Stream
 from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TcpSpec, TrialSpec
-
-Params = Mapping[str, Any]
-"""The parameters of a kind: those of the trial, and Linux's defaults for the others."""
 
 FULL_BYTES = 1500
 _FRAME_BYTES = 1514
@@ -172,15 +168,9 @@ def _discipline(link: LinkSpec) -> tuple[str, Attributes, int]:
     for param in given:
         if param not in known:
             raise ValueError(f"`{kind} {param}`: ns-3 has no such parameter")
-    params = _parameters(kind) | given
-    quantum = int(params.get("quantum", 0))
+    params = KindParameters.of("disciplines", link.qdisc)
+    quantum = params.whole("quantum") if params.has("quantum") else 0
     return name, _ATTRIBUTES[kind](params, link), _as_ip(quantum) if quantum else 0
-
-
-def _parameters(kind: str) -> dict[str, Any]:
-    """Linux's default parameters of a discipline."""
-    entries = {entry["name"]: entry for entry in _core.catalogue()["disciplines"]}
-    return {param["name"]: param["default"] for param in entries[kind]["params"]}
 
 
 def _as_ip(size: float) -> int:
@@ -192,65 +182,67 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _fifo(params: Params, _: LinkSpec) -> Attributes:
-    return {"MaxSize": f"{params['limit']}p"}
+def _fifo(params: KindParameters, _: LinkSpec) -> Attributes:
+    return {"MaxSize": f"{params.whole('limit')}p"}
 
 
-def _byte_fifo(params: Params, _: LinkSpec) -> Attributes:
-    return {"MaxSize": f"{_as_ip(params['limit'])}B"}
+def _byte_fifo(params: KindParameters, _: LinkSpec) -> Attributes:
+    return {"MaxSize": f"{_as_ip(params.whole('limit'))}B"}
 
 
-def _codel(params: Params, _: LinkSpec) -> Attributes:
+def _codel(params: KindParameters, _: LinkSpec) -> Attributes:
     return {
-        "MaxSize": f"{params['limit']}p",
-        "Target": f"{params['target']}ns",
-        "Interval": f"{params['interval']}ns",
-        "UseEcn": _flag(params["ecn"]),
+        "MaxSize": f"{params.whole('limit')}p",
+        "Target": f"{params.whole('target')}ns",
+        "Interval": f"{params.whole('interval')}ns",
+        "UseEcn": _flag(params.flag("ecn")),
     }
 
 
-def _fq_codel(params: Params, link: LinkSpec) -> Attributes:
-    return _codel(params, link) | {"Flows": str(params["flows"])}
+def _fq_codel(params: KindParameters, link: LinkSpec) -> Attributes:
+    return _codel(params, link) | {"Flows": str(params.whole("flows"))}
 
 
-def _pie(params: Params, _: LinkSpec) -> Attributes:
+def _pie(params: KindParameters, _: LinkSpec) -> Attributes:
     return {
-        "MaxSize": f"{params['limit']}p",
-        "QueueDelayReference": f"{params['target']}ns",
-        "Tupdate": f"{params['tupdate']}ns",
+        "MaxSize": f"{params.whole('limit')}p",
+        "QueueDelayReference": f"{params.whole('target')}ns",
+        "Tupdate": f"{params.whole('tupdate')}ns",
         "Supdate": "0s",
-        "A": f"{params['alpha'] / 16:g}",
-        "B": f"{params['beta'] / 16:g}",
+        "A": f"{params.number('alpha') / 16:g}",
+        "B": f"{params.number('beta') / 16:g}",
         "MeanPktSize": str(FULL_BYTES),
         "UseDequeueRateEstimator": "false",
         "UseCapDropAdjustment": "true",
         "UseDerandomization": "true",
         "MarkEcnThreshold": "0.1",
-        "UseEcn": _flag(params["ecn"]),
+        "UseEcn": _flag(params.flag("ecn")),
     }
 
 
-def _fq_pie(params: Params, link: LinkSpec) -> Attributes:
-    return _pie(params, link) | {"Flows": str(params["flows"])}
+def _fq_pie(params: KindParameters, link: LinkSpec) -> Attributes:
+    return _pie(params, link) | {"Flows": str(params.whole("flows"))}
 
 
-def _red(params: Params, link: LinkSpec) -> Attributes:
-    largest = params["max"] or (3 * params["min"] if params["min"] else params["limit"] // 4)
-    least = params["min"] or largest // 3
-    burst = params["burst"] or (2 * least + largest) // (3 * params["avpkt"])
+def _red(params: KindParameters, link: LinkSpec) -> Attributes:
+    largest = params.whole("max") or (
+        3 * params.whole("min") if params.whole("min") else params.whole("limit") // 4
+    )
+    least = params.whole("min") or largest // 3
+    burst = params.whole("burst") or (2 * least + largest) // (3 * params.whole("avpkt"))
     return {
-        "MaxSize": f"{_as_ip(params['limit'])}B",
+        "MaxSize": f"{_as_ip(params.whole('limit'))}B",
         "MinTh": str(_as_ip(least)),
         "MaxTh": str(_as_ip(largest)),
-        "QW": f"{_red_weight(burst, least / params['avpkt']):g}",
-        "LInterm": f"{1 / params['probability']:g}",
+        "QW": f"{_red_weight(burst, least / params.whole('avpkt')):g}",
+        "LInterm": f"{1 / params.number('probability'):g}",
         "MeanPktSize": str(FULL_BYTES),
-        "IdlePktSize": str(params["avpkt"]),
+        "IdlePktSize": str(params.whole("avpkt")),
         "LinkBandwidth": f"{link.rate_bps}bps",
         "Gentle": "false",
         "Wait": "false",
-        "UseHardDrop": _flag(params["harddrop"]),
-        "UseEcn": _flag(params["ecn"]),
+        "UseHardDrop": _flag(params.flag("harddrop")),
+        "UseEcn": _flag(params.flag("ecn")),
     }
 
 
@@ -290,11 +282,11 @@ _ATTRIBUTES = {
 
 def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: int) -> Iterator[str]:
     kind = app.app.kind
-    params = _app_parameters(kind) | app.app.params
+    params = KindParameters.of("apps", app.app)
     late_ns = start_ns - app.start_ns
     stop_ns = spec.duration_ns if app.stop_ns is None else app.stop_ns + late_ns
     if kind == "bulk":
-        transfers = [(start_ns, params["duration"])] * params["parallel"]
+        transfers = [(start_ns, params.optional("duration"))] * params.whole("parallel")
     elif kind == "bursts":
         transfers = _bursts(params, start_ns, stop_ns)
     elif kind in ("cbr", "irtt", "ping"):
@@ -306,29 +298,36 @@ def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: in
         until_ns = 0 if lasts_ns is None else begin_ns + lasts_ns
         if app.stop_ns is not None:
             until_ns = min(until_ns or stop_ns, stop_ns)
-        words = (flow, conn, begin_ns, until_ns, params["direction"], params["size"], buffer)
+        words = (
+            flow,
+            conn,
+            begin_ns,
+            until_ns,
+            params.word("direction"),
+            params.whole("size"),
+            buffer,
+        )
         yield " ".join(("tcp", *map(str, words)))
 
 
-def _app_parameters(kind: str) -> dict[str, Any]:
-    entries = {entry["name"]: entry for entry in _core.catalogue()["apps"]}
-    return {param["name"]: param["default"] for param in entries[kind]["params"]}
-
-
-def _bursts(params: Params, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
+def _bursts(params: KindParameters, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
     """The start times of transfers, with durations for those without a size."""
-    lasts_ns = None if params["size"] else params["duration"]
-    first_ns = start_ns + params["first"]
-    begins = list(range(first_ns, stop_ns, params["period"]))
-    return [(at, lasts_ns) for at in begins[: params["count"] or None]]
+    lasts_ns = None if params.whole("size") else params.optional("duration")
+    first_ns = start_ns + params.whole("first")
+    begins = list(range(first_ns, stop_ns, params.whole("period")))
+    return [(at, lasts_ns) for at in begins[: params.whole("count") or None]]
 
 
-def _datagrams(kind: str, params: Params, flow: int, when: tuple[int, int]) -> Iterator[str]:
+def _datagrams(
+    kind: str, params: KindParameters, flow: int, when: tuple[int, int]
+) -> Iterator[str]:
     probes = kind != "cbr"
-    interval_ns = params["interval"]
+    interval_ns = params.optional("interval")
     if interval_ns is None:
-        interval_ns = math.floor(8e9 * params["payload"] / params["rate"])
-    ways = ("up",) if probes else {"both": ("up", "down")}.get(way := params["direction"], (way,))
+        interval_ns = math.floor(8e9 * params.whole("payload") / params.whole("rate"))
+    ways = (
+        ("up",) if probes else {"both": ("up", "down")}.get(way := params.word("direction"), (way,))
+    )
     for direction in ways:
-        words = (flow, *when, direction, interval_ns, params["payload"], int(probes))
+        words = (flow, *when, direction, interval_ns, params.whole("payload"), int(probes))
         yield " ".join(("udp", *map(str, words)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.engines.ns3.plan import Ns3Plan
 from aqmlab.engines.ns3.program import Made
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     Passages = NDArray[np.void]
     Times = NDArray[np.float64]
 
-Table = dict[str, list[Any]]
+Value = str | float | bool
+Row = dict[str, Value]
+Table = dict[str, list[Value]]
 
 _WAYS = ("up", "down")
 
@@ -45,7 +47,7 @@ def of(spec: TrialSpec, plan: Ns3Plan, made: Made) -> dict[str, Table]:
     return dict(tables)
 
 
-def _add(table: Table, row: Mapping[str, Any]) -> None:
+def _add(table: Table, row: Mapping[str, Value]) -> None:
     for name, value in row.items():
         table.setdefault(name, []).append(value)
 
@@ -55,14 +57,14 @@ def _add(table: Table, row: Mapping[str, Any]) -> None:
 
 def _flow_rows(
     spec: TrialSpec, plan: Ns3Plan, packets: Passages, ends_ns: list[int]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, Row]]:
     for flow, app in enumerate(spec.apps):
         own = packets[packets["flow"] == flow]
         for way, direction in enumerate(_WAYS):
             mine, other = own[own["way"] == way], own[own["way"] != way]
             if not len(mine):
                 continue
-            names = {"flow": app.name, "direction": direction}
+            names: Row = {"flow": app.name, "direction": direction}
             at_ns, rtt_ms = round_trips(mine, other)
             row = _flow(spec, mine, (plan.starts_ns[flow], ends_ns[flow]))
             row |= {"retransmissions": float(retransmissions(mine)), **_quantiles("rtt", rtt_ms)}
@@ -81,7 +83,7 @@ def _primary(app: AppSpec, direction: str) -> bool:
     return carries in (direction, "both")
 
 
-def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, Any]:
+def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> Row:
     import numpy as np
 
     begin_ns, end_ns = spec.interval_ns
@@ -178,7 +180,7 @@ def _medians(spec: TrialSpec, at_ns: Times, rtt_ms: Times) -> Iterator[tuple[flo
 # --- Queues ------------------------------------------------------------------------------------
 
 
-def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[dict[str, Any]]:
+def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[Row]:
     import numpy as np
 
     begin_ns, end_ns = spec.interval_ns

@@ -13,40 +13,27 @@ and after are not simulated.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-from pydantic import ValidationError
-
-from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.base.errors import ScenarioError
 from aqmlab.base.text_files import file_text
-from aqmlab.engines import core_check, trial_spec
-from aqmlab.engines.trial_spec import AppSpec, MeasureSpec, TrialSpec
-from aqmlab.planning import lowering
-from aqmlab.planning.change_text import assignment_text
+from aqmlab.engines import trial_spec
+from aqmlab.planning.needs import tolerances
 from aqmlab.planning.overrides import Assignment, Variation
-from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, tolerances
-from aqmlab.planning.teacup import coverage, experiments, hosts, network, traffic
+from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
+from aqmlab.planning.teacup import experiments, hosts
+from aqmlab.planning.teacup.config_changes import ConfigChanges
 from aqmlab.planning.teacup.evaluate import Evaluator
+from aqmlab.planning.teacup.experiment_trial import resolved_trial
 from aqmlab.planning.teacup.functions import SCALARS
 from aqmlab.planning.teacup.sizes import MOST_SAID, said
-from aqmlab.planning.teacup.vocabulary import Arguments, Config
-from aqmlab.scenario import links, model
-from aqmlab.scenario import seeds as seed_numbers
+from aqmlab.planning.teacup.vocabulary import Config
 from aqmlab.scenario.quantities import Duration
 
-HOST_JITTER_NS = 50_000
-"""The largest delay that a host adds to a packet: interrupts and scheduling. An assumption."""
-
-START_JITTER_NS = 50_000_000
-"""The largest delay of a generator's start, which TEACUP triggers over ssh. An assumption."""
-
-_MOST_LISTED = 20
 _SHAPER_BEHIND = ("name", "rate_bps", "qdisc", "overhead", "shaper", "pipe_delay_ns")
-_OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 
 
 @dataclass(frozen=True)
@@ -91,7 +78,7 @@ def read(
     duration: str | Duration | None = None,
 ) -> Plan:
     """Plans the config `text`. The files that it includes are in `folder`."""
-    asked = _ConfigChanges(sets, vary, seeds, duration)
+    asked = ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
         return replace(_plan(config, source, asked), text=text)
@@ -108,7 +95,7 @@ def read(
         raise ScenarioError(error.where, error.problem, hint) from None
 
 
-def _plan(config: Config, source: str, asked: _ConfigChanges) -> Plan:
+def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
     config.check()
     own_hosts = hosts.read(config)
     trials: list[PlannedTrial] = []
@@ -122,7 +109,7 @@ def _plan(config: Config, source: str, asked: _ConfigChanges) -> Plan:
             problem = f"more than {MOST_RESOLVED} traffic generators in all experiments"
             raise ScenarioError(config.where("traffic_gens"), problem, "vary less")
         try:
-            spec = _spec(config, own_hosts, experiment, asked)
+            spec = resolved_trial(config, own_hosts, experiment, asked)
         except hosts.NotModelledError as missing:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
@@ -152,7 +139,7 @@ def _title(config: Config) -> str:
     return f"TEACUP {config.source.removesuffix('.py')}"
 
 
-def _kept(config: Config) -> dict[str, Any]:
+def _kept(config: Config) -> dict[str, object]:
     """The plain names of a config for the manifest, up to a maximum size."""
     table, left = {}, MOST_SAID
     for name, value in sorted(config.names.items()):
@@ -176,92 +163,7 @@ def _is_plain(value: Any, depth: int = 5) -> bool:
     return isinstance(value, SCALARS)
 
 
-class _ConfigChanges:
-    """The changes by the user, sorted by type."""
-
-    def __init__(
-        self,
-        sets: Sequence[Assignment],
-        vary: Sequence[Variation],
-        seeds: Any,
-        duration: str | Duration | None,
-    ) -> None:
-        self.said = dict(assignment_text(one).split("=", 1) for one in sets)
-        self.variables: dict[str, Any] = {}
-        self.names: dict[str, Any] = {}
-        self.measure: dict[str, str] = {}
-        self.overhead: str | None = None
-        self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}
-        for one in sets:
-            self._set(one.address, one.value)
-        self.vary = {one.address: _varied(one) for one in vary}
-        for name in set(self.vary) & set(self.variables):
-            raise ScenarioError("--vary", f"`{name}` is both set and varied", "choose one")
-        self.seeds = _seeds(seeds)
-        self.duration_ns = _duration(duration)
-        if self.duration_ns is not None:
-            self.variables["V_duration"] = self.duration_ns / 1e9
-            if self.duration_ns % 1_000_000_000 == 0:
-                self.variables["V_duration"] = self.duration_ns // 1_000_000_000
-
-    def _set(self, name: str, value: Any) -> None:
-        if name.startswith("V_"):
-            self.variables[name] = value
-        elif name.startswith("TPCONF_"):
-            self.names[name] = value
-        elif name.startswith("measure."):
-            self.measure[name.removeprefix("measure.")] = value
-        elif name == "path.overhead":
-            if not isinstance(value, str) or value not in links.OVERHEADS:
-                raise ScenarioError.unknown(f"--set {name}", "overhead", value, links.OVERHEADS)
-            self.overhead = value
-        elif name in ("path.host_jitter", "path.start_jitter"):
-            try:
-                self.jitters[f"{name.removeprefix('path.')}_ns"] = Duration.parse(value).ns
-            except BadValueError as problem:
-                raise problem.at(f"--set {name}") from None
-        else:
-            raise ScenarioError(
-                "--set",
-                f"`{shown(name)}` is not a name in a TEACUP config",
-                f"set a V_ or TPCONF_ name, or one of {', '.join(_OWN)}",
-            )
-
-
-def _varied(one: Variation) -> list[Any]:
-    name = one.address
-    if not name.startswith("V_"):
-        raise ScenarioError("--vary", f"`{shown(name)}` is not a variable", "vary a V_ name")
-    if not one.values or not all(isinstance(value, SCALARS) for value in one.values):
-        raise ScenarioError(f"--vary {name}", "expected values, separated by commas")
-    return list(one.values)
-
-
-def _seeds(seeds: Any) -> tuple[int, ...] | None:
-    if seeds is None:
-        return None
-    try:
-        numbers = seed_numbers.numbers(seeds)
-    except BadValueError as problem:
-        raise problem.at("--seeds") from None
-    if 0 in numbers:
-        raise ScenarioError("--seeds", "seeds of a TEACUP config count from 1", "run 0 is seed 1")
-    return numbers
-
-
-def _duration(value: str | Duration | None) -> int | None:
-    if value is None:
-        return None
-    try:
-        span_ns = Duration.parse(value).ns
-    except BadValueError as problem:
-        raise problem.at("--duration") from None
-    if span_ns == 0:
-        raise ScenarioError("--duration", f"`{shown(value)}` is zero")
-    return span_ns
-
-
-def _config(text: str, source: str, folder: Path | None, asked: _ConfigChanges) -> Config:
+def _config(text: str, source: str, folder: Path | None, asked: ConfigChanges) -> Config:
     evaluator = Evaluator(source, folder, asked.names)
     evaluator.read(text)
     for name, value in asked.names.items():
@@ -293,87 +195,3 @@ def _refuse_endless(config: Config) -> None:
                 raise ScenarioError(
                     place, f"{problem} characters, or is nested too deeply"
                 ) from None
-
-
-def _spec(
-    config: Config,
-    own_hosts: hosts.Hosts,
-    experiment: experiments.Experiment,
-    asked: _ConfigChanges,
-) -> TrialSpec:
-    variables = experiment.variables
-    net = network.build(config, own_hosts, variables, asked.overhead)
-    found = traffic.read(config, own_hosts, net, variables)
-    apps = found.apps
-    coverage.check(config, net, found.ways)
-    duration_ns = asked.duration_ns or _length(config, variables, found)
-    length = Duration(duration_ns)
-    never = dict.fromkeys(app.name for app in apps if app.start_ns >= duration_ns)
-    if never:
-        config.warn(
-            f"{config.source}: starts after the end of the run, {length}: {_listed(list(never))}"
-        )
-    late = [
-        name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns and name not in never
-    ]
-    if late:
-        config.warn(f"{config.source}: cut at the end of the run, {length}: {_listed(late)}")
-    spec = TrialSpec(
-        seed=experiment.seed,
-        duration_ns=duration_ns,
-        links=tuple(net.links),
-        apps=tuple(_within(app, duration_ns) for app in apps),
-        measure=_measure(asked.measure, duration_ns),
-        **asked.jitters,
-    )
-    _refuse_impossible(config, found, spec)
-    return spec
-
-
-def _within(app: AppSpec, duration_ns: int) -> AppSpec:
-    """The application, without a stop time after the end of the trial."""
-    if app.stop_ns is None or app.stop_ns < duration_ns:
-        return app
-    return structs.replace(app, stop_ns=None)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(names[:_MOST_LISTED]) + more
-
-
-def _refuse_impossible(config: Config, found: traffic.Traffic, spec: TrialSpec) -> None:
-    """Raises `ScenarioError` if no engine can run `spec`, at the location in the config."""
-    wrong = core_check.refusal(spec)
-    if wrong is None:
-        return
-    family, *keys = wrong.at
-    if family == "apps" and keys and isinstance(keys[0], int):
-        place = ": ".join((found.places[keys[0]], *map(str, keys[2:])))
-    elif family == "links":
-        place = f"{config.where('router_queues')}: {keys[-1]}"
-    else:
-        place = f"{config.source}: {'.'.join(map(str, wrong.at))}"
-    raise ScenarioError(place, wrong.problem, wrong.hint)
-
-
-def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic) -> int:
-    last_start = max(app.start_ns for app in found.apps)
-    last_stop = max([last_start, *found.ends_ns.values()])
-    said = variables.get("V_duration", config.get("duration"))
-    if said is None:
-        return max(last_stop, 1_000_000_000)
-    where = Arguments(config.source, "", {"V_duration": said})
-    span_ns = where.nanoseconds("V_duration", 1_000_000_000)
-    if span_ns == 0:
-        raise ScenarioError(f"{config.source}: V_duration", "`0` is not above zero")
-    return max(span_ns, last_stop if config.is_1_1 else last_start)
-
-
-def _measure(said: Mapping[str, str], duration_ns: int) -> MeasureSpec:
-    try:
-        said_measure = model.Measure.model_validate(dict(said))
-    except ValidationError as error:
-        keys, problem = model.first_problem(error, model.Measure)
-        raise problem.at(".".join(("--set measure", *keys))) from None
-    return lowering.measure(said_measure, duration_ns, [])

@@ -37,7 +37,7 @@ _MODULES = ("sys", "datetime", "os", "time", "fabric", "fabric.api", "math", "re
 class Evaluator(Expressions):
     """A reader of a config's statements, which records skipped statements."""
 
-    def __init__(self, source: str, folder: Path | None, overrides: Mapping[str, Any]) -> None:
+    def __init__(self, source: str, folder: Path | None, overrides: Mapping[str, object]) -> None:
         super().__init__(source, {"__name__": "config", "__file__": source}, overrides)
         self.folder = folder
         self.warnings: list[str] = []

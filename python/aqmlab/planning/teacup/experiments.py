@@ -38,7 +38,7 @@ class Varied:
     names: tuple[str, ...]
     shorts: tuple[str, ...]
     values: list[tuple[Any, ...]]
-    extras: Mapping[str, Any]
+    extras: Mapping[str, object]
     columns: tuple[str, ...] = ()
     """The column names of the variables: their short names, if valid as column names."""
 
@@ -48,7 +48,7 @@ class Experiment:
     """One run of the testbed."""
 
     id: str
-    variables: dict[str, Any]
+    variables: dict[str, object]
     conditions: dict[str, str | int | float]
     seed: int
     picks: tuple[int, ...]
@@ -57,7 +57,7 @@ class Experiment:
 
 def varied(
     config: Config,
-    sets: Mapping[str, Any],
+    sets: Mapping[str, object],
     vary: Mapping[str, list[Any]],
     seeds: tuple[int, ...] | None,
 ) -> list[Varied]:
@@ -95,7 +95,7 @@ def place(config: Config, name: str) -> str:
 
 
 def experiments(
-    config: Config, loops: list[Varied], sets: Mapping[str, Any]
+    config: Config, loops: list[Varied], sets: Mapping[str, object]
 ) -> Iterator[Experiment]:
     """Yields every experiment of `loops`."""
     defaults = {str(name): value for name, value in config.table("variable_defaults").items()}
@@ -112,8 +112,8 @@ def _experiment(
     prefix: str,
     loops: list[Varied],
     rows: list[tuple[Any, ...]],
-    defaults: Mapping[str, Any],
-) -> tuple[str, dict[str, Any], dict[str, str | int | float], int]:
+    defaults: Mapping[str, object],
+) -> tuple[str, dict[str, object], dict[str, str | int | float], int]:
     """The name of an experiment, its variables, conditions and seed."""
     variables = dict(defaults)
     conditions: dict[str, str | int | float] = {}
@@ -255,7 +255,7 @@ def _names(row: Any) -> list[str]:
     return [str(name) for name in named] if isinstance(named, (list, tuple)) else []
 
 
-def _with_sets(loop: Varied, sets: Mapping[str, Any]) -> Varied:
+def _with_sets(loop: Varied, sets: Mapping[str, object]) -> Varied:
     """Fixes the variables of `sets` in `loop`, and merges values with equal text."""
     rows = [
         tuple(sets.get(name, value) for name, value in zip(loop.names, row, strict=True))

@@ -59,7 +59,9 @@ class Expressions:
     `overrides` replaces the value of a name wherever the config assigns it.
     """
 
-    def __init__(self, source: str, names: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: str, names: Mapping[str, object], overrides: Mapping[str, object]
+    ) -> None:
         self.source, self.overrides = source, overrides
         self.names = dict(names)
         self.lines: dict[str, str] = {}
@@ -290,7 +292,7 @@ class Expressions:
                 return [convert(value) for value in iterate(*self._given(node.args[1:]))]
         raise UnreadError("passed over: this use of `map` is not read")
 
-    def _method(self, owner: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+    def _method(self, owner: Any, name: str, values: list[Any], named: dict[str, object]) -> Any:
         if isinstance(owner, Opaque):
             return self._stub(owner, name, values)
         if isinstance(owner, str) and name == "format":

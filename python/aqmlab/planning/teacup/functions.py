@@ -156,7 +156,7 @@ def _digits(text: str) -> int:
     return sum(map(int, re.findall(r"\d+", text)))
 
 
-def format_text(text: str, values: list[Any], named: dict[str, Any]) -> str:
+def format_text(text: str, values: list[Any], named: dict[str, object]) -> str:
     """Evaluates `text.format(*values, **named)`."""
     if not all(isinstance(one, SCALARS) for one in (*values, *named.values())):
         raise UnreadError("passed over: only numbers and text can be formatted")

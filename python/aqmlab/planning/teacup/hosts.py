@@ -209,7 +209,9 @@ def _names_linux(config: Config) -> bool:
     return any(disciplines.linux_only(str(word)) for word in words)
 
 
-def tcp(hosts: Hosts, address: str, variables: Mapping[str, Any], algorithm: str = "") -> TcpSpec:
+def tcp(
+    hosts: Hosts, address: str, variables: Mapping[str, object], algorithm: str = ""
+) -> TcpSpec:
     """The TCP settings of the host at `address` in the simulator's form."""
     system = hosts.system(address)
     host = hosts.name_of(address)
@@ -265,7 +267,7 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> Ki
     return KindSpec(kind=kind)
 
 
-def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str, Argument]:
+def _custom(config: Config, host: str, variables: Mapping[str, object]) -> dict[str, Argument]:
     """The config's sysctl settings of a host, as settings of its profile."""
     settings: dict[str, Argument] = {}
     commands = config.table("host_init_custom_cmds").get(host, [])

@@ -16,13 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec import UNSET
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines.trial_spec import LinkSpec, OverheadSpec, RouteSpec
-from aqmlab.planning import lowering
+from aqmlab.planning.links_spec import overhead_spec
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
 from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
@@ -128,7 +127,7 @@ def _number(text: str) -> int:
 
 
 def build(
-    config: Config, hosts: Hosts, variables: Mapping[str, Any], overhead: str | None
+    config: Config, hosts: Hosts, variables: Mapping[str, object], overhead: str | None
 ) -> Network:
     """Builds the network of one experiment.
 
@@ -156,7 +155,7 @@ def build(
 
 
 def _home(
-    config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, Any]
+    config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, object]
 ) -> list[str]:
     """The networks of the home: the sources of queues whose rate is an `up` variable."""
     up, down, first = [], [], ""
@@ -194,7 +193,7 @@ def _rate_variable(text: str) -> str:
 
 
 def _add_queue(
-    network: Network, config: Config, router: str, entry: ListEntry, variables: Mapping[str, Any]
+    network: Network, config: Config, router: str, entry: ListEntry, variables: Mapping[str, object]
 ) -> None:
     args = arguments(entry, entry.fields[1], variables, config.warn)
     for key in sorted(set(args) - KEYS):
@@ -262,7 +261,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     frame = 14 if linux else 0
     overhead = OverheadSpec(bytes=frame, counted=frame)
     if network.overhead is not None:
-        overhead = lowering.overhead_spec(network.overhead)
+        overhead = overhead_spec(network.overhead)
     network.links.append(
         LinkSpec(
             name=name,

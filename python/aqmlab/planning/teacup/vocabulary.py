@@ -68,7 +68,7 @@ class Config:
     """The names that a config binds, and warnings about them."""
 
     source: str
-    names: dict[str, Any]
+    names: dict[str, object]
     lines: dict[str, str]
     warnings: list[str] = field(default_factory=list)
     used: AbstractSet[str] = frozenset()
@@ -207,10 +207,10 @@ def _call(text: str) -> ast.Call | str:
     return tree
 
 
-class Arguments(dict[str, Any]):
+class Arguments(dict[str, object]):
     """The keyword arguments of a queue or a task, with readers whose errors name the key."""
 
-    def __init__(self, where: str, task: str, values: Mapping[str, Any]) -> None:
+    def __init__(self, where: str, task: str, values: Mapping[str, object]) -> None:
         super().__init__(values)
         self.where, self.task = where, task
 
@@ -266,7 +266,7 @@ class Arguments(dict[str, Any]):
             raise self._wrong(key, what, "write '12mbit', '500kbit' or bits per second") from None
 
 
-def arguments(entry: ListEntry, text: Any, variables: Mapping[str, Any], warn: Any) -> Arguments:
+def arguments(entry: ListEntry, text: Any, variables: Mapping[str, object], warn: Any) -> Arguments:
     """Reads the arguments in `text` as TEACUP does: replaces variables, then evaluates.
 
     The task is the first argument if it is a bare name. `warn` receives warnings.
@@ -298,7 +298,7 @@ def _hyphenated(text: str) -> list[str]:
     return [name for name in VARIABLE.findall(outside) if "-" in name]
 
 
-def _evaluate(entry: ListEntry, key: str, node: ast.expr, variables: Mapping[str, Any]) -> Any:
+def _evaluate(entry: ListEntry, key: str, node: ast.expr, variables: Mapping[str, object]) -> Any:
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             quoted = VARIABLE.search(part.value)

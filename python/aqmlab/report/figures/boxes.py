@@ -165,12 +165,12 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
         axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
     if shown:
         axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
-    style: dict[str, Any] = {"markersize": 4.5, "clip_on": False}
     if zero:
-        hollow = {**style, "markerfacecolor": "white", "label": ZERO}
-        axes.plot(zero, [0] * len(zero), "v", color=colour, **hollow)
+        axes.plot(zero, [0] * len(zero), "v", color=colour, markersize=4.5, clip_on=False,
+                  markerfacecolor="white", label=ZERO)  # fmt: skip
     if missing:
-        axes.plot(missing, [0] * len(missing), "x", color="#888888", label=NO_DATA, **style)
+        axes.plot(missing, [0] * len(missing), "x", color="#888888", markersize=4.5, clip_on=False,
+                  label=NO_DATA)  # fmt: skip
 
 
 def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:

@@ -78,12 +78,12 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
         frame = frame.filter(pl.col("primary"))
     groups = results.manifest.app_groups
     both = (
-        frame.group_by("flow").agg(pl.col("direction").n_unique().alias("ways"))
+        frame.group_by("flow").agg(pl.col("direction").n_unique().alias("_ways"))
         if frame.height
-        else pl.DataFrame({"flow": [], "ways": []}, schema={"flow": pl.String, "ways": pl.UInt32})
+        else pl.DataFrame({"flow": [], "_ways": []}, schema={"flow": pl.String, "_ways": pl.UInt32})
     )
     arrow = pl.col("direction").replace({"up": " ↑", "down": " ↓"})
-    way = pl.when(pl.col("ways") > 1).then(arrow).otherwise(pl.lit(""))
+    way = pl.when(pl.col("_ways") > 1).then(arrow).otherwise(pl.lit(""))
     return frame.join(both, on="flow", how="left", maintain_order="left").with_columns(
         (pl.col("flow").replace(groups) + way).alias("app"), (pl.col("flow") + way).alias("copy")
     )

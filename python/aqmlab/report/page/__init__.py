@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
 from aqmlab.campaign.store.manifest import CampaignFacts
 from aqmlab.report import drawing_time, figures
 from aqmlab.report.drawing_time import Wanted
 from aqmlab.report.page import tables
-from aqmlab.results.verdicts.criteria import unbroken
+from aqmlab.report.page.templates import environment
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing
@@ -83,30 +82,22 @@ def to_draw(facts: CampaignFacts) -> Wanted:
 
 def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
     """The page as HTML."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise RequestError("a report needs jinja2", "pip install jinja2") from None
-    environment = Environment(
-        loader=PackageLoader("aqmlab.report.page", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = unbroken
     manifest = results.manifest
-    return environment.get_template("page.html.j2").render(
-        results=results,
-        manifest=manifest,
-        seeds=manifest.seeds(),
-        finished=results.table("trials").height,
-        notes=tables.notes(results),
-        matrices=tables.matrices(results),
-        tallies=tables.tallies(results),
-        lines=tables.numbers(results),
-        figures=shown,
-        made=tables.how_made(results),
+    return (
+        environment("aqmlab.report.page")
+        .get_template("page.html.j2")
+        .render(
+            results=results,
+            manifest=manifest,
+            seeds=manifest.seeds(),
+            finished=results.table("trials").height,
+            notes=tables.notes(results),
+            matrices=tables.matrices(results),
+            tallies=tables.tallies(results),
+            lines=tables.numbers(results),
+            figures=shown,
+            made=tables.how_made(results),
+        )
     )
 
 

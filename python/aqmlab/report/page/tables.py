@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 
 from aqmlab.results import spans
 from aqmlab.results.summary import FlowSummary, lines, sparse
-from aqmlab.results.verdicts.criteria import (
-    BAD,
-    GOOD,
-    TOLERABLE,
-    UNJUDGED,
-    Verdict,
-    quantity,
-    unbroken,
-    worst,
-)
+from aqmlab.results.verdicts.verdict import BAD, GOOD, TOLERABLE, UNJUDGED, Verdict, worst
+from aqmlab.results.verdicts.wording import quantity, unbroken
 
 if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults

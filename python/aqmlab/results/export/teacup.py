@@ -24,7 +24,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
@@ -33,6 +33,7 @@ from aqmlab.campaign.store.manifest import TrialEntry
 from aqmlab.results.export import packets
 
 if TYPE_CHECKING:
+    from aqmlab.results.export.rows import TcpSeriesRow
     from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("tcp_series", "app_series")
@@ -120,7 +121,8 @@ def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:
     with packets.of_trial(trial) as ends:
         home, wan = (packets.read(path) for path in ends)
         first, second = map(str, ends)
-        trips = _core.spp(first, second, json.dumps({"synchronised": True, "samples": True}))
+        wishes = json.dumps({"synchronised": True, "samples": True})
+        trips = cast(_PacketPairs, _core.spp(first, second, wishes))
     yield from _named(name, _sizes(home, wan))
     yield from _named(name, _round_trips(trips, min(home.at_s.min(), wan.at_s.min())))
     yield from _named(name, _tcp(trial, home))
@@ -141,7 +143,22 @@ def _sizes(home: packets.Packets, wan: packets.Packets) -> Iterator[tuple[str, s
             yield f"{flow}.psiz", "".join(f"{at:.6f} {size}\n" for at, size in pairs)
 
 
-def _round_trips(measured: Mapping[str, Any], begins_s: float) -> Iterator[tuple[str, str]]:
+class _Samples(TypedDict):
+    """The samples of all flows, each with the row of its flow."""
+
+    row: Sequence[int]
+    at_s: Sequence[float]
+    rtt_ms: Sequence[float]
+
+
+class _PacketPairs(TypedDict):
+    """The parts of the core's result that TEACUP's files need."""
+
+    flows: Mapping[str, Sequence[str]]
+    samples: _Samples
+
+
+def _round_trips(measured: _PacketPairs, begins_s: float) -> Iterator[tuple[str, str]]:
     import numpy as np
 
     flows, samples = measured["flows"], measured["samples"]
@@ -173,7 +190,7 @@ def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
     for number, app in enumerate(trial.spec.apps):
         rows = trial.of("tcp_series", flow=app.name)
         connections = [name.split("_") for name in home.of(number, "up").connections()]
-        for (side, conn), own in _grouped(rows, "side", "conn"):
+        for (side, conn), own in _by_end(rows).items():
             if conn >= len(connections):
                 continue
             ends = connections[int(conn)]
@@ -194,13 +211,12 @@ def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
             )
 
 
-def _grouped(
-    rows: list[dict[str, Any]], *keys: str
-) -> Iterator[tuple[tuple[Any, ...], list[dict[str, Any]]]]:
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+def _by_end(rows: Iterable[TcpSeriesRow]) -> dict[tuple[str, int], list[TcpSeriesRow]]:
+    """The rows of each end of each connection."""
+    groups: dict[tuple[str, int], list[TcpSeriesRow]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    yield from groups.items()
+        groups.setdefault((row["side"], row["conn"]), []).append(row)
+    return groups
 
 
 def _chunks(trial: TrialRows) -> Iterator[tuple[str, str]]:

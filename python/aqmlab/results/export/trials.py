@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.trial_facts import stored_spec
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.export.rows import (
+    AppSeriesRow,
+    FlowRow,
+    QueueSeriesRow,
+    RttRow,
+    TcpSeriesRow,
+    WindowRow,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +51,19 @@ class TrialRows:
         """The resolved trial."""
         return stored_spec(self.rows["trials"]["spec"][0], self.id)
 
-    def of(self, table: str, **equal: Any) -> list[dict[str, Any]]:
+    @overload
+    def of(self, table: Literal["flows"], **equal: str | bool) -> list[FlowRow]: ...
+    @overload
+    def of(self, table: Literal["windows"], **equal: str | bool) -> list[WindowRow]: ...
+    @overload
+    def of(self, table: Literal["rtt"], **equal: str | bool) -> list[RttRow]: ...
+    @overload
+    def of(self, table: Literal["app_series"], **equal: str | bool) -> list[AppSeriesRow]: ...
+    @overload
+    def of(self, table: Literal["tcp_series"], **equal: str | bool) -> list[TcpSeriesRow]: ...
+    @overload
+    def of(self, table: Literal["queue_series"], **equal: str | bool) -> list[QueueSeriesRow]: ...
+    def of(self, table: str, **equal: str | bool) -> Any:
         """The rows of a table whose columns `equal` have these values."""
         import polars as pl
 

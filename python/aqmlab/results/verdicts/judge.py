@@ -16,16 +16,9 @@ from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.export import FlowNumbers, trials_alone
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.criteria import (
-    TIME,
-    Criterion,
-    Finding,
-    Measured,
-    Verdict,
-    checks_for,
-    is_transfer,
-)
+from aqmlab.results.verdicts.criteria import TIME, checks_for, is_transfer
 from aqmlab.results.verdicts.transfers import Speeds, TransferTime
+from aqmlab.results.verdicts.verdict import Criterion, Finding, Measured, Verdict
 
 if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults

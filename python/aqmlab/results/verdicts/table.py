@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
-from aqmlab.results.verdicts.criteria import TIME, Finding, Verdict
+from aqmlab.results.verdicts.criteria import TIME
+from aqmlab.results.verdicts.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
     import polars as pl

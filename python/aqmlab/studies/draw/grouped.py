@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
@@ -176,14 +176,14 @@ class BoxPlots(Grouped):
 
         places = np.array(x)
         least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
-        line: dict[str, Any] = {"color": _edge(number), "linewidth": 0.9}
-        axes.bar(places, high - low, width * 0.8, low, color=_face(number), edgecolor=_edge(number),
+        edge = _edge(number)
+        axes.bar(places, high - low, width * 0.8, low, color=_face(number), edgecolor=edge,
                  linewidth=0.9)  # fmt: skip
         axes.vlines(np.concatenate([places, places]), np.concatenate([least, high]),
-                    np.concatenate([low, most]), **line)  # fmt: skip
+                    np.concatenate([low, most]), color=edge, linewidth=0.9)  # fmt: skip
         for value, reach, thickness in ((middle, 0.4, 1.8), (least, 0.2, 0.9), (most, 0.2, 0.9)):
             left, right = places - reach * width, places + reach * width
-            axes.hlines(value, left, right, **{**line, "linewidth": thickness})
+            axes.hlines(value, left, right, color=edge, linewidth=thickness)
 
     def _handle(self, number: int) -> Artist:
         from matplotlib.patches import Patch

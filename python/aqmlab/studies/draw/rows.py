@@ -33,6 +33,9 @@ Apps = Mapping[str, str]
 """Applications by the figure's names."""
 
 _PARTS = {"least": 5, "low": 25, "middle": 50, "high": 75, "most": 95}
+DERIVED = frozenset(("series", *_PARTS, "value", "share", "app", "copy"))
+"""The columns that rows add, so no condition of a figure may have their names."""
+
 _SHARES = {"min": 0, "p1": 1, "p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab.results.export.flent.tests import GENERIC, Cast, Test
+from aqmlab.results.export.rows import AppSeriesRow, QueueSeriesRow
 from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("flows", "windows", "rtt", "app_series", "tcp_series", "queue_series")
@@ -91,12 +92,11 @@ def _generic(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
 def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
     """A flow's throughput, with the window and round trips of its TCP if it has one."""
     rows = trial.of("windows", flow=app, direction=way)
-    flow = next(iter(trial.of("flows", flow=app, direction=way)), {})
+    flow = next(iter(trial.of("flows", flow=app, direction=way)), None)
+    mean = None if flow is None else flow["throughput_mean_mbit"]
     raw = [{"t": row["t_s"], "val": row["throughput_mbit"]} for row in rows]
     line = [(one["t"], one["val"]) for one in raw]
-    return FlentSeries(
-        "Mbits/s", [*raw, *_socket(trial, app, way)], line, flow.get("throughput_mean_mbit")
-    )
+    return FlentSeries("Mbits/s", [*raw, *_socket(trial, app, way)], line, mean)
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
@@ -154,7 +154,7 @@ def _pages(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
     }
 
 
-def _values(rows: Iterable[dict[str, Any]]) -> list[Raw]:
+def _values(rows: Iterable[AppSeriesRow]) -> list[Raw]:
     return [{"t": row["t_s"], "val": row["value"]} for row in rows]
 
 
@@ -186,14 +186,14 @@ def _queues(trial: TrialRows) -> dict[str, FlentSeries]:
     }
 
 
-def _queue(rows: list[dict[str, Any]]) -> Iterator[Raw]:
-    before = {"drops": 0, "marks": 0}
+def _queue(rows: Iterable[QueueSeriesRow]) -> Iterator[Raw]:
+    drops = marks = 0
     for row in rows:
         yield {
             "t": row["t_s"],
             "backlog_bytes": row["backlog_bytes"],
             "backlog_pkts": row["backlog_packets"],
-            "dropped": row["drops"] - before["drops"],
-            "ecn_mark": row["marks"] - before["marks"],
+            "dropped": row["drops"] - drops,
+            "ecn_mark": row["marks"] - marks,
         }
-        before = row
+        drops, marks = row["drops"], row["marks"]

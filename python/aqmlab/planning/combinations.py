@@ -1,0 +1,99 @@
+"""The combinations of the values of loops: a scenario and a resolved trial for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.engines import registry
+from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.planning import source_map
+from aqmlab.planning.lowering import Resolved, resolve
+from aqmlab.scenario import conflicts, merge
+from aqmlab.scenario import sweep as variation
+from aqmlab.scenario.applications import App
+from aqmlab.scenario.merge import Layer
+from aqmlab.scenario.model import Scenario, build
+
+
+def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, names: Iterable[str]) -> None:
+    """Raises `ScenarioError` if one of the engines cannot run a trial."""
+    for name in names:
+        refusal = registry.engine(name).refusal(spec)
+        if refusal is not None:
+            where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
+            raise ScenarioError(where, refusal.problem, refusal.hint)
+
+
+def loop_place(layer: Layer, name: str) -> str:
+    """The location of a loop for a message about its changes."""
+    return layer.where(("vary", name)).partition(": ")[0]
+
+
+def check_whole(layer: Layer) -> Scenario:
+    """Checks the scenario alone, or with the first value of each loop if it is incomplete."""
+    try:
+        return build(layer)
+    except ScenarioError as error:
+        try:
+            all_loops = variation.loops(layer.data.get("vary") or {})
+            first = layer
+            for loop in all_loops:
+                place = loop_place(layer, loop.name)
+                for address, value in loop.steps[0].changes:
+                    first = merge.merge(first, merge.from_address(address, value, place))
+            first.data["vary"] = layer.data.get("vary") or {}
+            return build(first)
+        except (ScenarioError, BadValueError, AttributeError):
+            raise error from None
+
+
+class Combinations:
+    """A scenario, the values of its loops, and the assignments of options over both."""
+
+    def __init__(self, layer: Layer, fixed: Layer) -> None:
+        self._layer, self._fixed = layer, fixed
+        self._made: dict[tuple[str, int], Layer] = {}
+        tables = layer.data.get("apps")
+        self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
+        self._checked: dict[int, App] = {}
+
+    def at(self, point: variation.Point) -> Layer:
+        """The layer of one combination."""
+        layer = self._layer
+        for change in conflicts.in_order(self.of(*change) for change in point.changes):
+            layer = merge.merge(layer, change)
+        return merge.merge(layer, self._fixed) if self._fixed.data else layer
+
+    def scenario(self, layer: Layer) -> Scenario:
+        """The scenario of a layer. Applications from earlier layers are not checked again."""
+        tables = layer.data["apps"]
+        if not isinstance(tables, dict):
+            return build(layer)
+        known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
+        scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
+        for name, table in tables.items():
+            if id(table) in self._own:  # only unvaried applications are cached
+                self._checked[id(table)] = scenario.apps[name]
+        return scenario
+
+    def of(self, address: str, value: Any) -> Layer:
+        """The layer of one value of a loop, cached because many combinations contain it."""
+        key = (address, id(value))  # the loops keep their values alive, so the id stays unique
+        if key not in self._made:
+            place = loop_place(self._layer, address)
+            self._made[key] = merge.from_address(address, value, place)
+        return self._made[key]
+
+
+def resolve_point(changes: Combinations, point: variation.Point, names: Sequence[str]) -> Resolved:
+    """The trial of one combination."""
+    layer = changes.at(point)
+    scenario = changes.scenario(layer)
+    try:
+        resolved = resolve(scenario)
+    except ScenarioError as error:
+        raise error.at(layer.where(tuple(error.where.split(".")))) from None
+    _refuse(scenario, resolved.spec, layer, names)
+    return resolved

@@ -1,0 +1,151 @@
+"""The links of a trial: the gateway, the home network, the radios and the modem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from msgspec import UNSET
+
+from aqmlab import _core
+from aqmlab.engines.trial_spec import (
+    KindSpec,
+    LinkSpec,
+    OverheadSpec,
+    WifiSpec,
+)
+from aqmlab.scenario import catalogue
+from aqmlab.scenario.fields import Choice, in_base_units
+from aqmlab.scenario.links import Hop, Link, Overhead
+from aqmlab.scenario.model import Path
+from aqmlab.scenario.parameters import Parameter
+from aqmlab.scenario.quantities import Duration, Rate, Share
+from aqmlab.scenario.wifi import Wifi
+
+
+def lowered_links(path: Path) -> tuple[LinkSpec, ...]:
+    """Both links of the gateway, and those of the home network and of the modem, if any."""
+    up_ns, down_ns = delays_ns(path.rtt)
+    modem = path.modem
+    links = [
+        _link("up", path.up, modem.up if modem else None, up_ns),
+        _link("down", path.down, modem.down if modem else None, down_ns),
+    ]
+    if path.lan is not None:
+        # The home's hosts share this link and its queue.
+        links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan, own=False)]
+    if path.wifi is not None:
+        links += [_radio(path.wifi, "up", own=True), _radio(path.wifi, "down", own=False)]
+    if modem is not None:
+        links += [_hop("modem-up", modem.up), _hop("modem-down", modem.down)]
+    return tuple(links)
+
+
+def _hop(name: str, hop: Hop) -> LinkSpec:
+    return LinkSpec(
+        name=name,
+        rate_bps=hop.rate.bps,
+        qdisc=kind_spec(hop.qdisc),
+        overhead=overhead_spec(hop.overhead),
+    )
+
+
+def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
+    is_pipe = link.pipe_delays and link.shaper == "dummynet"
+    return LinkSpec(
+        name=name,
+        rate_bps=_rate_bps(link.rate, line),
+        qdisc=kind_spec(link.qdisc),
+        shaper=link.shaper,
+        overhead=overhead_spec(link.overhead),
+        pipe_delay_ns=delay_ns if is_pipe else UNSET,
+    )
+
+
+def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
+    """A rate in bit/s. A share refers to the rate of `line`, which `Path` requires."""
+    if isinstance(rate, Rate):
+        return rate.bps
+    assert line is not None
+    return max(1, round(rate.fraction * line.rate.bps))
+
+
+def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
+    return LinkSpec(
+        name=name,
+        rate_bps=rate.bps,
+        qdisc=KindSpec(kind="pfifo", params={"limit": 1000}),
+        # IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes.
+        overhead=overhead_spec("ethernet-wire"),
+        own=own,
+    )
+
+
+def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
+    """The link of a direction ("up" or "down") on the air."""
+    down, _, up = wifi.mcs.partition("/")
+    mcs = int(up if way == "up" and up else down)
+    width_mhz = int(wifi.width.split()[0])
+    rate_bps = _core.wifi_rate(mcs, width_mhz, wifi.short_guard)
+    assert rate_bps is not None  # `Wifi` has only schemes and widths of the standard.
+    return LinkSpec(
+        name=f"wifi-{way}",
+        rate_bps=rate_bps,
+        qdisc=kind_spec(wifi.qdisc),
+        overhead=overhead_spec("ethernet"),
+        own=own,
+        wifi=WifiSpec(
+            cell=0,
+            mcs=mcs,
+            width_mhz=width_mhz,
+            short_guard=wifi.short_guard,
+            loss=wifi.loss.fraction,
+            aggregate=wifi.aggregate,
+            airtime_ns=wifi.airtime.ns,
+            driver=wifi.driver,
+        ),
+    )
+
+
+def overhead_spec(overhead: Overhead | str) -> OverheadSpec:
+    """The overhead of a link, also by its name."""
+    known = Overhead.model_validate(overhead)
+    return OverheadSpec(
+        bytes=known.bytes, minimum=known.minimum, atm=known.atm, counted=known.counted
+    )
+
+
+def kind_spec(choice: Choice) -> KindSpec:
+    """A discipline or a controller, with its parameters in base units."""
+    return parameters_spec(choice.kind, choice.params)
+
+
+def parameters_spec(kind: str, params: Mapping[str, Parameter]) -> KindSpec:
+    return KindSpec(kind=kind, params=in_base_units(params))
+
+
+def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
+    """Yields a warning for each CoDel whose `target` is not well below its `interval`.
+
+    RFC 8289, section 3.2, recommends 5 to 10 % of the round trip that `interval` represents. Slow
+    links need more for a single packet (tc-codel(8)), so the warning starts above one half.
+    """
+    for link in links:
+        name, given = link.qdisc.kind, link.qdisc.params
+        known = catalogue.load()["disciplines"][name].params
+        if "target" not in known or "interval" not in known:
+            continue
+        target_ns, interval_ns = (
+            cast(int, given.get(one, known[one].default)) for one in ("target", "interval")
+        )
+        if 2 * target_ns > interval_ns:
+            yield (
+                f"the target of {name}, {Duration(target_ns)}, is not well below"
+                f" its interval, {Duration(interval_ns)}; RFC 8289 recommends 5 to"
+                " 10 %"
+            )
+
+
+def delays_ns(rtt: Duration) -> tuple[int, int]:
+    """Splits a round-trip time without queues into the upstream and the downstream delay."""
+    return rtt.ns // 2, rtt.ns - rtt.ns // 2

@@ -1,0 +1,60 @@
+"""The rows of tables that exports read, as types. Their columns: docs/reference/results.md."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class FlowRow(TypedDict):
+    """A direction of a flow over the measured interval."""
+
+    flow: str
+    direction: str
+    throughput_mean_mbit: float | None
+
+
+class WindowRow(TypedDict):
+    """The throughput of a direction of a flow in one window."""
+
+    t_s: float
+    throughput_mbit: float
+
+
+class RttRow(TypedDict):
+    """The round-trip times of a direction of a flow in one step."""
+
+    t_s: float
+    rtt_p50_ms: float
+    rtt_min_ms: float
+    rtt_mean_ms: float
+    rtt_max_ms: float
+    n: int
+
+
+class AppSeriesRow(TypedDict):
+    """A measurement of an application itself."""
+
+    t_s: float
+    metric: str
+    value: float
+
+
+class TcpSeriesRow(TypedDict):
+    """The state of one end of a connection."""
+
+    side: str
+    conn: int
+    t_s: float
+    cwnd_bytes: float
+    srtt_ms: float | None
+
+
+class QueueSeriesRow(TypedDict):
+    """The state of the queue of a link, with its drops and marks so far."""
+
+    link: str
+    t_s: float
+    backlog_bytes: int
+    backlog_packets: int
+    drops: int
+    marks: int

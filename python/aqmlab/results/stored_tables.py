@@ -1,0 +1,244 @@
+"""The tables of a campaign, read from its verified files, or from a running campaign."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign.store import snapshot
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import TABLES
+from aqmlab.campaign.store.manifest import Manifest
+from aqmlab.campaign.store.snapshot import Snapshot
+from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_T = TypeVar("_T")
+
+
+class StoredTables:
+    """The tables of a campaign, finished or not, by name.
+
+    The tables of a running campaign cover the trials that had ended at the time of loading.
+    """
+
+    _only: frozenset[str] | None = None
+    _chunk: str | None = None
+    _of_files_only: bool = False
+    _had: frozenset[str] | None = None
+    """The trials that had ended at the time of loading, if more have ended since."""
+
+    def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self._folder = Folder(path)
+        self._owned = owned  # A temporary folder exists as long as its results.
+        self._frames: dict[str, pl.DataFrame] = {}
+        self.memo: dict[str, pl.DataFrame] = {}
+        """Cached frames derived from the tables."""
+        self._snapshot: Snapshot = snapshot.take(self._folder)
+        self.manifest: Manifest = self._snapshot.manifest
+        """The campaign's manifest, of these trials if the results are narrowed."""
+
+    @property
+    def path(self) -> Path:
+        """The campaign's folder."""
+        return self._folder.path
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the available tables."""
+        if self._is_in_files:
+            return tuple(self._snapshot.files.names)
+        unsealed = [made for made in self._snapshot.unsealed if made is not None]
+        names = {name for made in unsealed for name in made.names()}
+        return tuple(sorted({*names, *self._snapshot.files.names}))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by name; raises `RequestError` if there is none."""
+        if name not in self._frames:
+            self._frames[name] = self._read(lambda: self._collected(name, self._rows(name)))
+        return self._frames[name]
+
+    def height(self, name: str) -> int:
+        """The number of rows of a table; does not read the rows."""
+        import polars as pl
+
+        def count() -> int:
+            return int(self._collected(name, self._rows(name).select(pl.len())).item())
+
+        return self._read(count)
+
+    def verify(self) -> None:
+        """Raises `RequestError` for the first file that has changed since it was written."""
+        self._read(self._verify)
+
+    def _verify(self) -> None:
+        for files in self._opened_files():
+            files.verify()
+        for damage in self._damage():
+            raise damage
+
+    def _damage(self) -> list[RequestError]:
+        """The error for each unusable file of a running campaign."""
+        return self._snapshot.damage
+
+    def files(self, name: str) -> list[Path]:
+        """The Parquet files of a table, in the order of trials, for other readers.
+
+        Each file is verified first. Raises `RequestError` for a file that has changed and for an
+        unknown table. Narrowed results raise it too because files hold other trials.
+        """
+        self._refuse_unknown(name)
+        if self._only is not None:
+            problem = f"the files of `{name}` also hold trials outside the narrowed results"
+            raise RequestError(problem, f'`scan("{name}")` reads the rows of these trials')
+
+        def paths() -> list[Path]:
+            return [
+                path for files in self._opened_files() for path in files.paths(name, self._chunk)
+            ]
+
+        return self._read(paths)
+
+    def _read(self, read: Callable[[], _T]) -> _T:
+        """The return value of `read`; reads again if the campaign has moved a file meanwhile."""
+        for _ in range(snapshot.TRIES):
+            try:
+                return read()
+            except RequestError:
+                if not self._renewed():
+                    raise
+        return read()
+
+    def _renewed(self) -> bool:
+        """Reloads the folder; returns whether it has changed."""
+        if not self._snapshot.has_moved():
+            return False
+        had = self._names() if self._had is None else self._had
+        self._snapshot = snapshot.take(self._folder, whole=not self._of_files_only)
+        if self._snapshot.manifest.campaign != self.manifest.campaign:
+            problem = f"{self.path}: another campaign has run here since these results were loaded"
+            raise RequestError(problem, "load them again")
+        if lost := sorted(had - self._names()):
+            raise RequestError(
+                f"{self.path}: the trial `{lost[0]}` was removed since these results were loaded",
+                "load them again",
+            )
+        self._had = had
+        return True
+
+    def _opened_files(self) -> Sequence[TableFiles]:
+        """The table files of each campaign."""
+        return [self._snapshot.files]
+
+    def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The collected rows; raises `RequestError` with the name of a file that lacks them."""
+        import polars as pl
+
+        _refuse_fork()
+        try:
+            found = frame.collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            table = self._folder.path / TABLES / name
+            raise self._folder.damaged(table, str(error).splitlines()[0]) from None
+        for files in self._opened_files():
+            files.refuse_replaced(name, self._chunk)
+        return found
+
+    def _rows(self, name: str) -> pl.LazyFrame:
+        """The rows of a table that belong to the wanted trials; verdicts already do."""
+        import polars as pl
+
+        rows = self.scan(name)
+        for wanted in () if name == VERDICTS else (self._only, self._had):
+            if wanted is not None:
+                rows = rows.filter(pl.col("trial").is_in(wanted))
+        return rows
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table as a lazy query over its files, if its rows do not fit into memory.
+
+        Raises `RequestError` for an unknown name.
+        """
+        import polars as pl
+
+        self._refuse_unknown(name)
+        rows = self._stored(name)
+        return rows if self._only is None else rows.filter(pl.col("trial").is_in(self._only))
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name not in self.tables:
+            known = ", ".join([*self.tables, VERDICTS])
+            raise RequestError(f"there is no table `{name}`", f"there are {known}")
+
+    def _stored(self, name: str) -> pl.LazyFrame:
+        """A table that exists."""
+        import polars as pl
+
+        if self._is_in_files:
+            return scan_files(self._snapshot.files, name, self._chunk)
+        return pl.concat(self._unfinished(name), how="diagonal_relaxed")
+
+    @property
+    def _is_in_files(self) -> bool:
+        """Whether the tables' files hold all trials that have ended."""
+        return self._of_files_only or not self._snapshot.is_running
+
+    def _names(self) -> frozenset[str]:
+        """The names of the trials that have ended."""
+        return self._snapshot.in_tables if self._of_files_only else self._snapshot.names
+
+    def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
+        """The chunks of a table while the campaign runs, or after it was killed."""
+        import polars as pl
+
+        for chunk, made in enumerate(self._snapshot.unsealed):
+            if made is None:
+                where = self._folder.chunk_path(name, chunk).parent.name
+                yield from map(_scanned, self._snapshot.files.paths(name, where))
+            elif name in made.names():
+                frame = pl.from_arrow(made.table(name))
+                assert isinstance(frame, pl.DataFrame)
+                yield frame.lazy()
+
+
+_READ_BY: set[int] = set()
+"""The process that has read a table; its forks cannot read tables."""
+
+
+def _refuse_fork() -> None:
+    """Raises `LabError` in a fork of a process that has read tables.
+
+    A fork does not have the threads of polars, so polars would wait forever.
+    """
+    _READ_BY.add(os.getpid())
+    if len(_READ_BY) > 1:
+        raise LabError(
+            "this process is a fork of one that has read tables, so polars cannot read here",
+            'start processes with multiprocessing.get_context("spawn")',
+        )
+
+
+def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
+    """A table from its verified files; a file may lack columns that others have.
+
+    Raises `RequestError` if a file has changed since it was written.
+    """
+    import polars as pl
+
+    frames = [_scanned(path) for path in files.paths(name, chunk)]
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    import polars as pl
+
+    return pl.scan_parquet(path, hive_partitioning=False)

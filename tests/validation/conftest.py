@@ -1,0 +1,8 @@
+"""Puts the programs of `tools` onto the path of these tests, which import them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
