@@ -1,4 +1,4 @@
-"""The sums of the papers, each number of Armitage et al. §VI and of Boerlage and Collom's tables."""
+"""The sums of the papers, number by number: Armitage et al. §VI, Boerlage and Collom."""
 
 import json
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import RequestError
@@ -48,9 +50,7 @@ def _asked(given: NewParameters) -> Household:
         if (value := told[option]) is not None:
             household = _with(household, option, value, f"--{option}")
         else:
-            household = _answer(
-                question, lambda text, of=household, key=option: _kept(of, key, text)
-            )
+            household = _answer(question, partial(_kept, household, option))
     return household
 
 
@@ -66,13 +66,13 @@ def _with(household: Household, key: str, value: str, where: str) -> Household:
         raise error.at(where) from None
 
 
-def _answer(question: str, read: object) -> Household:
+def _answer(question: str, read: Callable[[str], Household]) -> Household:
     while True:
         print(question, end="", file=sys.stderr, flush=True)
         text = sys.stdin.readline()
         if not text:
             raise KeyboardInterrupt
         try:
-            return read(text)  # type: ignore[operator,no-any-return]
+            return read(text)
         except ScenarioError as error:
             console.talk(f"{error.problem}" + (f"\nhint: {error.hint}" if error.hint else ""))

@@ -72,9 +72,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
             name = _name(owned, key)
             taken[name] = taken.get(name, 0) + 1
             if taken[name] > 1:
-                name = (
-                    f"{name}-{_slug(owned.device)}" if taken[name] == 2 else f"{name}.{taken[name]}"
-                )
+                name = f"{name}.{taken[name]}"
             table = plain(app) | _timing(owned)
             limit = owned.use.activity.tolerances.get(key)
             yield NamedApp(name, words_of(owned), table, None if limit is None else str(limit))

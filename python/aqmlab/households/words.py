@@ -56,7 +56,7 @@ class _Part(NamedTuple):
     """An activity of a clause, with its number."""
 
     key: str
-    count: int
+    copies: int
 
 
 def household_of(text: str) -> Household:
@@ -180,7 +180,7 @@ def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
 
 
 def _add(devices: dict[str, Any], device: str, part: _Part) -> None:
-    use = part.key if part.count == 1 else {"does": part.key, "count": part.count}
+    use = part.key if part.copies == 1 else {"does": part.key, "count": part.copies}
     devices.setdefault(device, []).append(use)
 
 
