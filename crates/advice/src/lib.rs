@@ -12,7 +12,7 @@ mod sentences;
 mod words;
 
 pub use device::{Bottleneck, Framing, Gateway};
-pub use sentences::{Conclusion, Cost, Gain, Sentence, Spoiled, Way};
+pub use sentences::{ByMedian, Conclusion, Cost, Gain, Sentence, Spoiled, Way};
 
 use serde::Serialize;
 

@@ -18,7 +18,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     }
     if let Some(down) = &gateway.down {
         lines.push(format!("# Packets that arrive: {} kbit/s on {IFB}", down.kbit()));
-        lines.push(format!("ip link add name {IFB} type ifb 2>/dev/null || true"));
+        lines.push(format!("ip link add name {IFB} type ifb"));
         lines.push(format!("ip link set dev {IFB} up"));
         lines.extend(shaped(IFB, down, gateway.framing));
         lines.push(format!("tc qdisc replace dev {device} handle ffff: ingress"));

@@ -41,12 +41,22 @@ pub struct Way {
     pub failed: Option<String>,
     /// The applications that are bad there; without a sufficient tier, those at the fastest.
     pub failing: Vec<String>,
-    /// The slowest tier at which the medians of the round trips alone would suffice.
-    pub by_median: Option<String>,
+    /// Applications that a slower tier would serve if only the median of their round trips counted.
+    pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at that tier.
     pub seeds_served: u32,
     /// Faster tiers that were run and do not serve everyone, against expectation.
     pub exceptions: Vec<String>,
+}
+
+/// A tier that suffices for some applications by the median of their round trips.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByMedian {
+    /// The applications in plain words.
+    pub apps: Vec<String>,
+    /// The slowest such tier that was run.
+    pub tier: String,
 }
 
 /// An application that today's gateway spoils.
@@ -100,9 +110,10 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
         if let Some(text) = sure(way, known.seeds) {
             said.push(Sentence { about: "sure", text });
         }
-        if let Some(text) = by_median(way) {
-            said.push(Sentence { about: "sure", text });
-        }
+        said.extend(way.by_median.iter().map(|one| by_median(one, way)));
+    }
+    if known.better.is_none() {
+        said.push(Sentence { about: "tier", text: no_better(known) });
     }
     for one in &known.spoiled {
         let text = format!(
@@ -146,6 +157,14 @@ fn tier(way: &Way, known: &Conclusion) -> String {
     format!("With {title}, {served} is the slowest tier that serves everyone{beside}{well}{others}")
 }
 
+fn no_better(known: &Conclusion) -> String {
+    if known.ways.iter().all(|way| way.served.is_none()) {
+        "No gateway helps here: the applications need more than these tiers have.".to_owned()
+    } else {
+        "No other gateway does better: today's is enough.".to_owned()
+    }
+}
+
 fn sure(way: &Way, seeds: u32) -> Option<String> {
     let served = way.served.as_ref()?;
     Some(if seeds == 1 {
@@ -160,15 +179,14 @@ fn sure(way: &Way, seeds: u32) -> Option<String> {
     })
 }
 
-fn by_median(way: &Way) -> Option<String> {
-    let tier = way.by_median.as_ref()?;
-    if way.served.as_ref() == Some(tier) {
-        return None;
-    }
-    Some(format!(
-        "If only the median of the round trips counted, {tier} would be enough with {}.",
+fn by_median(one: &ByMedian, way: &Way) -> Sentence {
+    let text = format!(
+        "If only the median of the round trips counted, {} would do at {} with {}.",
+        listed(&one.apps),
+        one.tier,
         way.title
-    ))
+    );
+    Sentence { about: "sure", text }
 }
 
 fn gain(one: &Gain, better: &str) -> Sentence {
@@ -186,18 +204,18 @@ fn cost(one: &Cost, better: &str) -> Sentence {
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));
     let times = [one.better_mbit, one.today_mbit].map(|mbit| time(GIGABYTE_MBIT / mbit.max(1e-3)));
     let change = one.better_mbit / one.today_mbit.max(1e-3);
-    let text = if change < 0.98 {
+    let text = if change < 0.95 {
         format!(
             "The price: with {better}, {} gets {rates}, so a gigabyte takes {} instead of {}.",
             one.app, times[0], times[1]
         )
-    } else if change > 1.02 {
+    } else if change > 1.05 {
         format!(
             "With {better}, {} gets {rates}: a gigabyte takes {} instead of {}.",
             one.app, times[0], times[1]
         )
     } else {
-        format!("With {better}, {} takes as long as today.", one.app)
+        format!("With {better}, {} takes about as long as today.", one.app)
     };
     Sentence { about: "cost", text }
 }
@@ -213,7 +231,10 @@ mod tests {
             well: Some("100/40 Mbit/s".to_owned()),
             failed: Some("50/20 Mbit/s".to_owned()),
             failing: vec!["the game".to_owned(), "the call".to_owned()],
-            by_median: Some("50/20 Mbit/s".to_owned()),
+            by_median: vec![ByMedian {
+                apps: vec!["the game".to_owned()],
+                tier: "50/20 Mbit/s".to_owned(),
+            }],
             seeds_served: 10,
             exceptions: vec![],
         }
@@ -244,15 +265,15 @@ mod tests {
                 "With today's gateway, 100/40 Mbit/s is the slowest tier that serves everyone; at \
                  50/20 Mbit/s the game and the call would suffer.",
                 "At 100/40 Mbit/s that holds in each of 10 seeds.",
-                "If only the median of the round trips counted, 50/20 Mbit/s would be enough with \
-                 today's gateway.",
+                "If only the median of the round trips counted, the game would do at 50/20 Mbit/s \
+                 with today's gateway.",
             ]
         );
     }
 
     #[test]
     fn without_a_sufficient_tier_the_fastest_is_named() {
-        let none = Way { served: None, well: None, failed: None, by_median: None, ..way() };
+        let none = Way { served: None, well: None, failed: None, by_median: vec![], ..way() };
         assert_eq!(
             texts(&conclusion(vec![none])),
             ["With today's gateway, no tier serves everyone: even at 100/40 Mbit/s, the game and \
@@ -275,14 +296,26 @@ mod tests {
                  1.2 s.",
                 "The price: with FQ-CoDel, the backup gets 2.0 Mbit/s instead of 4.0 Mbit/s, so a \
                  gigabyte takes 67 min instead of 33 min.",
-                "With FQ-CoDel, the film takes as long as today.",
+                "With FQ-CoDel, the film takes about as long as today.",
             ]
         );
     }
 
     #[test]
+    fn an_advice_without_a_better_gateway_says_so() {
+        let mut known = conclusion(vec![Way { by_median: vec![], ..way() }]);
+        known.better = None;
+        assert_eq!(
+            texts(&known).last().unwrap(),
+            "No other gateway does better: today's is enough."
+        );
+        known.ways = vec![Way { served: None, by_median: vec![], ..way() }];
+        assert!(texts(&known).last().unwrap().starts_with("No gateway helps here"));
+    }
+
+    #[test]
     fn seeds_that_disagree_are_counted() {
-        let unsure = Way { seeds_served: 7, by_median: None, ..way() };
+        let unsure = Way { seeds_served: 7, by_median: vec![], ..way() };
         assert_eq!(
             texts(&conclusion(vec![unsure]))[1],
             "At 100/40 Mbit/s that holds for the median over 10 seeds, and in 7 of them alone."
