@@ -28,6 +28,12 @@ OWN = "own"
 """The line of a scenario that states its own path."""
 
 
+_WITHOUT_MODEM = (
+    "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
+    " these rates."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A household or a scenario, and the choices that it has."""
@@ -52,6 +58,8 @@ class Advice:
     facts: Mapping[str, Any]
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
+    note: str
+    """What the settings take for granted; empty if nothing."""
     seeds: int
     trials: int
     folder: Path
@@ -70,6 +78,7 @@ class Advice:
             "sentences": [dict(one) for one in self.sentences],
             "settings": {
                 "for": None if self.case is None else self.case.label,
+                "note": self.note,
                 **self.settings,
             },
         }
@@ -122,6 +131,7 @@ def _concluded(
         known,
         conclusion.sentences(known),
         settings,
+        _WITHOUT_MODEM if settings and setup.line is None else "",
         len(bench.seeds),
         bench.trials,
         bench.folder,

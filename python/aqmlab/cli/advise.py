@@ -76,6 +76,8 @@ def _show(advice: Advice) -> None:
     print("\n".join(one["text"] for one in advice.sentences))
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
+        if advice.note:
+            print(advice.note)
         for name, head in _HEADS.items():
             print(f"\n# {head}\n{advice.settings[name].rstrip()}")
 
