@@ -10,7 +10,7 @@ from typing import Any
 
 from aqmlab.advise import conclusion
 from aqmlab.advise.bench import Bench
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways_of, tiers_of
 from aqmlab.advise.conclusion import GatewayResult, Words
 from aqmlab.advise.search import search
@@ -35,7 +35,7 @@ _WITHOUT_MODEM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AdviceQuestion:
     """A household or a scenario, and the choices that it has."""
 
     source: str | Path | Household | Scenario
@@ -53,7 +53,7 @@ class Advice:
     tiers: tuple[Tier, ...]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
-    case: Case | None
+    case: GatewayCase | None
     """The better gateway at the tier for which the settings are."""
     facts: Mapping[str, Any]
     sentences: Sequence[Mapping[str, str]]
@@ -85,7 +85,7 @@ class Advice:
 
 
 def advise(
-    question: Question,
+    question: AdviceQuestion,
     *,
     out: Path | None = None,
     jobs: int | None = None,
@@ -149,7 +149,7 @@ def _compared_at(
     return tiers[-1]
 
 
-def _recommended(better: GatewayResult, at: Tier) -> Case:
+def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
     """The better gateway at today's tier if it serves everyone there, else at its slowest."""
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:

@@ -6,7 +6,7 @@ import aqmlab
 import polars as pl
 import pytest
 from aqmlab.advise import conclusion
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways_of
 from aqmlab.engines.kernel.errors import MachineError
 from aqmlab.engines.kernel.pasted import paste
@@ -34,7 +34,7 @@ HOME = aqmlab.Household(
 @pytest.mark.parametrize("qdisc", ["sqm", "pie", "codel"])
 def test_the_kernel_then_has_what_the_commands_say(name, overhead, layer, qdisc) -> None:
     setup = Setup(scenario_of(HOME), line.lines()[name], gateways_of(qdisc))
-    case = Case(Tier.parse("20/2 Mbit/s"), qdisc, 95)
+    case = GatewayCase(Tier.parse("20/2 Mbit/s"), qdisc, 95)
     device = line.lines()[name].device.linux
     shown = paste(conclusion.settings(setup, case)["tc"], device)
     assert shown.keys() == {device, "ifb4wan"}
