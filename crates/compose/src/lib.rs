@@ -47,17 +47,6 @@ pub fn from_toml(text: &str, seed: u64) -> Result<Spec, SpecError> {
     compose(&read_toml(text)?, seed)
 }
 
-/// The scenario in a TOML text as a JSON text, which [`from_json`] accepts.
-///
-/// # Errors
-///
-/// If the text is not a scenario that [`from_toml`] accepts.
-pub fn toml_to_json(text: &str) -> Result<String, SpecError> {
-    from_toml(text, 0)?;
-    let table: toml::Table = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
-    serde_json::to_string(&table).map_err(|error| SpecError::new("scenario", error.to_string()))
-}
-
 fn read_toml(text: &str) -> Result<Scenario, SpecError> {
     toml::from_str(text).map_err(|error| of_toml(text, &error))
 }
