@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aqmlab.page.builder import one_file, write_folder
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIMULATOR = resources.files("aqmlab.page") / "simulator.wasm"
@@ -23,8 +24,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the page as one file, and as a folder for a static host."""
     if not SIMULATOR.is_file():
         pytest.skip("the simulator is not compiled for the page; `make page` compiles it")
-    from aqmlab.page.builder import one_file, write_folder
-
     place = tmp_path_factory.mktemp("page")
     (place / "page.html").write_bytes(one_file())
     write_folder(place / "folder")
@@ -75,13 +74,18 @@ class Tab:
         self.page.set_default_timeout(60_000)
 
     def open(self, fragment: str = "") -> Tab:
-        """Opens the page and waits until the simulator is idle."""
+        """Opens the page and waits for the whole minute of both gateways."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{'#' if fragment else ''}{fragment}")
-        return self.idle()
+        return self.shown()
+
+    def shown(self) -> Tab:
+        """Waits for the whole minute of both gateways at the tier."""
+        self.page.locator('body[data-shown="whole"]').wait_for()
+        return self
 
     def idle(self) -> Tab:
-        """Waits until every wanted trial has been run."""
+        """Waits until every wanted trial has been run, those of other tiers too."""
         self.page.locator('body[data-open="0"]').wait_for()
         return self
 

@@ -60,7 +60,9 @@ def disciplines() -> st.SearchStrategy[Any]:
 def parameters(draw: st.DrawFn, family: str, name: str) -> dict[str, Any]:
     """Some parameters of a kind, near their defaults."""
     params = catalogue.load()[family][name].params
-    chosen = draw(st.lists(st.sampled_from(sorted(params)), unique=True, max_size=3)) if params else []
+    chosen = (
+        draw(st.lists(st.sampled_from(sorted(params)), unique=True, max_size=3)) if params else []
+    )
     spelled = {name: draw(_spellings(params[name])) for name in chosen}
     return {name: value for name, value in spelled.items() if value is not None}
 
@@ -202,9 +204,7 @@ def test_the_order_of_applications_is_that_of_the_scenario() -> None:
         ({"apps": {"a": {"kind": "voip", "count": 2000}}}, "2000 is not between 1 and 1000"),
     ],
 )
-def test_a_key_that_the_page_does_not_offer_is_refused(
-    changes: dict[str, Any], told: str
-) -> None:
+def test_a_key_that_the_page_does_not_offer_is_refused(changes: dict[str, Any], told: str) -> None:
     household = {"path": {"rate": "20/2 Mbit/s"}, "apps": {"call": {"kind": "voip"}}} | changes
     with pytest.raises(ValueError, match=r".") as refused:
         _core.compose(json.dumps(household), 1)

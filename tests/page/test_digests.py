@@ -19,7 +19,8 @@ RUN = """async (spec) => {
   const bytes = await new Response(unpacked).arrayBuffer();
   const { instance } = await WebAssembly.instantiate(bytes, {});
   const { memory, request_buffer, answer, answer_address } = instance.exports;
-  const request = new TextEncoder().encode(JSON.stringify({ do: "run", spec, tables: ["summary"] }));
+  const asked = JSON.stringify({ do: "run", spec, tables: ["summary"] });
+  const request = new TextEncoder().encode(asked);
   const address = request_buffer(request.length);
   new Uint8Array(memory.buffer, address, request.length).set(request);
   const length = answer();

@@ -1,8 +1,8 @@
 """The page: one static file in which the simulator runs as WebAssembly in the visitor's browser.
 
-`make page` compiles `crates/wasm` to `simulator.wasm` in this folder. A wheel contains that file; git
-does not, because its bytes depend on the compiler. `builder` joins it with the scripts, the styles
-and the choices, either in one file or as a folder for a static host. `choices` collects the
+`make page` compiles `crates/wasm` to `simulator.wasm` in this folder. A wheel contains that file;
+git does not, because its bytes depend on the compiler. `builder` joins it with the scripts, the
+styles and the choices, either in one file or as a folder for a static host. `choices` collects the
 activities, lines and tiers on offer.
 
 | Assets | Hold |

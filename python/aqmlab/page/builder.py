@@ -31,9 +31,14 @@ def one_file() -> bytes:
     hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in scripts)
     policy = _policy(f"{hashes} 'wasm-unsafe-eval'", styles="'unsafe-inline'", workers="blob:")
     inside = [
-        Markup('<script type="text/plain" id="worker">{}</script>').format(Markup(_asset("worker.js"))),
+        Markup('<script type="text/plain" id="worker">{}</script>').format(
+            Markup(_asset("worker.js"))
+        ),
         Markup('<script type="text/plain" id="simulator">{}</script>').format(Markup(packed)),
-        *(Markup("<script{}>{}</script>").format(kind, Markup(text)) for kind, text in zip(_KINDS, scripts, strict=True)),
+        *(
+            Markup("<script{}>{}</script>").format(kind, Markup(text))
+            for kind, text in zip(_KINDS, scripts, strict=True)
+        ),
     ]
     styles = [Markup("<style>{}</style>").format(Markup(text)) for text in _styles()]
     return _page(policy, styles, inside)
@@ -44,7 +49,12 @@ _KINDS = ("", Markup(' type="module"'))
 
 def write_folder(folder: Path) -> None:
     """Writes the page as a folder for a static host."""
-    policy = _policy("'self' 'wasm-unsafe-eval'", styles="'self' 'unsafe-inline'", workers="'self'", connect="'self'")
+    policy = _policy(
+        "'self' 'wasm-unsafe-eval'",
+        styles="'self' 'unsafe-inline'",
+        workers="'self'",
+        connect="'self'",
+    )
     files = {
         "page.css": "\n".join(_styles()).encode(),
         "charts.js": _chart_script().encode(),

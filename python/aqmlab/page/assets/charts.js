@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 
 /** @typedef {{x: number[], y: (number | null)[]}} Series */
 
-const HEIGHT = 150;
+const HEIGHT = 180;
 
 /** The colour of a variable of the style sheet. @param {string} name */
 export function colour(name) {

@@ -26,6 +26,8 @@ let home;
 /** The scenario that the visitor wrote, in TOML. */
 let own = "";
 let isPlanned = false;
+/** What the views of both gateways show. */
+const drawn = { today: /** @type {unknown} */ (null), better: /** @type {unknown} */ (null), home: /** @type {unknown} */ (null) };
 
 /**
  * The job of one side at a tier.
@@ -99,16 +101,21 @@ function refresh() {
   const empty = { kind: "open", headline: "Nobody is at home. Add somebody, or a thing.", sentences: [] };
   showAnswer(isEmpty ? empty : conclusion(ladder, home.tier, home), ladder, home, change);
   const [today, better] = SIDES.map((side) => best(home, side));
+  const isWhole = SIDES.every((side) => simulator.answer(job(home, side, WHOLE_S).key));
+  document.body.dataset.shown = isWhole ? "whole" : today && better ? "quick" : "nothing";
   document.body.classList.toggle("busy", !isEmpty && !(today && better));
   document.body.dataset.open = String(simulator.open);
   document.body.classList.toggle("empty", isEmpty);
   const wrong = [today, better].find((answer) => answer?.error)?.error;
   if (wrong) notify([`This home cannot be simulated: ${wrong.at}: ${wrong.problem}.`]);
   if (isEmpty || !today || !better || wrong) return;
-  const { title } = choices.gateways[home.better.kind];
-  showApps(apps, today, better, title);
-  showQueue(today, better, title);
-  showDo(home);
+  if (drawn.today !== today || drawn.better !== better || drawn.home !== home) {
+    Object.assign(drawn, { today, better, home });
+    const { title } = choices.gateways[home.better.kind];
+    showApps(apps, today, better, title);
+    showQueue(today, better, title, home.better.kind.startsWith("fq_"));
+    showDo(home);
+  }
   check();
 }
 
@@ -146,7 +153,10 @@ function open() {
 addEventListener("hashchange", () => {
   if (location.hash.slice(1) !== fragment(home)) open();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => refresh());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  drawn.home = null;
+  refresh();
+});
 open();
 simulator.start(2).catch((error) => {
   byId("headline").textContent = `The simulator could not be started: ${error.message}`;

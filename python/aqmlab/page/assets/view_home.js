@@ -3,6 +3,7 @@
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 import { MOST_COUNT, MOST_PEOPLE, cleanName, household } from "./home.js";
+import { capital, listed } from "./words.js";
 
 /**
  * @param {import("./home.js").Home} home
@@ -33,7 +34,11 @@ function same(one, home) {
 
 function people(home, change) {
   const cards = home.people.map((person, place) => card(home, person, place, change));
-  const add = (person) => change({ ...home, people: [...home.people, structuredClone(person)] });
+  const add = (person) => {
+    opened.clear();
+    opened.add(home.people.length);
+    change({ ...home, people: [...home.people, structuredClone(person)] });
+  };
   const isFull = home.people.length >= MOST_PEOPLE;
   const buttons = choices.people.map((person) =>
     el("button", { type: "button", class: "add", disabled: isFull, "data-key": `add-${person.name}`, click: () => add(person) }, `+ ${person.name}`),
@@ -43,18 +48,32 @@ function people(home, change) {
 
 function card(home, person, place, change) {
   const replace = (changed) => change({ ...home, people: home.people.map((one, at) => (at === place ? changed : one)) });
-  const remove = () => change({ ...home, people: home.people.filter((_, at) => at !== place) });
+  const remove = () => {
+    opened.clear();
+    change({ ...home, people: home.people.filter((_, at) => at !== place) });
+  };
   const rename = ({ target }) => replace({ ...person, name: cleanName(target.value) });
   const chips = choices.pastimes.map((key) => {
     const isOn = person.does.includes(key);
     const toggle = () => replace({ ...person, does: isOn ? person.does.filter((one) => one !== key) : [...person.does, key] });
     const box = el("input", { type: "checkbox", checked: isOn, "data-key": `person-${place}-${key}`, change: toggle });
-    return el("label", { class: "chip" }, box, el("span", {}, choices.activities[key].title));
+    return el("label", { class: "chip" }, box, el("span", {}, bare(key)));
   });
   const name = el("input", { class: "name", value: person.name, maxlength: 24, "aria-label": `Name of person ${place + 1}`, "data-key": `name-${place}`, change: rename });
   const close = el("button", { type: "button", class: "quiet", "aria-label": `Remove ${person.name}`, "data-key": `remove-${place}`, click: remove }, "×");
   const list = el("div", { class: "chips", role: "group", "aria-label": `What ${person.name} does` }, chips);
-  return el("li", { class: "person" }, el("div", { class: "who" }, name, close), list);
+  const does = el("p", {}, capital(listed(person.does.map((key) => choices.activities[key].title))) || "Nothing yet");
+  const more = el("details", { open: opened.has(place), toggle: () => (more.open ? opened.add(place) : opened.delete(place)) },
+    el("summary", { "data-key": `change-${place}`, "aria-label": `Change what ${person.name} does` }, "Change"), list);
+  return el("li", { class: "person" }, el("div", { class: "who" }, name, close), does, more);
+}
+
+/** The people whose activities are being changed, by their place. @type {Set<number>} */
+const opened = new Set();
+
+/** The title of an activity without its article. */
+function bare(key) {
+  return choices.activities[key].title.replace(/^an? /, "");
 }
 
 function things(home, change) {

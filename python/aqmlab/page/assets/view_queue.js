@@ -1,4 +1,4 @@
-// The queue before the line as a picture over time: how long a packet that arrives now must wait.
+// The queue before the line as a picture over time, in the time that the line needs to drain it.
 
 import { colour } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
@@ -18,9 +18,10 @@ let parts = {};
 /**
  * @param {import("./simulator.js").Answer} today
  * @param {import("./simulator.js").Answer} better
- * @param {string} title
+ * @param {string} title of the better gateway
+ * @param {boolean} isFair whether each flow has a queue of its own there
  */
-export function showQueue(today, better, title) {
+export function showQueue(today, better, title, isFair) {
   const peak = (way) => Math.max(...waiting(today, way).y);
   const way = shown.way || (peak("down") > peak("up") ? "down" : "up");
   const [one, other] = [waiting(today, way), waiting(better, way)];
@@ -28,13 +29,14 @@ export function showQueue(today, better, title) {
   waits = { today: one.y, better: other.y, step: one.step, most };
   if (!parts.slider) build();
   parts.titles[1].textContent = `With ${title}`;
+  parts.aside.textContent = isFair ? "Each application has a queue of its own here: a word does not wait behind the backup." : "";
   parts.slider.max = String(Math.max(0, waits.today.length - 1));
   for (const radio of parts.radios) radio.checked = radio.value === way;
-  parts.redraw = { today, better, title };
+  parts.redraw = { today, better, title, isFair };
   draw();
 }
 
-/** The milliseconds that a packet waits, in each sample. */
+/** The milliseconds that the links of a direction need to send what waits, in each sample. */
 function waiting({ tables, links }, way) {
   const { link, t_s: times, backlog_bytes: bytes } = tables.queue_series;
   const rates = Object.fromEntries(links.map(({ name, rate_bps: bps }) => [name, bps]));
@@ -56,8 +58,8 @@ function build() {
   };
   const choose = ({ target }) => {
     shown.way = target.value;
-    const { today, better, title } = parts.redraw;
-    showQueue(today, better, title);
+    const { today, better, title, isFair } = parts.redraw;
+    showQueue(today, better, title, isFair);
   };
   const radio = (way, text) => {
     const box = el("input", { type: "radio", name: "queue-way", value: way, change: choose });
@@ -69,13 +71,14 @@ function build() {
     better: tank("better"),
     titles: [el("h3", {}, "Today"), el("h3", {}, "")],
     told: [el("p", { class: "wait" }), el("p", { class: "wait" })],
+    aside: el("p", { class: "aside" }),
     strip: el("canvas", { class: "strip", "aria-hidden": "true" }),
     slider: el("input", { type: "range", id: "moment", min: 0, max: 0, step: 1, value: "0", "aria-label": "Moment", input: seek }),
     play: el("button", { type: "button", id: "play", click: toggle }, "Play"),
     clock: el("output", { class: "clock" }),
     radios: ways.map(([box]) => box),
   };
-  const column = (name, place) => el("div", { class: `column ${name}` }, parts.titles[place], parts[name], parts.told[place]);
+  const column = (name, place) => el("div", { class: `column ${name}` }, parts.titles[place], parts[name], parts.told[place], name === "better" && parts.aside);
   refill(byId("queue-view"),
     el("p", {}, "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup."),
     el("div", { class: "chips", role: "group", "aria-label": "Direction" }, ways.map(([, label]) => label)),
