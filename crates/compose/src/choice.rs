@@ -78,13 +78,14 @@ fn words(at: &str, text: &str) -> Result<(String, Vec<(String, Plain)>), SpecErr
 }
 
 fn plain(text: &str) -> Plain {
-    match text {
-        "true" => Plain::Flag(true),
-        "false" => Plain::Flag(false),
-        _ => text.parse().map(Plain::Whole).unwrap_or_else(|_| {
-            let is_number = text.bytes().all(|one| one.is_ascii_digit() || one == b'.');
-            let real = text.parse().ok().filter(|_| is_number).map(Plain::Real);
-            real.unwrap_or_else(|| Plain::Text(text.trim_matches('"').to_owned()))
-        }),
+    let is_number = text.bytes().all(|one| one.is_ascii_digit() || one == b'.');
+    if let ("true" | "false", flag) = (text, text == "true") {
+        Plain::Flag(flag)
+    } else if let Ok(whole) = text.parse() {
+        Plain::Whole(whole)
+    } else if let Some(real) = text.parse().ok().filter(|_| is_number) {
+        Plain::Real(real)
+    } else {
+        Plain::Text(text.trim_matches('"').to_owned())
     }
 }
