@@ -28,10 +28,10 @@ MOST_ROWS = 80
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE = "verdict", "because"
 _EXPENDABLE = (_BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
-"""Columns that are left out, in this order, until the rest fits."""
+"""Columns that are omitted, in this order, until the remaining ones fit."""
 
 _NAME = 12
-"""The part of an application's name that is never broken, in characters."""
+"""The number of characters of an application's name that are never broken across lines."""
 
 _JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
@@ -58,7 +58,7 @@ def _show_flows(results: CampaignResults, target: Console, most: int | None) -> 
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
-    # Otherwise a table never reports more width than there is.
+    # Otherwise a table never reports more than the available width.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE]
     table = _table(shown, verdicts, names, target.width)
@@ -77,9 +77,12 @@ def _show_flows(results: CampaignResults, target: Console, most: int | None) -> 
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """The number of applications with a good verdict in each condition, and the others' names.
+    """A table with the number of applications for each verdict in each condition.
 
-    The tally includes applications that cannot be judged, so a few good ones do not pass for all.
+    It also names the applications without a good verdict.
+
+    The tally includes applications that cannot be judged, so that good verdicts on a few
+    applications do not seem to cover all.
     """
     from rich.markup import escape
 
@@ -153,7 +156,7 @@ def _table(
 
 
 def _cells(line: FlowSummary, verdict: Verdict | None) -> dict[str, RenderableType]:
-    """The content of each column."""
+    """The cell of each column for one row."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
     return {
         "condition": console.Whole(unbroken(line.label.brief)),
@@ -170,7 +173,7 @@ def _cells(line: FlowSummary, verdict: Verdict | None) -> dict[str, RenderableTy
 
 
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median and, for several seeds, the range below it."""
+    """The median as text, with the range on the next line if there are several seeds."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

@@ -22,7 +22,7 @@ TOLERANCES_MS: dict[str, float] = {
 
 Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video up to 150 ms,
 games up to 200 ms, web and e-mail up to 2 s, streaming and messaging up to 10 s. Bulk transfers
-have no bound.
+have no limit.
 """
 
 
@@ -37,7 +37,7 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The facts `said` of applications, by the names of their copies."""
+    """The values `said` for applications, for each of their copies."""
     return {
         app.name: said[family]
         for trial in trials

@@ -55,7 +55,7 @@ class Quantity:
 
     __slots__ = ()
     SCHEMA: ClassVar[Definition]
-    """The JSON Schema of its spellings."""
+    """The JSON Schema of the quantity's spellings."""
     SUFFIX: ClassVar[str]
     """The unit at the end of names that hold base units."""
 
@@ -262,7 +262,7 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the first unit of which it is a whole multiple."""
+        """The size in the largest unit of which it is a whole multiple."""
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"

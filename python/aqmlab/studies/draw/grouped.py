@@ -30,7 +30,7 @@ _CROWDED = 16
 
 @dataclass(frozen=True)
 class Grouped(Form):
-    """The common part of these forms.
+    """The common part of the forms with groups.
 
     `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
     and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,

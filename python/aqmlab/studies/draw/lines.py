@@ -140,9 +140,10 @@ class Panelled(Form):
 
 @dataclass(frozen=True)
 class OverTime(Panelled):
-    """The series over time; of several seeds, the first is drawn.
+    """The series over time. Only the first seed is drawn.
 
-    Lines break at gaps in the data. "steps" hold a value until the next, like the rate of a stream.
+    Lines break at gaps in the data. "steps" hold a value until the next value, as for the rate of a
+    stream.
     """
 
     marks: Literal["lines", "points", "steps"] = "lines"
@@ -191,7 +192,7 @@ class OverTime(Panelled):
 
 @dataclass(frozen=True)
 class Shares(Panelled):
-    """Cumulative distributions; several seeds count together."""
+    """Cumulative distributions of the values of all seeds together."""
 
     log: bool = True
 

@@ -2,8 +2,8 @@
 
 A point is one second of a trial: the total throughput of some flows, and their queueing delay,
 which is the induced round-trip time. The ellipse shows one standard deviation of all points around
-their mean. Its tilt shows the correlation. A flat ellipse has a steady throughput, a narrow one a
-steady delay. The axis of delay is reversed, so better is up and to the right.
+their mean. Its tilt shows the correlation. A flat ellipse means a steady throughput; a narrow
+ellipse means a steady delay. The axis of delay is reversed, so better is up and to the right.
 """
 
 from __future__ import annotations
