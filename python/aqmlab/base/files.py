@@ -122,7 +122,7 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
 class FileLock:
     """A locked file that reserves its folder for one process.
 
-    The lock is on a file because NFS cannot lock folders. It ends with its process.
+    The lock is on a file because NFS cannot lock folders. The lock ends with its process.
     """
 
     def __init__(self, path: Path) -> None:

@@ -27,9 +27,9 @@ _STEP = 0.1
 class Bar:
     """A progress bar with an estimate on a terminal; otherwise an occasional line.
 
-    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8, and the kernel takes
-    longer than the simulator. The bar advances by the expected run time. If an engine reports
-    progress within a trial, the bar follows it and shows the seconds that have passed.
+    Trials differ in cost: a minute at 100 Mbit/s takes longer than a minute at 8 Mbit/s, and the
+    kernel takes longer than the simulator. The bar advances by the expected run time. If an engine
+    reports progress within a trial, the bar follows it and shows the seconds that have passed.
     """
 
     def __init__(self, pace: Pace) -> None:

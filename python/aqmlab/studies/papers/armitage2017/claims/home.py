@@ -62,7 +62,7 @@ def trials(scenario: int, *rates: str) -> Trials:
 
 
 def at(rate: str, queue: str, rtt: str = NEAR) -> At:
-    """A condition."""
+    """The condition with a rate, a queue and a round-trip time."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
 
 

@@ -33,7 +33,7 @@ def trials(*rates: str) -> Trials:
 
 
 def at(rate: str, queue: str) -> At:
-    """A condition."""
+    """The condition of the household with a rate and a queue."""
     return {"rate": rate, "qdisc": queue}
 
 

@@ -73,7 +73,7 @@ def rate_of(n: Numbers, flow: str, at: At, part: int = 50, way: str | None = Non
 
 
 def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str, At]]:
-    """Conditions, in words and as keywords."""
+    """Yields conditions, in words and as keywords."""
     for rate in rates:
         for queue in queues:
             for rtt in SHOWN:
@@ -82,7 +82,7 @@ def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str,
 
 
 def where(rate: str, queue: str, rtt: str) -> At:
-    """A condition."""
+    """The condition with a rate, a queue and a round-trip time."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
 
 
