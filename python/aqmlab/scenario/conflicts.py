@@ -1,8 +1,8 @@
 """Checks for loops that contradict each other and for values without effect.
 
-A column of a table shows the value at which a trial ran. It would be wrong if a second loop set the
-same parameter, in any spelling. If two values give the same trials, their comparison compares a
-trial with itself.
+A column of a table shows the value at which a trial ran. The column would be wrong if a second loop
+set the same parameter, in any spelling. If two values give the same trials, their comparison
+compares a trial with itself.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Duration(Quantity):
         return self.ns
 
     def __str__(self) -> str:
-        """The duration in the largest unit that is not larger than it."""
+        """The duration in the largest unit that does not exceed the duration."""
         if self.ns == 0:
             return "0 s"
         steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
@@ -195,7 +195,7 @@ class Rate(Quantity):
         return self.bps
 
     def __str__(self) -> str:
-        """The rate in the largest unit that is not larger than it."""
+        """The rate in the largest unit that does not exceed the rate."""
         steps = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
         return _in_largest(self.bps, steps)
 
@@ -321,7 +321,7 @@ class Share(Quantity):
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """Formats `amount` in the first unit of `steps` that is not larger than it."""
+    """Formats `amount` in the first unit of `steps` that does not exceed `amount`."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{trimmed(Decimal(amount) / scale)} {unit}"

@@ -93,7 +93,7 @@ class Study:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """The figures by their numbers in the paper, in its order."""
+        """The figures by their numbers, in the paper's order."""
         found: dict[str, Figure] = {}
         for figure in self._declared("figures", Figure):
             if figure.number in found:

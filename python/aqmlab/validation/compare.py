@@ -70,7 +70,7 @@ class MetricSummary:
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The line as plain data."""
+        """The summary as plain data."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",

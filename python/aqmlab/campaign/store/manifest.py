@@ -172,7 +172,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
         return structs.replace(self, **{name: getattr(other, name) for name in _FROM_RUN})
 
     def text(self) -> str:
-        """The manifest as JSON without its checksum. The results are next to each other."""
+        """The manifest as JSON without its checksum. The members with results follow each other."""
         told = to_builtins(self)
         results = {} if self.files is None else {one: getattr(self, one) for one in _RESULTS}
         kept = {one: value for one, value in told.items() if one not in (*_RESULTS, "checksum")}

@@ -249,7 +249,10 @@ def _edge(number: int) -> str:
 
 
 def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """The position of each group: one apart, with more space between outer groups."""
+    """The position of each group.
+
+    Groups are one unit apart, with more space between outer groups.
+    """
     orders = [data.ordered(rows, name) for name in groups]
     keys = sorted(
         set(rows.select(groups).iter_rows()),

@@ -80,7 +80,7 @@ def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
 
 
 def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
-    """The stack with transfers that may take this many times as long (VI-F)."""
+    """The stack with transfers that may take `times` as long (VI-F)."""
     return tuple(
         replace(one, down_mbit=one.down_mbit / times, up_mbit=one.up_mbit / times)
         if one.kind == "tolerant"
