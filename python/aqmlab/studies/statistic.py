@@ -41,7 +41,7 @@ def of(values: pl.Series, take: Take) -> float:
 
 
 def of_rtt(steps: pl.DataFrame, take: Take) -> float:
-    """A statistic of round-trip times that are known by steps.
+    """A statistic of round-trip times, from the rows of steps.
 
     Mean, minimum and maximum are exact. Other statistics use the medians of the steps, weighted by
     the number of pairs in each step.

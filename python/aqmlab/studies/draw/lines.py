@@ -52,11 +52,11 @@ class Lines(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return "Markers are medians"
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         rows = measured(self.rows(results))
@@ -103,7 +103,7 @@ class Panelled(Form):
     """The height of a panel."""
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         rows = measured(self._shown(self.rows(results)))
@@ -152,7 +152,7 @@ class OverTime(Panelled):
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """The treatment of several seeds."""
+        """The treatment of several seeds, for the caption."""
         return "the first is shown"
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -198,7 +198,7 @@ class Shares(Panelled):
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """The treatment of several seeds."""
+        """The treatment of several seeds, for the caption."""
         return "medians of each share over them"
 
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:

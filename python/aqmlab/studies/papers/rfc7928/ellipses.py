@@ -42,14 +42,14 @@ class Ellipses(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return (
             "Markers are means over the seconds of the measured time, ellipses one standard"
             " deviation of throughput and delay and their correlation; better is up and right"
         )
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         points = seconds(results, self.apps)
