@@ -10,6 +10,7 @@ aqmlab_core::kinds! {
     mqtt,
     coap,
     cbr,
+    webrtc_call,
     voip,
     game,
     dash,

@@ -18,6 +18,7 @@ pub mod kinds;
 mod pacer;
 mod params;
 pub mod pipe;
+mod playout;
 mod prober;
 pub mod quantiles;
 #[cfg(test)]

@@ -11,6 +11,7 @@ from aqmlab.scenario.model import Report
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
     "video_call": 150.0,
+    "webrtc_call": 150.0,
     "game": 200.0,
     "web": 2_000.0,
     "bursts": 2_000.0,

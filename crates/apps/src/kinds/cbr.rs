@@ -62,7 +62,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
     Kind {
         name: "video_call",
-        summary: "A video call at a constant rate, both ways",
+        summary: "A video call at a constant rate, both ways; it does not adapt",
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I; Armitage et al. 2017, App. D",
         params: &[
             Param {

@@ -114,6 +114,32 @@ _VIDEO_CALL = (
     _round_trips(150, 400),
     Criterion("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
 )
+_ADAPTIVE_CALL = (
+    Criterion(
+        "frozen", _metric("frozen_up_percent", "frozen_down_percent"), good=0, tolerable=1, unit="%"
+    ),
+    Criterion(
+        "seconds below 24 frames",
+        _metric("below_24_fps_up_percent", "below_24_fps_down_percent"),
+        good=5,
+        tolerable=100,
+        unit="%",
+    ),
+    Criterion(
+        "seconds below 15 frames",
+        _metric("below_15_fps_up_percent", "below_15_fps_down_percent"),
+        good=10,
+        tolerable=10,
+        unit="%",
+    ),
+    Criterion(
+        "frame delay",
+        _metric("frame_delay_up_p95_ms", "frame_delay_down_p95_ms"),
+        good=150,
+        tolerable=400,
+    ),
+    *_VOICE,
+)
 _PROBE = (_round_trips(150, 400),)
 _GAME = (_round_trips(100, 200),)
 _SENSOR = (
@@ -163,6 +189,7 @@ CHECKS: dict[str, tuple[Criterion, ...]] = {
     "voip": _VOICE,
     "voip_g729": _VOICE,
     "video_call": _VIDEO_CALL,
+    "webrtc_call": _ADAPTIVE_CALL,
     "game": _GAME,
     "iot_low": _SENSOR,
     "iot_high": _SENSOR,
