@@ -110,6 +110,22 @@ fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
+/// The commands that set up a gateway, as JSON; `gateway` is JSON too.
+///
+/// Raises `ValueError` if `gateway` is not the JSON of a gateway.
+#[pyfunction]
+fn gateway_settings(gateway: &str) -> PyResult<String> {
+    aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
+}
+
+/// The sentences of a conclusion, as JSON; `conclusion` is JSON too.
+///
+/// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
+#[pyfunction]
+fn advice_sentences(conclusion: &str) -> PyResult<String> {
+    aqmlab_advice::sentences(conclusion).map_err(PyValueError::new_err)
+}
+
 /// The version of the core.
 #[pyfunction]
 fn version() -> &'static str {
@@ -127,6 +143,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }

@@ -27,6 +27,21 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "run",
         "RunParameters",
     ),
+    "new": CommandEntry(
+        "Write a household's file from words, or from answers.",
+        "new",
+        "NewParameters",
+    ),
+    "demand": CommandEntry(
+        "Add up what a household needs, by category and direction.",
+        "demand",
+        "DemandParameters",
+    ),
+    "advise": CommandEntry(
+        "Find the tier and the gateway that serve a household, and how to set it up.",
+        "advise",
+        "AdviseParameters",
+    ),
     "list": CommandEntry(
         "List the names that scenarios can use, and studies.",
         "listing",
