@@ -25,6 +25,16 @@ enum Request {
         /// The tables wanted.
         tables: Vec<String>,
     },
+    /// Puts the findings on a household into sentences.
+    Sentences {
+        /// The findings, in the form of [`aqmlab_advice::Conclusion`].
+        conclusion: Value,
+    },
+    /// The commands that set up a gateway.
+    Settings {
+        /// The gateway, in the form of [`aqmlab_advice::Gateway`].
+        gateway: Value,
+    },
 }
 
 /// The text of a scenario. JSON is a text too, because its members keep their order.
@@ -40,6 +50,12 @@ pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
         Request::Trial { scenario, seed, tables } => trial(&scenario, seed, &tables),
+        Request::Sentences { conclusion } => {
+            advised("sentences", aqmlab_advice::sentences(&conclusion.to_string()))
+        }
+        Request::Settings { gateway } => {
+            advised("settings", aqmlab_advice::settings(&gateway.to_string()))
+        }
     });
     let answer = answer.unwrap_or_else(
         |SpecError { at, problem }| json!({"error": {"at": at, "problem": problem}}),
@@ -67,6 +83,14 @@ fn trial(scenario: &Scenario, seed: u64, tables: &[String]) -> Result<Value, Spe
     told["verdicts"] = verdicts::of(&spec, &outcome);
     told["links"] = links(&spec);
     Ok(told)
+}
+
+/// The JSON of an advice as the member `name` of an answer.
+fn advised(name: &str, text: Result<String, String>) -> Result<Value, SpecError> {
+    let value: Value = text
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .map_err(|problem| SpecError::new(name, problem))?;
+    Ok(json!({ name: value }))
 }
 
 fn wanted(tables: &[String], name: &str) -> bool {

@@ -1,5 +1,7 @@
 // Trials in web workers: what is shown comes first, what is stale is dropped.
 
+import { ask } from "./ask.js";
+
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
  * @typedef {{app: string, verdict: string, because: string, felt: string}} Verdict
@@ -34,6 +36,7 @@ export class Simulator {
   async start(workers) {
     this.source = workerSource();
     this.module = await WebAssembly.compile(await moduleBytes());
+    this.exported = (await WebAssembly.instantiate(this.module, {})).exports;
     for (let number = 0; number < workers; number += 1) this.seats.push(this.seat());
     this.next();
   }
@@ -61,6 +64,15 @@ export class Simulator {
    */
   answer(key) {
     return this.answers.get(key);
+  }
+
+  /**
+   * The answer to a request that takes no time; `null` before the start.
+   * @param {object} request
+   * @returns {any}
+   */
+  ask(request) {
+    return this.exported ? JSON.parse(ask(this.exported, JSON.stringify(request))) : null;
   }
 
   /** How many of the wanted jobs are not answered yet. */

@@ -2,7 +2,9 @@
 
 import { serves } from "./answer.js";
 import { choices } from "./choices.js";
+import { tiersOf } from "./home.js";
 import { byId, el, refill, svg } from "./dom.js";
+import { capital } from "./words.js";
 
 const PATHS = {
   good: "M3 8.5 6.5 12 13 4.5",
@@ -19,19 +21,20 @@ export function badge(verdict) {
 }
 
 /**
- * @param {{kind: string, headline: string, sentences: string[]}} conclusion
+ * @param {{kind: string, headline: string}} conclusion
+ * @param {{about: string, text: string}[]} sentences
  * @param {import("./answer.js").Ladder} ladder
  * @param {import("./home.js").Home} home
  * @param {(home: import("./home.js").Home) => void} change
  */
-export function showAnswer(conclusion, ladder, home, change) {
+export function showAnswer(conclusion, sentences, ladder, home, change) {
   const headline = byId("headline");
   headline.className = conclusion.kind;
   if (headline.textContent !== conclusion.headline) headline.textContent = conclusion.headline;
-  refill(byId("reasons"), conclusion.sentences.map((text) => el("p", {}, text)));
+  refill(byId("reasons"), sentences.map(({ about, text }) => el("p", { class: about }, text)));
   const better = choices.gateways[home.better.kind].title;
-  const rows = choices.tiers.map((tier, place) => row(tier, place, ladder, home, change));
-  const head = el("tr", {}, ...["Tier, Mbit/s", "Today’s gateway", `With ${better}`].map((text) => el("th", { scope: "col" }, text)));
+  const rows = tiersOf(home).map((tier, place) => row(tier, place, ladder, home, change));
+  const head = el("tr", {}, ...["Tier, Mbit/s", capital(choices.gateways[home.today.kind].title), capital(better)].map((text) => el("th", { scope: "col" }, text)));
   refill(byId("ladder"), el("table", { class: "ladder" }, el("caption", {}, "How many are served at each tier"), el("thead", {}, head), el("tbody", {}, rows)));
 }
 

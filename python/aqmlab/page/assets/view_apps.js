@@ -3,7 +3,7 @@
 import { chart, series } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
 import { badge } from "./view_answer.js";
-import { VERDICTS } from "./answer.js";
+import { VERDICTS, worst } from "./answer.js";
 import { capital, rate, time } from "./words.js";
 
 /** The applications whose charts are open. @type {Set<string>} */
@@ -17,13 +17,13 @@ const opened = new Set();
  */
 export function showApps(apps, today, better, title) {
   const of = (answer, name) => answer.verdicts.find(({ app }) => app === name) ?? { verdict: "no data", because: "", felt: "" };
-  const rank = ({ name }) => VERDICTS.indexOf(of(today, name).verdict) % 3;
-  const sorted = [...apps].sort((one, other) => rank(other) - rank(one));
+  const rank = ({ name }) => VERDICTS.indexOf(of(today, name).verdict);
+  const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
   const rows = sorted.map(({ name, who, title: what }) =>
     el("li", { class: "app" },
       el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
       side("Today", of(today, name), shortly(today, name), "today"),
-      side(`With ${title}`, of(better, name), shortly(better, name), "better"),
+      side(capital(title), of(better, name), shortly(better, name), "better"),
       minute(name, today, better)));
   refill(byId("apps-list"), el("ul", { class: "apps" }, rows));
 }
@@ -35,12 +35,10 @@ function side(heading, { verdict, because, felt }, numbers, name) {
     el("p", { class: "because" }, [because, numbers].filter(Boolean).join(" · ")));
 }
 
-/** The opinion score, or the rate and the round trips. */
-function shortly({ tables }, name) {
-  const { flows } = tables;
-  const rows = flows.flow.map((flow, row) => (flow === name ? row : -1)).filter((row) => row >= 0);
-  const most = (column) => Math.max(...rows.map((row) => flows[column][row] ?? 0), 0);
-  return rows.length === 0 ? "" : `${rate(most("throughput_mean_mbit"))}, p95 of round trips ${time(most("rtt_p95_ms"))}`;
+/** The rate and the round trips. */
+function shortly(answer, name) {
+  const [mbit, ms] = [worst(answer, name, "throughput_mean_mbit"), worst(answer, name, "rtt_p95_ms")];
+  return mbit > 0 ? `${rate(mbit)}, 95 % of round trips within ${time(ms)}` : "";
 }
 
 function minute(name, today, better) {

@@ -15,7 +15,7 @@ export function showHome(home, change) {
 
 function presets(home, change) {
   const choose = ({ target }) => {
-    if (target.value) change({ ...home, ...pick(household(target.value)) });
+    if (target.value) change({ ...home, ...pick(household(target.value, home.tiers)) });
   };
   const options = Object.entries(choices.households).map(([key, one]) => el("option", { value: key }, one.title));
   const matching = Object.entries(choices.households).find(([, one]) => same(one, home));
@@ -24,8 +24,8 @@ function presets(home, change) {
   return el("p", { class: "field" }, el("label", { for: "preset" }, "Start from"), select);
 }
 
-function pick({ people: all, things: owned, line, tier }) {
-  return { people: all, things: owned, line, tier };
+function pick({ people: all, things: owned, line, tier, rtt }) {
+  return { people: all, things: owned, line, tier, rtt };
 }
 
 function same(one, home) {
@@ -53,7 +53,8 @@ function card(home, person, place, change) {
     change({ ...home, people: home.people.filter((_, at) => at !== place) });
   };
   const rename = ({ target }) => replace({ ...person, name: cleanName(target.value) });
-  const chips = choices.pastimes.map((key) => {
+  const offered = [...new Set([...choices.pastimes, ...choices.things, ...person.does])];
+  const chips = offered.map((key) => {
     const isOn = person.does.includes(key);
     const toggle = () => replace({ ...person, does: isOn ? person.does.filter((one) => one !== key) : [...person.does, key] });
     const box = el("input", { type: "checkbox", checked: isOn, "data-key": `person-${place}-${key}`, change: toggle });
@@ -78,7 +79,8 @@ function bare(key) {
 
 function things(home, change) {
   const counts = Object.fromEntries(home.things.map(({ does, count }) => [does, count]));
-  const rows = choices.things.map((key) => {
+  const offered = [...new Set([...choices.things, ...home.things.map(({ does }) => does)])];
+  const rows = offered.map((key) => {
     const count = counts[key] ?? 0;
     const { title } = choices.activities[key];
     const set = (wanted) => {

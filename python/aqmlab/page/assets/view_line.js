@@ -2,17 +2,21 @@
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
+import { nearestTier, shapes, tiersOf } from "./home.js";
+import { capital } from "./words.js";
 
 /**
  * @param {import("./home.js").Home} home
  * @param {(home: import("./home.js").Home) => void} change
  */
 export function showLine(home, change) {
-  const kinds = Object.entries(choices.lines).map(([key, { title }]) => [key, title]);
+  const kinds = Object.entries(choices.lines).map(([key, { title }]) => [key, capital(title)]);
   refill(
     byId("line"),
     tier(home, change),
     el("div", { class: "fields" },
+      select("tiers", "Tiers on sale", Object.entries(choices.tiers).map(([key, { title }]) => [key, capital(title)]), home.tiers,
+        (tiers) => change({ ...home, tiers, tier: nearestTier(home.tier, tiers) })),
       select("line-kind", "Kind of line", kinds, home.line, (line) => change({ ...home, line })),
       select("rtt", "Servers are", DISTANCES, nearest(home.rtt), (rtt) => change({ ...home, rtt: +rtt }))),
     el("div", { class: "fields" }, gateway("today", "Gateway today", home, change), gateway("better", "A better gateway", home, change)),
@@ -33,14 +37,15 @@ function select(id, title, options, value, set) {
 }
 
 function tier(home, change) {
-  const place = choices.tiers.indexOf(home.tier);
-  const set = ({ target }) => change({ ...home, tier: choices.tiers[+target.value] });
+  const tiers = tiersOf(home);
+  const place = tiers.indexOf(home.tier);
+  const set = ({ target }) => change({ ...home, tier: tiers[+target.value] });
   const slider = el("input", {
-    type: "range", id: "tier", min: 0, max: choices.tiers.length - 1, step: 1, "data-key": "tier",
-    "aria-valuetext": `${home.tier}, down and up`, input: set, list: "tier-steps",
+    type: "range", id: "tier", min: 0, max: tiers.length - 1, step: 1, "data-key": "tier",
+    "aria-valuetext": `${home.tier}, down and up`, input: set,
   });
   slider.value = String(place);
-  const ticks = choices.tiers.map((text) => el("span", { class: text === home.tier ? "on" : "" }, text.replace(" Mbit/s", "")));
+  const ticks = tiers.map((text) => el("span", { class: text === home.tier ? "on" : "" }, text.replace(" Mbit/s", "")));
   return el("div", { class: "tier" },
     el("label", { for: "tier" }, "Tier ", el("strong", {}, home.tier), " down/up"),
     slider,
@@ -49,7 +54,7 @@ function tier(home, change) {
 
 function gateway(side, title, home, change) {
   const now = home[side];
-  const kinds = Object.entries(choices.gateways).map(([key, one]) => [key, `${one.title}: ${one.about}`]);
+  const kinds = Object.entries(choices.gateways).map(([key, one]) => [key, capital(one.title)]);
   const set = (changed) => change({ ...home, [side]: { ...now, ...changed } });
   const share = (way, words) => {
     const id = `${side}-${way}`;
@@ -58,6 +63,6 @@ function gateway(side, title, home, change) {
     return el("p", { class: "field share" }, el("label", { for: id }, `Shaped ${words} to `, el("strong", {}, `${now[way]} %`)), slider);
   };
   return el("fieldset", {}, el("legend", {}, title),
-    select(`${side}-kind`, "Its queue", kinds, now.kind, (kind) => set({ kind })),
-    now.kind !== "fifo" && el("div", { class: "shares" }, share("down", "down"), share("up", "up")));
+    select(`${side}-kind`, "What manages the queue", kinds, now.kind, (kind) => set({ kind })),
+    el("div", { class: "shares" }, shapes(now, "down") && share("down", "down"), shapes(now, "up") && share("up", "up")));
 }

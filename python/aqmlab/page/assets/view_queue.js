@@ -2,7 +2,7 @@
 
 import { colour } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
-import { time } from "./words.js";
+import { capital, time } from "./words.js";
 
 /** Of a conversation: above this one-way delay people begin to notice (ITU-T G.114). */
 const NOTICED_MS = 150;
@@ -28,7 +28,7 @@ export function showQueue(today, better, title, isFair) {
   const most = Math.max(NOTICED_MS * 1.2, ...one.y, ...other.y);
   waits = { today: one.y, better: other.y, step: one.step, most };
   if (!parts.slider) build();
-  parts.titles[1].textContent = `With ${title}`;
+  parts.titles[1].textContent = capital(title);
   parts.aside.textContent = isFair ? "Each application has a queue of its own here: a word does not wait behind the backup." : "";
   parts.slider.max = String(Math.max(0, waits.today.length - 1));
   for (const radio of parts.radios) radio.checked = radio.value === way;
