@@ -1,8 +1,12 @@
-"""The choices that the page offers, as JSON: a selection of households, lines, tiers and gateways."""
+"""The choices that the page offers, as JSON.
+
+They are a selection of the built-in households, activities, lines, tiers and gateways.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -20,25 +24,30 @@ def choices() -> dict[str, Any]:
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
-    offered = [*chosen["pastimes"], *chosen["things"]]
-    used = [does for one in households.values() for person in one["people"] for does in person["does"]]
-    used += [thing["does"] for one in households.values() for thing in one["things"]]
-    keys = dict.fromkeys([*offered, *used])
-    tiers = {name: [str(Tier.parse(one)) for one in known.tiers] for name, known in tier_lists().items()}
+    offered = [*chosen["pastimes"], *chosen["things"], *_used(households.values())]
+    lists = {name: _tiers(name) for name in tier_lists()}
+    tiers = dict.fromkeys(text for some in lists.values() for text in some["tiers"])
     return {
-        "activities": {key: _activity(key) for key in keys},
+        "activities": {key: _activity(key) for key in dict.fromkeys(offered)},
         "pastimes": chosen["pastimes"],
         "things": chosen["things"],
         "people": [{"name": name, "does": does} for name, does in chosen["people"].items()],
         "households": households,
         "lines": {name: _line(line, tiers) for name, line in lines().items()},
-        "tiers": {
-            name: {"title": known.title, "tiers": tiers[name]} for name, known in tier_lists().items()
-        },
+        "tiers": lists,
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
     }
+
+
+def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The activities of households."""
+    found = []
+    for one in households:
+        found += [does for person in one["people"] for does in person["does"]]
+        found += [thing["does"] for thing in one["things"]]
+    return found
 
 
 def _activity(key: str) -> dict[str, Any]:
@@ -51,10 +60,11 @@ def _household(known: Household) -> dict[str, Any]:
     people: dict[str, list[str]] = {name: [] for name in known.people}
     counts: dict[str, int] = {}
     for owned in known.uses():
-        if owned.who:
-            people[owned.who] += [owned.use.does] * (owned.use.does not in people[owned.who])
-        else:
-            counts[owned.use.does] = counts.get(owned.use.does, 0) + owned.use.copies
+        does = owned.use.does
+        if not owned.who:
+            counts[does] = counts.get(does, 0) + owned.use.copies
+        elif does not in people[owned.who]:
+            people[owned.who].append(does)
     return {
         "title": known.title,
         "people": [{"name": name.capitalize(), "does": does} for name, does in people.items()],
@@ -65,28 +75,33 @@ def _household(known: Household) -> dict[str, Any]:
     }
 
 
-def _line(known: Line, lists: dict[str, list[str]]) -> dict[str, Any]:
-    """A line with its unmanaged queue at each tier."""
-    tiers = {text: Tier.parse(text) for some in lists.values() for text in some}
-    overhead = known.overhead
+def _tiers(name: str) -> dict[str, Any]:
+    known = tier_lists()[name]
+    return {"title": known.title, "tiers": [str(Tier.parse(text)) for text in known.tiers]}
+
+
+def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
+    """A line with its unmanaged queue at each tier, and what its settings need."""
+    overhead, device = known.overhead, known.device
     return {
         "title": known.title,
         "overhead": plain(overhead),
-        "queues": {
-            text: {way: known.fifo(way, getattr(tier, way)) for way in ("down", "up")}
-            for text, tier in tiers.items()
-        },
+        "queues": {text: _queues(known, Tier.parse(text)) for text in tiers},
         "device": {
-            "device": known.device.linux,
-            "bsd_device": known.device.bsd,
+            "device": device.linux,
+            "bsd_device": device.bsd,
             "framing": {
                 "bytes": overhead.bytes,
                 "minimum": overhead.minimum,
                 "atm": overhead.atm,
-                "counted": known.device.counted,
+                "counted": device.counted,
             },
         },
     }
+
+
+def _queues(line: Line, tier: Tier) -> dict[str, str]:
+    return {way: line.fifo(way, getattr(tier, way)) for way in ("down", "up")}
 
 
 def _gateway(known: GatewayChoice) -> dict[str, Any]:
@@ -97,5 +112,7 @@ def _managed(known: Managed | None) -> dict[str, Any] | None:
     """The discipline of a direction, in a scenario's terms and in those of the settings."""
     if known is None:
         return None
-    params = {name: str(spelled(value)).replace(" ", "") for name, value in known.qdisc.params.items()}
-    return {"at": known.at, "qdisc": plain(known.qdisc), "tc": {"qdisc": known.qdisc.kind, "params": params}}
+    qdisc = known.qdisc
+    params = {name: str(spelled(value)).replace(" ", "") for name, value in qdisc.params.items()}
+    settings = {"qdisc": qdisc.kind, "params": params}
+    return {"at": known.at, "qdisc": plain(qdisc), "settings": settings}

@@ -58,13 +58,26 @@ export function headline(ladder, home, label) {
     return { kind: "fine", headline: `${at}, what you have serves everyone.` };
   }
   if (serves(today)) {
-    return { kind: "gateway", headline: `${at}, what you have serves everyone, and a better gateway serves them well.` };
+    return {
+      kind: "gateway",
+      headline: `${at}, what you have serves everyone, and a better gateway serves them well.`,
+    };
   }
-  if (serves(better)) return { kind: "gateway", headline: `${at}, it is your gateway, not your tier: ${suffer(today)}.` };
+  if (serves(better))
+    return {
+      kind: "gateway",
+      headline: `${at}, it is your gateway, not your tier: ${suffer(today)}.`,
+    };
   if (better.bad.length < today.bad.length) {
-    return { kind: "both", headline: `${at}, it is both: a better gateway helps, but ${suffer(better)} even so.` };
+    return {
+      kind: "both",
+      headline: `${at}, it is both: a better gateway helps, but ${suffer(better)} even so.`,
+    };
   }
-  return { kind: "tier", headline: `${at}, it is your tier: ${suffer(better)} with either gateway.` };
+  return {
+    kind: "tier",
+    headline: `${at}, it is your tier: ${suffer(better)} with either gateway.`,
+  };
 }
 
 /** Applications in plain words, each once; many are counted. */
@@ -84,14 +97,20 @@ function named(apps, label) {
 export function facts(ladder, home, label, transfers) {
   const all = [...ladder.today, ...ladder.better];
   if (all.some((one) => one === null)) return null;
-  const [today, better] = [way("today", ladder.today, home, label), way("better", ladder.better, home, label)];
+  const [today, better] = [
+    way("today", ladder.today, home, label),
+    way("better", ladder.better, home, label),
+  ];
   const tiers = tiersOf(home);
   const rank = (served) => (served === null ? tiers.length : tiers.indexOf(served));
   const isBetter = rank(better.served) < rank(today.served);
   const place = tiers.indexOf(home.tier);
   const [now, then] = [ladder.today[place], ladder.better[place]];
   const verdict = (one, app) => one.answer.verdicts.find((known) => known.app === app);
-  const spoiled = unique(now.bad.map((app) => ({ app: label(app), because: verdict(now, app).because })));
+  if (now === null || then === null) return null;
+  const spoiled = unique(
+    now.bad.map((app) => ({ app: label(app), because: verdict(now, app).because })),
+  );
   return {
     seeds: 1,
     fastest: tiers[tiers.length - 1],
@@ -123,12 +142,16 @@ function way(side, counts, home, label) {
 
 /** The interactive applications whose round trips shorten most. */
 function gains(now, then, label, transfers) {
-  const found = now.bad.filter((app) => !transfers.has(app)).map((app) => ({
-    app: label(app),
-    today_ms: worst(now.answer, app, "rtt_p95_ms"),
-    better_ms: worst(then.answer, app, "rtt_p95_ms"),
-  }));
-  const known = found.filter(({ today_ms: before, better_ms: after }) => before > after && after > 0);
+  const found = now.bad
+    .filter((app) => !transfers.has(app))
+    .map((app) => ({
+      app: label(app),
+      today_ms: worst(now.answer, app, "rtt_p95_ms"),
+      better_ms: worst(then.answer, app, "rtt_p95_ms"),
+    }));
+  const known = found.filter(
+    ({ today_ms: before, better_ms: after }) => before > after && after > 0,
+  );
   known.sort((one, other) => other.today_ms / other.better_ms - one.today_ms / one.better_ms);
   return unique(known).slice(0, MOST_SENTENCES);
 }
@@ -140,14 +163,19 @@ function costs(now, then, label, transfers) {
     today_mbit: worst(now.answer, app, "throughput_mean_mbit"),
     better_mbit: worst(then.answer, app, "throughput_mean_mbit"),
   }));
-  const known = found.filter(({ today_mbit: before, better_mbit: after }) => before > 0 && after > 0);
+  const known = found.filter(
+    ({ today_mbit: before, better_mbit: after }) => before > 0 && after > 0,
+  );
   return unique(known).slice(0, MOST_SENTENCES);
 }
 
 /** The largest value of both directions. */
 export function worst({ tables }, app, column) {
   const { flow, [column]: values } = tables.flows;
-  return flow.reduce((most, one, row) => (one === app ? Math.max(most, values[row] ?? 0) : most), 0);
+  return flow.reduce(
+    (most, one, row) => (one === app ? Math.max(most, values[row] ?? 0) : most),
+    0,
+  );
 }
 
 /** The first of those with one name. */

@@ -4,7 +4,7 @@
  * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>}} Activity
  * @typedef {{down: string, up: string}} Queues
  * @typedef {{title: string, overhead: unknown, queues: Record<string, Queues>, device: object}} Line
- * @typedef {{at: "gateway" | "line", qdisc: unknown, tc: {qdisc: string, params: object}}} Managed
+ * @typedef {{at: "gateway" | "line", qdisc: unknown, settings: {qdisc: string, params: object}}} Managed
  * @typedef {{title: string, up: Managed | null, down: Managed | null}} Gateway
  * @typedef {{name: string, does: string[]}} Person
  * @typedef {{does: string, count: number}} Thing

@@ -93,9 +93,13 @@ export function readFragment(text) {
     return { home, problems };
   }
   const link = new URLSearchParams(text);
-  const wrong = (what, found) => problems.push(`The link has an unknown ${what}: “${shown(found)}”.`);
+  const wrong = (what, found) =>
+    problems.push(`The link has an unknown ${what}: “${shown(found)}”.`);
   readPeople(link, home, wrong);
-  const listed = /** @type {const} */ ([["line", choices.lines], ["tiers", choices.tiers]]);
+  const listed = /** @type {const} */ ([
+    ["line", choices.lines],
+    ["tiers", choices.tiers],
+  ]);
   for (const [key, known] of listed) {
     const value = link.get(key);
     if (value !== null && has(known, value)) home[key] = value;
@@ -129,7 +133,8 @@ function readPeople(link, home, wrong) {
     if (!has(choices.activities, does) || !isCount) wrong("thing", text);
     else if (!things.some((one) => one.does === does)) things.push({ does, count: +count });
   }
-  if (people.some((one) => one.does.length > 0) || things.length > 0) Object.assign(home, { people, things });
+  if (people.some((one) => one.does.length > 0) || things.length > 0)
+    Object.assign(home, { people, things });
   else wrong("household in which nobody does anything", "");
 }
 
@@ -158,7 +163,10 @@ function readGateways(link, home, wrong) {
  * @param {string} text
  */
 export function cleanName(text) {
-  const kept = text.replace(/[^\p{L}\p{N} .'-]/gu, "").replace(/\s+/g, " ").trim();
+  const kept = text
+    .replace(/[^\p{L}\p{N} .'-]/gu, "")
+    .replace(/\s+/g, " ")
+    .trim();
   return [...kept].slice(0, 24).join("") || "Someone";
 }
 

@@ -27,7 +27,12 @@ let home;
 let own = "";
 let isPlanned = false;
 /** What the views of both gateways show. */
-const drawn = { today: /** @type {unknown} */ (null), better: /** @type {unknown} */ (null), home: /** @type {unknown} */ (null) };
+const drawn = {
+  today: /** @type {unknown} */ (null),
+  better: /** @type {unknown} */ (null),
+  home: /** @type {unknown} */ (null),
+  settings: /** @type {unknown} */ (null),
+};
 
 /**
  * The job of one side at a tier.
@@ -47,14 +52,21 @@ function jobOf(text, isLong) {
 
 /** The jobs of the page, the most urgent first. */
 function jobs() {
-  const [first, whole] = [quick(home), WHOLE].map((span) => SIDES.map((side) => job(home, side, span)));
+  const [first, whole] = [quick(home), WHOLE].map((span) =>
+    SIDES.map((side) => job(home, side, span)),
+  );
   const isKnown = whole.every(({ key }) => simulator.answer(key));
   const tiers = tiersOf(home);
   const distance = (tier) => Math.abs(tiers.indexOf(tier) - tiers.indexOf(home.tier));
   const others = tiers.filter((tier) => tier !== home.tier);
   others.sort((one, other) => distance(one) - distance(other));
   const rest = others.flatMap((tier) => SIDES.map((side) => job({ ...home, tier }, side, WHOLE)));
-  return [...(isKnown ? [] : first), ...whole, ...(own ? [jobOf({ toml: own }, true)] : []), ...rest];
+  return [
+    ...(isKnown ? [] : first),
+    ...whole,
+    ...(own ? [jobOf({ toml: own }, true)] : []),
+    ...rest,
+  ];
 }
 
 /** The best known answer of a side: of the whole minute, or of its beginning. */
@@ -78,7 +90,9 @@ function plan() {
   isPlanned = true;
   queueMicrotask(() => {
     isPlanned = false;
-    simulator.want(home.people.length + home.things.length > 0 && applications(home).length > 0 ? jobs() : []);
+    simulator.want(
+      home.people.length + home.things.length > 0 && applications(home).length > 0 ? jobs() : [],
+    );
     refresh();
   });
 }
@@ -98,6 +112,10 @@ function refresh() {
   const told = known && simulator.ask({ do: "sentences", conclusion: known });
   const sentences = told?.sentences ?? [];
   showAnswer(isEmpty ? empty : headline(ladder, home, label), sentences, ladder, home, change);
+  if (simulator.isStarted && drawn.settings !== home) {
+    drawn.settings = home;
+    showDo(home, gatewaySettings());
+  }
   const [today, better] = SIDES.map((side) => best(home, side));
   const isWhole = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
   document.body.dataset.shown = isWhole ? "whole" : today && better ? "quick" : "nothing";
@@ -112,7 +130,6 @@ function refresh() {
     const { title } = choices.gateways[home.better.kind];
     showApps(apps, today, better, title);
     showQueue(today, better, title, isFair());
-    showDo(home, gatewaySettings());
   }
   check();
 }
@@ -125,7 +142,12 @@ function counted(tier, side) {
 
 /** Plain words for an application, with whose it is. */
 function labels(apps) {
-  const words = new Map(apps.map(({ name, who, title }) => [name, who ? `${owner(who)} ${title.replace(/^an? /, "")}` : title]));
+  const words = new Map(
+    apps.map(({ name, who, title }) => [
+      name,
+      who ? `${owner(who)} ${title.replace(/^an? /, "")}` : title,
+    ]),
+  );
   return (name) => words.get(name) ?? name;
 }
 
@@ -137,17 +159,20 @@ function owner(who) {
 /** Whether the better gateway gives each flow a queue of its own in some direction. */
 function isFair() {
   const { up, down } = choices.gateways[home.better.kind];
-  return [up, down].some((managed) => managed?.tc.qdisc.startsWith("fq_"));
+  return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
 }
 
 /** What the settings of the better gateway are made of. */
 function gatewaySettings() {
   const { device } = choices.lines[home.line];
-  const rates = home.tier.replace(" Mbit/s", "").split("/").map((mbit) => Math.round(1e6 * Number(mbit)));
+  const rates = home.tier
+    .replace(" Mbit/s", "")
+    .split("/")
+    .map((mbit) => Math.round(1e6 * Number(mbit)));
   const shaper = (way, at) => {
     const managed = choices.gateways[home.better.kind][way];
     const bps = Math.floor((rates[at] * home.better[way]) / 100);
-    return shapes(home.better, way) && managed ? { bps, ...managed.tc } : null;
+    return shapes(home.better, way) && managed ? { bps, ...managed.settings } : null;
   };
   const gateway = { ...device, down: shaper("down", 0), up: shaper("up", 1) };
   return gateway.down || gateway.up ? simulator.ask({ do: "settings", gateway })?.settings : null;

@@ -65,7 +65,10 @@ export function applications(home) {
 
 /** @param {string} text */
 function slug(text) {
-  const plain = text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+  const plain = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
   return /^\d/.test(plain) ? `a-${plain}` : plain || "someone";
 }
 
@@ -100,7 +103,10 @@ function path(home, gateway) {
     const isOwn = shapes(gateway, way);
     const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
     made[way] = isOwn ? own : { rate: UNSHAPED };
-    modem[way] = { rate: rates[way], qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way] };
+    modem[way] = {
+      rate: rates[way],
+      qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],
+    };
   }
   return { ...made, modem };
 }
@@ -120,7 +126,8 @@ export function toml(table) {
 
 function tables(table, path) {
   const isTable = (value) => typeof value === "object" && value !== null;
-  const isSmall = (value) => isTable(value) && path.length > 0 && !Object.values(value).some(isTable);
+  const isSmall = (value) =>
+    isTable(value) && path.length > 0 && !Object.values(value).some(isTable);
   const members = Object.entries(table);
   const plain = members.filter(([, value]) => !isTable(value) || isSmall(value));
   const lines = plain.map(([key, value]) => `${bare(key)} = ${written(value)}`);
@@ -139,5 +146,7 @@ function bare(key) {
 function written(value) {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value !== "object" || value === null) return String(value);
-  return `{ ${Object.entries(value).map(([key, one]) => `${bare(key)} = ${written(one)}`).join(", ")} }`;
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${bare(key)} = ${written(one)}`)
+    .join(", ")} }`;
 }

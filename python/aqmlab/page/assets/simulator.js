@@ -75,6 +75,11 @@ export class Simulator {
     return this.exported ? JSON.parse(ask(this.exported, JSON.stringify(request))) : null;
   }
 
+  /** Whether it answers requests. */
+  get isStarted() {
+    return this.exported !== undefined;
+  }
+
   /** How many of the wanted jobs are not answered yet. */
   get open() {
     return this.waiting.length + this.seats.filter((seat) => seat.job !== null).length;
@@ -125,7 +130,9 @@ function workerSource() {
     : "worker.js";
   const trust = /** @type {any} */ (globalThis).trustedTypes;
   if (!trust) return address;
-  return trust.createPolicy("aqmlab-worker", { createScriptURL: () => address }).createScriptURL("");
+  return trust
+    .createPolicy("aqmlab-worker", { createScriptURL: () => address })
+    .createScriptURL("");
 }
 
 /** The bytes of the WebAssembly module, which the page of one file contains. */
@@ -136,7 +143,9 @@ async function moduleBytes() {
     if (!found.ok) throw new Error(`simulator.wasm could not be loaded: ${found.status}`);
     return found.arrayBuffer();
   }
-  const packed = Uint8Array.from(atob(inside.textContent ?? ""), (one) => one.charCodeAt(0));
+  const text = atob(inside.textContent ?? "");
+  const packed = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) packed[at] = text.charCodeAt(at);
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(unpacked).arrayBuffer();
 }

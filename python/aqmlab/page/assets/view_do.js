@@ -4,9 +4,21 @@ import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 
 const SYSTEMS = [
-  ["uci", "OpenWrt", "In a terminal of the router. They install SQM and switch it on."],
-  ["tc", "Linux", "As root, on the gateway. `eth0` is its interface to the line."],
-  ["dnctl", "FreeBSD or OPNsense", "As root, on the gateway. `em0` is its interface to the line."],
+  {
+    key: "uci",
+    name: "OpenWrt",
+    about: "In a terminal of the router. They install SQM and switch it on.",
+  },
+  {
+    key: "tc",
+    name: "Linux",
+    about: "As root, on the gateway. Name its own interface to the line.",
+  },
+  {
+    key: "dnctl",
+    name: "FreeBSD or OPNsense",
+    about: "As root, on the gateway. Name its own interface to the line.",
+  },
 ];
 
 /** The system that is shown. */
@@ -19,22 +31,68 @@ let system = "uci";
 export function showDo(home, settings) {
   const { title } = choices.gateways[home.better.kind];
   if (!settings) {
-    refill(byId("do-view"), el("p", {}, `There is nothing to set in a router for ${title}: it is a property of the line’s own devices. Ask your provider, or choose a gateway that shapes.`));
+    refill(
+      byId("do-view"),
+      el(
+        "p",
+        {},
+        `There is nothing to set in a router for ${title}: it is a property of the line’s own devices. Ask your provider, or choose a gateway that shapes.`,
+      ),
+    );
     return;
   }
   const choose = ({ target }) => {
     system = target.value;
     showDo(home, settings);
   };
-  const radio = ([key, name]) => el("label", { class: "chip" },
-    el("input", { type: "radio", name: "system", value: key, checked: key === system, "data-key": `system-${key}`, change: choose }), el("span", {}, name));
-  const about = SYSTEMS.find(([key]) => key === system)[2];
+  const radio = ({ key, name }) =>
+    el(
+      "label",
+      { class: "chip" },
+      el("input", {
+        type: "radio",
+        name: "system",
+        value: key,
+        checked: key === system,
+        "data-key": `system-${key}`,
+        change: choose,
+      }),
+      el("span", {}, name),
+    );
+  const about = SYSTEMS.find(({ key }) => key === system)?.about;
   const told = el("span", { role: "status" });
-  const copy = () => navigator.clipboard.writeText(settings[system]).then(() => { told.textContent = "Copied."; }, () => { told.textContent = "Select the text and copy it."; });
-  refill(byId("do-view"),
-    el("p", {}, `These commands give you ${title} at ${home.tier}. Many routers have it as a switch instead: look for “SQM” or “smart queues”, and enter the same rates.`),
-    el("div", { class: "chips", role: "group", "aria-label": "System of the router" }, SYSTEMS.map(radio)),
+  const copy = () =>
+    navigator.clipboard.writeText(settings[system]).then(
+      () => {
+        told.textContent = "Copied.";
+      },
+      () => {
+        told.textContent = "Select the text and copy it.";
+      },
+    );
+  refill(
+    byId("do-view"),
+    el(
+      "p",
+      {},
+      `These commands give you ${title} at ${home.tier}. Many routers have it as a switch instead: look for “SQM” or “smart queues”, and enter the same rates.`,
+    ),
+    el(
+      "div",
+      { class: "chips", role: "group", "aria-label": "System of the router" },
+      SYSTEMS.map(radio),
+    ),
     el("p", { class: "aside" }, about),
     el("pre", { tabindex: 0, "aria-label": "Commands" }, settings[system]),
-    el("div", { class: "buttons" }, el("button", { type: "button", "data-key": "copy-settings", click: copy }, "Copy the commands"), told));
+    el(
+      "div",
+      { class: "buttons" },
+      el(
+        "button",
+        { type: "button", "data-key": "copy-settings", click: copy },
+        "Copy the commands",
+      ),
+      told,
+    ),
+  );
 }

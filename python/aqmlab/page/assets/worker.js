@@ -25,6 +25,9 @@ self.onmessage = ({ data }) => {
   } catch (error) {
     renew();
     const problem = `the simulation stopped: ${error instanceof Error ? error.message : error}`;
-    self.postMessage({ id: data.id, answer: JSON.stringify({ error: { at: "simulator", problem } }) });
+    self.postMessage({
+      id: data.id,
+      answer: JSON.stringify({ error: { at: "simulator", problem } }),
+    });
   }
 };
