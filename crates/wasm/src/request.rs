@@ -21,7 +21,8 @@ enum Request {
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        seed: u64,
+        /// The seeds of the runs. The digest and the tables are those of the first.
+        seeds: Vec<u64>,
         /// The tables wanted.
         tables: Vec<String>,
     },
@@ -49,7 +50,7 @@ enum Scenario {
 pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
-        Request::Trial { scenario, seed, tables } => trial(&scenario, seed, &tables),
+        Request::Trial { scenario, seeds, tables } => trial(&scenario, &seeds, &tables),
         Request::Sentences { conclusion } => {
             advised("sentences", aqmlab_advice::sentences(&conclusion.to_string()))
         }
@@ -73,16 +74,29 @@ fn run(spec: &Value, tables: &[String]) -> Result<Value, SpecError> {
     Ok(answered(&outcome, |name| tables.is_empty() || wanted(tables, name)))
 }
 
-fn trial(scenario: &Scenario, seed: u64, tables: &[String]) -> Result<Value, SpecError> {
-    let spec = match scenario {
-        Scenario::Json(text) => aqmlab_compose::from_json(text, seed),
-        Scenario::Toml(text) => aqmlab_compose::from_toml(text, seed),
-    }?;
-    let outcome = aqmlab_sim::run(&spec)?;
-    let mut told = answered(&outcome, |name| wanted(tables, name));
-    told["verdicts"] = verdicts::of(&spec, &outcome);
-    told["links"] = links(&spec);
+fn trial(scenario: &Scenario, seeds: &[u64], tables: &[String]) -> Result<Value, SpecError> {
+    let trials = seeds.iter().map(|&seed| {
+        let spec = scenario.compose(seed)?;
+        let outcome = aqmlab_sim::run(&spec)?;
+        Ok((spec, outcome))
+    });
+    let trials = trials.collect::<Result<Vec<_>, SpecError>>()?;
+    let (spec, outcome) =
+        trials.first().ok_or_else(|| SpecError::new("seeds", "no seed is given"))?;
+    let mut told = answered(outcome, |name| wanted(tables, name));
+    told["verdicts"] = verdicts::over_seeds(&trials);
+    told["served"] = trials.iter().map(verdicts::serves).collect();
+    told["links"] = links(spec);
     Ok(told)
+}
+
+impl Scenario {
+    fn compose(&self, seed: u64) -> Result<Spec, SpecError> {
+        match self {
+            Self::Json(text) => aqmlab_compose::from_json(text, seed),
+            Self::Toml(text) => aqmlab_compose::from_toml(text, seed),
+        }
+    }
 }
 
 /// The JSON of an advice as the member `name` of an answer.
@@ -128,7 +142,7 @@ mod tests {
     #[test]
     fn a_trial_of_a_scenario_equals_the_run_of_its_resolved_form() {
         let trial = answered(&json!({
-            "do": "trial", "scenario": {"json": HOME}, "seed": 3, "tables": ["flows"]
+            "do": "trial", "scenario": {"json": HOME}, "seeds": [3, 4], "tables": ["flows"]
         }));
         let spec = aqmlab_compose::from_json(HOME, 3).expect("it is a scenario");
         let run = answered(&json!({"do": "run", "spec": spec, "tables": ["flows"]}));
@@ -137,6 +151,7 @@ mod tests {
         let judged = trial["verdicts"].as_array().expect("a list");
         let names: Vec<_> = judged.iter().map(|one| one["app"].as_str()).collect();
         assert_eq!(names, [Some("call"), Some("backup")]);
+        assert_eq!(trial["served"], json!([true, true]));
         assert_eq!(trial["links"][0], json!({"name": "up", "rate_bps": 1_000_000}));
     }
 
@@ -144,11 +159,11 @@ mod tests {
     fn a_scenario_that_cannot_be_run_is_answered_with_the_place_and_the_problem() {
         let wrong = HOME.replace("voip", "voi");
         let told = answered(&json!({
-            "do": "trial", "scenario": {"json": wrong}, "seed": 1, "tables": []
+            "do": "trial", "scenario": {"json": wrong}, "seeds": [1], "tables": []
         }));
         assert_eq!(told["error"]["at"], "apps.call");
         let told = answered(&json!({
-            "do": "trial", "scenario": {"toml": "duration = 5 s"}, "seed": 1, "tables": []
+            "do": "trial", "scenario": {"toml": "duration = 5 s"}, "seeds": [1], "tables": []
         }));
         assert_eq!(told["error"]["at"], "line 1");
     }

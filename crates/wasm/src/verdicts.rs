@@ -80,8 +80,17 @@ fn needs(kind: &str) -> Vec<Need> {
     }
 }
 
-/// The verdict on each application of a trial.
-pub(crate) fn of(spec: &Spec, outcome: &Outcome) -> Value {
+/// The verdict on each application, over the trials of one scenario. The stand-in takes the first.
+pub(crate) fn over_seeds(trials: &[(Spec, Outcome)]) -> Value {
+    trials.first().map_or(Value::Null, of)
+}
+
+/// Whether no application of a trial is badly off.
+pub(crate) fn serves(trial: &(Spec, Outcome)) -> bool {
+    of(trial).as_array().is_some_and(|all| all.iter().all(|one| one["verdict"] != "bad"))
+}
+
+fn of((spec, outcome): &(Spec, Outcome)) -> Value {
     spec.apps.iter().map(|app| judge(&app.name, app.app.kind.name(), outcome)).collect()
 }
 

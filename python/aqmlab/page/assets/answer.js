@@ -97,9 +97,10 @@ function named(apps, label) {
 export function facts(ladder, home, label, transfers) {
   const all = [...ladder.today, ...ladder.better];
   if (all.some((one) => one === null)) return null;
+  const seeds = seedsOf(all);
   const [today, better] = [
-    way("today", ladder.today, home, label),
-    way("better", ladder.better, home, label),
+    way("today", ladder.today, home, label, seeds),
+    way("better", ladder.better, home, label, seeds),
   ];
   const tiers = tiersOf(home);
   const rank = (served) => (served === null ? tiers.length : tiers.indexOf(served));
@@ -112,7 +113,7 @@ export function facts(ladder, home, label, transfers) {
     now.bad.map((app) => ({ app: label(app), because: verdict(now, app).because })),
   );
   return {
-    seeds: 1,
+    seeds,
     fastest: tiers[tiers.length - 1],
     ways: [today, better],
     compared_at: home.tier,
@@ -123,7 +124,12 @@ export function facts(ladder, home, label, transfers) {
   };
 }
 
-function way(side, counts, home, label) {
+/** The number of evenings that were simulated for every tier. */
+function seedsOf(all) {
+  return Math.min(...all.map(({ answer }) => answer.served.length));
+}
+
+function way(side, counts, home, label, seeds) {
   const served = counts.findIndex(serves);
   const well = counts.find(({ isGood, bad }) => isGood && bad.length === 0);
   const failed = served < 0 ? counts[counts.length - 1] : (counts[served - 1] ?? null);
@@ -135,7 +141,8 @@ function way(side, counts, home, label) {
     failed: served > 0 ? failed.tier : null,
     failing: failed ? named(failed.bad, label) : [],
     by_median: [],
-    seeds_served: served < 0 ? 0 : 1,
+    seeds_served:
+      served < 0 ? 0 : counts[served].answer.served.slice(0, seeds).filter(Boolean).length,
     exceptions: later.map(({ tier }) => tier),
   };
 }

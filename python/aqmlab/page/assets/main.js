@@ -4,7 +4,7 @@ import { count, facts, headline } from "./answer.js";
 import { choices } from "./choices.js";
 import { byId, notify } from "./dom.js";
 import { fragment, readFragment, shapes, tiersOf } from "./home.js";
-import { WHOLE, applications, quick, scenario, toml } from "./scenario.js";
+import { SURE, WHOLE, applications, quick, scenario, toml } from "./scenario.js";
 import { Simulator } from "./simulator.js";
 import { showAnswer } from "./view_answer.js";
 import { showApps } from "./view_apps.js";
@@ -16,7 +16,6 @@ import { showQueue } from "./view_queue.js";
 
 /** @typedef {import("./home.js").Home} Home */
 
-const SEED = 1;
 const TABLES = ["flows", "windows", "rtt", "queue_series"];
 const SIDES = /** @type {const} */ (["today", "better"]);
 
@@ -41,13 +40,17 @@ const drawn = {
  * @param {import("./scenario.js").Span} span
  */
 function job(at, side, span) {
-  return jobOf({ json: JSON.stringify(scenario(at, at[side], span)) }, span === WHOLE);
+  return jobOf({ json: JSON.stringify(scenario(at, at[side], span)) }, span);
 }
 
-/** The job of a scenario in JSON or TOML. @param {{json: string} | {toml: string}} text */
-function jobOf(text, isLong) {
-  const request = JSON.stringify({ do: "trial", scenario: text, seed: SEED, tables: TABLES });
-  return { key: request, request, isLong };
+/**
+ * The job of a scenario in JSON or TOML.
+ * @param {{json: string} | {toml: string}} text
+ * @param {import("./scenario.js").Span} span
+ */
+function jobOf(text, { seconds, seeds }) {
+  const request = JSON.stringify({ do: "trial", scenario: text, seeds, tables: TABLES });
+  return { key: request, request, isLong: seconds === WHOLE.seconds };
 }
 
 /** The jobs of the page, the most urgent first. */
@@ -60,19 +63,23 @@ function jobs() {
   const distance = (tier) => Math.abs(tiers.indexOf(tier) - tiers.indexOf(home.tier));
   const others = tiers.filter((tier) => tier !== home.tier);
   others.sort((one, other) => distance(one) - distance(other));
-  const rest = others.flatMap((tier) => SIDES.map((side) => job({ ...home, tier }, side, WHOLE)));
+  const of = (tier, span) => SIDES.map((side) => job({ ...home, tier }, side, span));
+  const rest = [
+    ...others.flatMap((tier) => of(tier, WHOLE)),
+    ...[home.tier, ...others].flatMap((tier) => of(tier, SURE)),
+  ];
   return [
     ...(isKnown ? [] : first),
     ...whole,
-    ...(own ? [jobOf({ toml: own }, true)] : []),
+    ...(own ? [jobOf({ toml: own }, SURE)] : []),
     ...rest,
   ];
 }
 
-/** The best known answer of a side: of the whole minute, or of its beginning. */
+/** The best known answer of a side: of several evenings, of one, or of its beginning. */
 function best(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
-  return known(WHOLE) ?? known(quick(at));
+  return known(SURE) ?? known(WHOLE) ?? known(quick(at));
 }
 
 /** Takes a changed home. @param {Home} changed */
@@ -180,7 +187,7 @@ function gatewaySettings() {
 
 function check() {
   const whole = (side) => simulator.answer(job(home, side, WHOLE).key);
-  const ran = own ? simulator.answer(jobOf({ toml: own }, true).key) : undefined;
+  const ran = own ? simulator.answer(jobOf({ toml: own }, SURE).key) : undefined;
   if (ran?.error) notify([`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`]);
   showCheck({
     link: `${location.href.split("#")[0]}#${fragment(home)}`,

@@ -10,12 +10,15 @@ import { shapes } from "./home.js";
 const UNSHAPED = "10 Gbit/s";
 
 /**
- * @typedef {{seconds: number, loadedFrom: number}} Span The length of a trial. Transfers start at
- *   `loadedFrom`, so that the calm before them is seen, and verdicts count from there on.
+ * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
+ *   their seeds. Transfers start at `loadedFrom`, so that the calm before them is seen, and verdicts
+ *   count from there on.
  */
 
-/** @type {Span} */
-export const WHOLE = { seconds: 60, loadedFrom: 5 };
+/** One evening of a minute. @type {Span} */
+export const WHOLE = { seconds: 60, loadedFrom: 5, seeds: [1] };
+/** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
+export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
 /** The packets of a quick look: a tenth of a second of simulation. */
 const QUICK_PACKETS = 50_000;
@@ -37,7 +40,7 @@ export function quick(home) {
   });
   const perSecond = IDLE_PACKETS_PER_S + (rates[0] + rates[1]) / FULL_PACKET_BITS;
   const seconds = Math.max(1.5, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
-  return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1 };
+  return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1, seeds: [1] };
 }
 
 /**
@@ -86,6 +89,7 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
   return {
     title: `A home at ${home.tier} with ${choices.gateways[gateway.kind].title}`,
     duration: `${seconds} s`,
+    seeds: SURE.seeds.length,
     path: path(home, gateway),
     apps,
     measure: { from: `${loadedFrom} s` },

@@ -9,7 +9,7 @@ import { ask } from "./ask.js";
  * @typedef {{
  *   digest: string, packets: number, events: number,
  *   links: {name: string, rate_bps: number}[],
- *   verdicts: Verdict[], tables: Record<string, Table>,
+ *   verdicts: Verdict[], served: boolean[], tables: Record<string, Table>,
  *   error?: {at: string, problem: string},
  * }} Answer
  */

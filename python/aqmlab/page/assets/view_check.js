@@ -100,7 +100,7 @@ function build() {
       el(
         "p",
         {},
-        "Its digest is ",
+        "The digest of its first seed is ",
         parts.digest,
         ". It is a hash of the time and identity of every packet, and equal on every machine.",
       ),
