@@ -6,6 +6,7 @@ mod columns;
 mod kinds;
 mod replay;
 mod spp;
+mod verdicts;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -102,5 +103,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_class::<verdicts::Judge>()?;
+    module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::app_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     Ok(())
 }

@@ -16,7 +16,7 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry, trial_spec
 from aqmlab.planning import teacup_reader
 from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
-from aqmlab.planning.needs import stated, tolerances, unused
+from aqmlab.planning.needs import stated, unused
 from aqmlab.planning.overrides import (
     Assignment,
     Variation,
@@ -217,7 +217,6 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | stated_ms,
         stated_tolerances=stated_ms,
         rates=stated(trials, rates_mbit),
         notes=report.notes,
