@@ -1,7 +1,7 @@
 """The search claims only what was run."""
 
 from aqmlab.advise.search import Bisection
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -17,6 +17,7 @@ def _searched(served: list[bool], whole: bool) -> Bisection:
     raise AssertionError("the search does not end")
 
 
+@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.booleans())
 def test_a_search_ends_and_runs_both_neighbours_of_what_it_claims(served, whole) -> None:
     way = _searched(served, whole)
@@ -29,6 +30,7 @@ def test_a_search_ends_and_runs_both_neighbours_of_what_it_claims(served, whole)
     assert first + 1 == len(served) or first + 1 in way.served
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60), st.data())
 def test_a_bisection_finds_the_boundary_in_few_steps(count, data) -> None:
     boundary = data.draw(st.integers(0, count))

@@ -12,7 +12,7 @@ from aqmlab.households.traffic import named_apps, scenario_of
 from aqmlab.households.words import PEOPLE, household_of
 from aqmlab.planning import planner
 from aqmlab.scenario.quantities import Rate
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HOMES = loading.builtin_names()
@@ -114,6 +114,7 @@ def test_a_person_does_several_things_and_numbers_count_things() -> None:
     assert home.things["camera"][0].count == 2
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -128,6 +129,7 @@ def test_every_word_of_the_vocabulary_is_understood(clauses) -> None:
     assert len(household_of(text).people) == sum(count for count, _, _ in clauses)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_a_household_or_a_sentence(text) -> None:
     try:

@@ -6,6 +6,9 @@
 
 use crate::device::{Bottleneck, Gateway};
 
+/// Loads the modules. Without the setting, ipfw would block all traffic from then on.
+const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
+
 /// Returns the commands, one a line.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let ways =
@@ -16,7 +19,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
             text += &shaped(gateway, shaper, number, side, packets);
         }
     }
-    if text.is_empty() { text } else { format!("kldload -n ipfw dummynet\n{text}") }
+    if text.is_empty() { text } else { format!("{LOADED}{text}") }
 }
 
 fn shaped(

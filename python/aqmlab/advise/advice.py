@@ -10,7 +10,7 @@ from typing import Any
 
 from aqmlab.advise import conclusion
 from aqmlab.advise.bench import Bench
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways_of, tiers_of
 from aqmlab.advise.conclusion import GatewayResult, Words
 from aqmlab.advise.search import search
@@ -28,8 +28,14 @@ OWN = "own"
 """The line of a scenario that states its own path."""
 
 
+_WITHOUT_MODEM = (
+    "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
+    " these rates."
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
+class AdviceQuestion:
     """A household or a scenario, and the choices that it has."""
 
     source: str | Path | Household | Scenario
@@ -47,11 +53,13 @@ class Advice:
     tiers: tuple[Tier, ...]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
-    case: Case | None
+    case: GatewayCase | None
     """The better gateway at the tier for which the settings are."""
     facts: Mapping[str, Any]
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
+    note: str
+    """What the settings take for granted; empty if nothing."""
     seeds: int
     trials: int
     folder: Path
@@ -70,13 +78,14 @@ class Advice:
             "sentences": [dict(one) for one in self.sentences],
             "settings": {
                 "for": None if self.case is None else self.case.label,
+                "note": self.note,
                 **self.settings,
             },
         }
 
 
 def advise(
-    question: Question,
+    question: AdviceQuestion,
     *,
     out: Path | None = None,
     jobs: int | None = None,
@@ -122,6 +131,7 @@ def _concluded(
         known,
         conclusion.sentences(known),
         settings,
+        _WITHOUT_MODEM if settings and setup.line is None else "",
         len(bench.seeds),
         bench.trials,
         bench.folder,
@@ -139,7 +149,7 @@ def _compared_at(
     return tiers[-1]
 
 
-def _recommended(better: GatewayResult, at: Tier) -> Case:
+def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
     """The better gateway at today's tier if it serves everyone there, else at its slowest."""
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:

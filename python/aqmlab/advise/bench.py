@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aqmlab.advise.cases import LOOP, Case
+from aqmlab.advise.cases import LOOP, GatewayCase
 from aqmlab.api import Request, campaign_for, complete, default_folder
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.local_executor import Processes
@@ -36,10 +36,10 @@ class AppOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """A case over some seeds."""
 
-    case: Case
+    case: GatewayCase
     seeds: int
     apps: Mapping[str, AppOutcome]
 
@@ -66,7 +66,7 @@ class Bench:
         self,
         scenario: Scenario,
         name: str,
-        cases: Sequence[Case],
+        cases: Sequence[GatewayCase],
         out: Path | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
@@ -79,14 +79,14 @@ class Bench:
         self.seeds = numbers(scenario.seeds)
         self._jobs, self._progress = jobs, progress
         by_label = {one.label: one for one in cases}
-        self._ids: dict[Case, dict[int, str]] = defaultdict(dict)
+        self._ids: dict[GatewayCase, dict[int, str]] = defaultdict(dict)
         for trial in self.plan.trials:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
         """The number of trials that the advice rests on."""
 
-    def run(self, wanted: Iterable[tuple[Case, Sequence[int]]]) -> None:
+    def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
         ids = {self._ids[case][seed] for case, seeds in wanted for seed in seeds} - self._ran
         if not ids:
@@ -99,20 +99,22 @@ class Bench:
         self._ran |= ids
         self.trials = len(self._ran)
 
-    def outcomes(self, cases: Collection[Case], seeds: Sequence[int]) -> dict[Case, Outcome]:
+    def outcomes(
+        self, cases: Collection[GatewayCase], seeds: Sequence[int]
+    ) -> dict[GatewayCase, CaseOutcome]:
         """The outcome of each case over `seeds`, which have run."""
         chosen = {self._ids[case][seed]: case for case in cases for seed in seeds}
         results = load(self.folder).narrowed(list(chosen))
         by_label = {results.labels[trial]: case for trial, case in chosen.items()}
         measured = _measured(results, chosen)
-        apps: dict[Case, dict[str, AppOutcome]] = {case: {} for case in cases}
+        apps: dict[GatewayCase, dict[str, AppOutcome]] = {case: {} for case in cases}
         for one in judge(results):
             case = by_label[one.label]
             known = measured.get((case, one.app), (None, None, None))
             apps[case][one.app] = AppOutcome(one.word, one.because, *known)
-        return {case: Outcome(case, len(seeds), own) for case, own in apps.items()}
+        return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
-    def seeds_served(self, case: Case) -> int:
+    def seeds_served(self, case: GatewayCase) -> int:
         """The number of seeds in which a case alone serves everyone."""
         return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
 
@@ -121,10 +123,10 @@ _Numbers = tuple[float | None, float | None, float | None]
 
 
 def _measured(
-    results: CampaignResults, chosen: Mapping[str, Case]
-) -> dict[tuple[Case, str], _Numbers]:
+    results: CampaignResults, chosen: Mapping[str, GatewayCase]
+) -> dict[tuple[GatewayCase, str], _Numbers]:
     """The medians over seeds of the round trips and the rates, the worst direction of each."""
-    rows: dict[tuple[Case, str], dict[str, dict[str, list[float]]]] = {}
+    rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
     columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
     flows = results.table("flows").filter("primary").select("trial", "flow", *columns)
     for trial, flow, *values in flows.iter_rows():

@@ -38,7 +38,7 @@ _DUMMYNET = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class GatewayCase:
     """A tier with a gateway, which shapes to a share of the line if it shapes."""
 
     tier: Tier
@@ -64,16 +64,16 @@ class Setup:
         """The shares to try for a gateway."""
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
-    def cases(self, tiers: Iterable[Tier]) -> list[Case]:
+    def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
         """Every case."""
         return [
-            Case(tier, name, share)
+            GatewayCase(tier, name, share)
             for tier in tiers
             for name in self.gateways
             for share in self.shares(name)
         ]
 
-    def whole(self, cases: Sequence[Case], seeds: str | int) -> Scenario:
+    def whole(self, cases: Sequence[GatewayCase], seeds: str | int) -> Scenario:
         """The scenario with a loop over `cases`."""
         table = self.scenario.to_dict()
         path = table["path"]
@@ -94,7 +94,7 @@ class Setup:
             }
         )
 
-    def _step(self, case: Case) -> Table:
+    def _step(self, case: GatewayCase) -> Table:
         choice = self.gateways[case.gateway]
         step: Table = {}
         for way in WAYS:
@@ -106,7 +106,7 @@ class Setup:
             )
         return step
 
-    def _own(self, case: Case, way: str, managed: Managed | None) -> Table:
+    def _own(self, case: GatewayCase, way: str, managed: Managed | None) -> Table:
         """A direction of a line whose sender is the gateway."""
         link = getattr(self.scenario.path, way)
         step: Table = {f"path.{way}.rate": str(getattr(case.tier, way))}
@@ -117,7 +117,7 @@ class Setup:
                 qdisc = _DUMMYNET[managed.qdisc.kind]
         return step | {f"path.{way}.qdisc": qdisc}
 
-    def _hops(self, line: Line, case: Case, way: str, managed: Managed | None) -> Table:
+    def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:
         """A direction of a gateway before a modem."""
         rate = getattr(case.tier, way)
         own = managed if managed is not None and managed.at == "gateway" else None
@@ -135,6 +135,6 @@ class Setup:
         }
 
 
-def is_today(case: Case) -> bool:
+def is_today(case: GatewayCase) -> bool:
     """Whether a case has today's gateway."""
     return case.gateway == TODAY

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.advise.bench import Bench, Outcome
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Managed, Tier
 from aqmlab.households.line import Line
 from aqmlab.scenario.parameters import spelled
@@ -40,21 +40,21 @@ class GatewayResult:
     title: str
     served: Tier | None
     well: Tier | None
-    failed: Outcome | None
+    failed: CaseOutcome | None
     """The next slower tier; without a sufficient tier, the fastest."""
     exceptions: tuple[Tier, ...]
     seeds_served: int
-    outcomes: Mapping[Tier, Outcome]
+    outcomes: Mapping[Tier, CaseOutcome]
 
 
 def result_of(
-    bench: Bench, setup: Setup, name: str, outcomes: Mapping[Tier, Outcome]
+    bench: Bench, setup: Setup, name: str, outcomes: Mapping[Tier, CaseOutcome]
 ) -> GatewayResult:
     """The result of a gateway from its outcomes, from slow to fast."""
     ran = list(outcomes)
     served = next((tier for tier in ran if outcomes[tier].serves), None)
     well = next((tier for tier in ran if not outcomes[tier].unserved), None)
-    failed: Outcome | None = outcomes[ran[-1]]
+    failed: CaseOutcome | None = outcomes[ran[-1]]
     exceptions: tuple[Tier, ...] = ()
     if served is not None:
         at = ran.index(served)
@@ -163,7 +163,9 @@ def _by_median(
     return [{"apps": named(apps, words), "tier": str(tier)} for tier, apps in found.items()]
 
 
-def _first_by_median(outcomes: Mapping[Tier, Outcome], app: str, limit_ms: float) -> Tier | None:
+def _first_by_median(
+    outcomes: Mapping[Tier, CaseOutcome], app: str, limit_ms: float
+) -> Tier | None:
     """The slowest tier from which all that were run have a median within the limit."""
     first = None
     for tier, outcome in reversed(list(outcomes.items())):
@@ -174,7 +176,7 @@ def _first_by_median(outcomes: Mapping[Tier, Outcome], app: str, limit_ms: float
     return first
 
 
-def _spoiled(now: Outcome, words: Words) -> list[dict[str, str]]:
+def _spoiled(now: CaseOutcome, words: Words) -> list[dict[str, str]]:
     said: dict[str, str] = {}
     for app in now.bad:
         said.setdefault(words(app), now.apps[app].because)
@@ -182,7 +184,7 @@ def _spoiled(now: Outcome, words: Words) -> list[dict[str, str]]:
 
 
 def _compared(
-    bench: Bench, now: Outcome, then: Outcome, words: Words
+    bench: Bench, now: CaseOutcome, then: CaseOutcome, words: Words
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The interactive applications that gain, and the transfers with their price."""
     kinds = bench.campaign.about.apps
@@ -213,7 +215,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(known) / len(known)
 
 
-def settings(setup: Setup, case: Case) -> dict[str, str]:
+def settings(setup: Setup, case: GatewayCase) -> dict[str, str]:
     """The commands that set up the gateway of a case; empty if there is nothing to set up."""
     choice = setup.gateways[case.gateway]
     ways = {way: _shaper(setup, case, way, getattr(choice, way)) for way in ("down", "up")}
@@ -240,7 +242,9 @@ def _framing(setup: Setup, line: Line | None) -> dict[str, Any]:
     }
 
 
-def _shaper(setup: Setup, case: Case, way: str, managed: Managed | None) -> dict[str, Any] | None:
+def _shaper(
+    setup: Setup, case: GatewayCase, way: str, managed: Managed | None
+) -> dict[str, Any] | None:
     if managed is None or (managed.at == "line" and setup.line is not None):
         return None
     share = 100 if case.share is None else case.share

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aqmlab.advise.bench import Bench, Outcome
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
@@ -51,10 +51,10 @@ class Bisection:
         return [above] if above < self.count and above not in self.served else []
 
 
-def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, Outcome]]:
+def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
     """The outcomes of each gateway at the tiers that were run, from slow to fast."""
     open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
-    found: dict[str, dict[Tier, Outcome]] = {name: {} for name in setup.gateways}
+    found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
     while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
         for case, outcome in _run(bench, setup, places).items():
@@ -63,10 +63,12 @@ def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
-def _run(bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]) -> Mapping[Case, Outcome]:
+def _run(
+    bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
+) -> Mapping[GatewayCase, CaseOutcome]:
     """The outcome of each gateway at a tier, with its best share and all seeds."""
     choices = {
-        place: [Case(place[1], place[0], share) for share in setup.shares(place[0])]
+        place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
         for place in places
     }
     tried = [case for some in choices.values() if len(some) > 1 for case in some]
@@ -81,6 +83,6 @@ def _run(bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]) -> Mapp
     return bench.outcomes(best, bench.seeds)
 
 
-def _score(outcome: Outcome) -> tuple[int, int, int]:
+def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
     """The order of shares, the best first."""
     return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.advise.advice import Advice, Question, advise
-from aqmlab.advise.bench import Outcome
+from aqmlab.advise.advice import Advice, AdviceQuestion, advise
+from aqmlab.advise.bench import CaseOutcome
 from aqmlab.base.failures import StoppedError
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.campaign.store.folder import Trial
@@ -45,7 +45,7 @@ class _Steps(Silence):
 
 def command(given: AdviseParameters) -> int:
     """Runs `aqmlab advise`."""
-    question = Question(given.household, given.tiers, given.gateways, given.line, given.seeds)
+    question = AdviceQuestion(given.household, given.tiers, given.gateways, given.line, given.seeds)
     try:
         advice = advise(question, out=given.out, jobs=given.jobs, progress=_Steps())
     except KeyboardInterrupt:
@@ -76,11 +76,13 @@ def _show(advice: Advice) -> None:
     print("\n".join(one["text"] for one in advice.sentences))
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
+        if advice.note:
+            print(advice.note)
         for name, head in _HEADS.items():
             print(f"\n# {head}\n{advice.settings[name].rstrip()}")
 
 
-def _cell(outcome: Outcome | None) -> str:
+def _cell(outcome: CaseOutcome | None) -> str:
     """The number of applications that are bad, or else not good, and the shaped share."""
     if outcome is None:
         return "not run"

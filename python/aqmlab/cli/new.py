@@ -20,9 +20,9 @@ _WHO = f"Who is at home, and what do they do at once?\nFor example: {EXAMPLE}\n"
 
 def command(given: NewParameters) -> int:
     """Runs `aqmlab new`."""
+    household = _of_words(given) if given.words else _asked(given)
     if given.out.exists() and not given.force:
         raise RequestError(f"--out: {given.out} exists", "give another name, or --force")
-    household = _of_words(given) if given.words else _asked(given)
     write_atomically(given.out, household.to_toml().encode())
     print(household.to_toml(), end="")
     console.talk(f"household: {given.out}\nnext: aqmlab advise {given.out}")
