@@ -63,10 +63,10 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// The verdict as a sentence for a person at home.
-    pub fn sentence(&self) -> String {
+    /// What a person at home notices, as a clause.
+    pub fn felt(&self) -> String {
         let word = self.word();
-        let felt = match word {
+        match word {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
             Word::Tolerable | Word::Bad => {
                 let felt: Vec<&str> = self.equally(word).map(|one| one.need.felt).collect();
@@ -74,7 +74,12 @@ impl Verdict {
             }
             Word::NoData => String::from("nothing was measured"),
             Word::NoNeeds => String::from("nothing is known of its needs"),
-        };
+        }
+    }
+
+    /// The verdict as a sentence for a person at home.
+    pub fn sentence(&self) -> String {
+        let (word, felt) = (self.word(), self.felt());
         let numbers: Vec<String> = match word {
             Word::Good => self.deciding().map(Finding::text).into_iter().collect(),
             Word::Tolerable | Word::Bad => self.equally(word).map(Finding::text).collect(),

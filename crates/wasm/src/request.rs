@@ -84,8 +84,9 @@ fn trial(scenario: &Scenario, seeds: &[u64], tables: &[String]) -> Result<Value,
     let (spec, outcome) =
         trials.first().ok_or_else(|| SpecError::new("seeds", "no seed is given"))?;
     let mut told = answered(outcome, |name| wanted(tables, name));
-    told["verdicts"] = verdicts::over_seeds(&trials);
-    told["served"] = trials.iter().map(verdicts::serves).collect();
+    told["verdicts"] = verdicts::over_seeds(&trials)?;
+    let served: Result<Vec<bool>, _> = trials.iter().map(verdicts::serves).collect();
+    told["served"] = json!(served?);
     told["links"] = links(spec);
     Ok(told)
 }

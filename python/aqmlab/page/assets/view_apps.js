@@ -16,25 +16,25 @@ const opened = new Set();
  * @param {string} title of the better gateway
  */
 export function showApps(apps, today, better, title) {
-  const of = (answer, name) =>
-    answer.verdicts.find(({ app }) => app === name) ?? {
-      verdict: "no data",
-      because: "",
-      felt: "",
-    };
-  const rank = ({ name }) => VERDICTS.indexOf(of(today, name).verdict);
+  const rank = ({ name }) => VERDICTS.indexOf(verdictOn(today, name).verdict);
   const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
   const rows = sorted.map(({ name, who, title: what }) =>
     el(
       "li",
       { class: "app" },
       el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
-      side("Today", of(today, name), shortly(today, name), "today"),
-      side(capital(title), of(better, name), shortly(better, name), "better"),
+      side("Today", verdictOn(today, name), shortly(today, name), "today"),
+      side(capital(title), verdictOn(better, name), shortly(better, name), "better"),
       minute(name, today, better),
     ),
   );
   refill(byId("apps-list"), el("ul", { class: "apps" }, rows));
+}
+
+/** @returns {import("./simulator.js").Verdict} */
+function verdictOn(answer, name) {
+  const known = answer.verdicts.find(({ app }) => app === name);
+  return known ?? { app: name, verdict: "no data", because: "", felt: "" };
 }
 
 function side(heading, { verdict, because, felt }, numbers, name) {
@@ -43,17 +43,22 @@ function side(heading, { verdict, because, felt }, numbers, name) {
     { class: `side ${name}` },
     el("p", { class: "condition" }, heading),
     el("p", {}, badge(verdict), felt && el("span", { class: "felt" }, ` ${felt}`)),
-    el("p", { class: "because" }, [because, numbers].filter(Boolean).join(" · ")),
+    el("p", { class: "because" }, because),
+    el("p", { class: "because" }, numbers),
   );
 }
 
-/** The rate and the round trips. */
+/** The rate and the round trips, where the verdict does not name them. */
 function shortly(answer, name) {
   const [mbit, ms] = [
     worst(answer, name, "throughput_mean_mbit"),
     worst(answer, name, "rtt_p95_ms"),
   ];
-  return mbit > 0 ? `${rate(mbit)}, 95 % of round trips within ${time(ms)}` : "";
+  if (mbit === 0) return "";
+  const { because } = verdictOn(answer, name);
+  return because.includes("round trips")
+    ? rate(mbit)
+    : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
 }
 
 function minute(name, today, better) {
