@@ -1,5 +1,6 @@
 """Households: files, values, scenarios and words."""
 
+import io
 import tomllib
 
 import aqmlab
@@ -148,3 +149,24 @@ def test_new_writes_a_file_that_demand_and_run_read(tmp_path, capsys, monkeypatc
     assert cli.status_of([*words, "--force"]) == 0
     assert cli.status_of(["demand", "household.toml"]) == 0
     assert cli.status_of(["run", "household.toml", "--dry-run"]) == 0
+
+
+def test_new_asks_again_after_a_wrong_answer(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = io.StringIO("two dogs\nkid gaming\ndsl\nvdsl\n\n")
+    answers.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", answers)
+    assert cli.status_of(["new"]) == 0
+    told = capsys.readouterr().err
+    assert "unknown word `dogs`" in told and "unknown line `dsl`" in told
+    home = loading.load(tmp_path / "household.toml")
+    assert (home.line, home.tier) == ("vdsl", "50/20 Mbit/s")
+
+
+def test_an_end_of_input_interrupts_the_questions(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = io.StringIO("")
+    answers.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", answers)
+    assert cli.status_of(["new"]) == 130
+    assert not list(tmp_path.iterdir())

@@ -108,6 +108,16 @@ def test_unknown_words_are_a_sentence(words, tmp_path, capsys, monkeypatch) -> N
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "option",
+    [("--tier", "50"), ("--tier", ""), ("--tier", "fast"), ("--line", "dsl"), ("--line", "")],
+)
+def test_a_wrong_option_of_new_is_a_sentence(option, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _refused(["new", *option, "--", "kid gaming"], capsys)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("tiers", TIERS)
 def test_malformed_tiers_are_a_sentence(tiers, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -73,6 +73,6 @@ def _answer(question: str, read: Callable[[str], Household]) -> Household:
         if not text:
             raise KeyboardInterrupt
         try:
-            return read(text)
+            return read(text.strip())
         except ScenarioError as error:
             console.talk(f"{error.problem}" + (f"\nhint: {error.hint}" if error.hint else ""))

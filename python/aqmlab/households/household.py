@@ -230,6 +230,10 @@ class MisplacedError(ScenarioError):
         super().__init__(".".join(keys), problem.problem, problem.hint)
         self.keys = keys
 
+    def at(self, where: str) -> ScenarioError:
+        """The same error with the location `where`."""
+        return ScenarioError(where, self.problem, self.hint)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (ScenarioError, (self.where, self.problem, self.hint))
 
