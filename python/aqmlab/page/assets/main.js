@@ -22,8 +22,8 @@ const SIDES = /** @type {const} */ (["today", "better"]);
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
 let home;
-/** The scenario that the visitor wrote, in TOML. */
-let own = "";
+/** The scenario that the visitor wrote, in TOML. @type {string | null} */
+let own = null;
 let isPlanned = false;
 /** What the views of both gateways show. */
 const drawn = {
@@ -31,6 +31,7 @@ const drawn = {
   better: /** @type {unknown} */ (null),
   home: /** @type {unknown} */ (null),
   settings: /** @type {unknown} */ (null),
+  ran: /** @type {unknown} */ (null),
 };
 
 /**
@@ -71,7 +72,7 @@ function jobs() {
   return [
     ...(isKnown ? [] : first),
     ...whole,
-    ...(own ? [jobOf({ toml: own }, SURE)] : []),
+    ...(own === null ? [] : [jobOf({ toml: own }, SURE)]),
     ...rest,
   ];
 }
@@ -187,8 +188,11 @@ function gatewaySettings() {
 
 function check() {
   const whole = (side) => simulator.answer(job(home, side, WHOLE).key);
-  const ran = own ? simulator.answer(jobOf({ toml: own }, SURE).key) : undefined;
-  if (ran?.error) notify([`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`]);
+  const ran = own === null ? undefined : simulator.answer(jobOf({ toml: own }, SURE).key);
+  const isNew = drawn.ran !== ran;
+  drawn.ran = ran;
+  if (ran?.error && isNew)
+    notify([`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`]);
   showCheck({
     link: `${location.href.split("#")[0]}#${fragment(home)}`,
     texts: {
@@ -205,6 +209,7 @@ function check() {
   });
 }
 
+/** Runs a text of the visitor, or none any more. @param {string | null} text */
 function runText(text) {
   own = text;
   plan();

@@ -4,6 +4,7 @@ import { ask } from "./ask.js";
 
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
+ * @typedef {{worker: Worker, job: Job | null, isReady: boolean, timer: number}} Seat
  * @typedef {{app: string, verdict: string, because: string, felt: string}} Verdict
  * @typedef {Record<string, any[]>} Table
  * @typedef {{
@@ -15,6 +16,8 @@ import { ask } from "./ask.js";
  */
 
 const MOST_KEPT = 120;
+/** A trial that takes longer is ended: a visitor's own text may ask for years. */
+const MOST_MS = 300_000;
 
 export class Simulator {
   /** @param {(key: string) => void} onAnswer */
@@ -24,7 +27,7 @@ export class Simulator {
     this.answers = new Map();
     /** @type {Job[]} */
     this.waiting = [];
-    /** @type {{worker: Worker, job: Job | null, isReady: boolean}[]} */
+    /** @type {Seat[]} */
     this.seats = [];
     this.source = "";
   }
@@ -47,9 +50,10 @@ export class Simulator {
    */
   want(jobs) {
     const wanted = new Set(jobs.map((job) => job.key));
-    for (const [place, { worker, job }] of this.seats.entries()) {
+    for (const [place, { worker, job, timer }] of this.seats.entries()) {
       if (job === null || !job.isLong || wanted.has(job.key)) continue;
       worker.terminate();
+      clearTimeout(timer);
       this.seats[place] = this.seat();
     }
     const running = new Set(this.seats.map((seat) => seat.job?.key));
@@ -87,7 +91,8 @@ export class Simulator {
 
   seat() {
     const worker = new Worker(/** @type {any} */ (this.source));
-    const seat = { worker, job: /** @type {Job | null} */ (null), isReady: false };
+    /** @type {Seat} */
+    const seat = { worker, job: null, isReady: false, timer: 0 };
     worker.onmessage = ({ data }) => {
       if (data.ready) seat.isReady = true;
       else this.take(seat, JSON.parse(data.answer));
@@ -101,8 +106,18 @@ export class Simulator {
     return seat;
   }
 
+  /** Ends a job that takes too long. */
+  stop(seat) {
+    const place = this.seats.indexOf(seat);
+    seat.worker.terminate();
+    const problem = "the simulation took longer than five minutes; make it shorter";
+    this.take(seat, { error: { at: "duration", problem } });
+    this.seats[place] = this.seat();
+  }
+
   take(seat, answer) {
     const { job } = seat;
+    clearTimeout(seat.timer);
     seat.job = null;
     if (job === null) return;
     this.answers.set(job.key, answer);
@@ -117,6 +132,7 @@ export class Simulator {
       const job = this.waiting.shift();
       if (job === undefined) return;
       seat.job = job;
+      seat.timer = setTimeout(() => this.stop(seat), MOST_MS);
       seat.worker.postMessage({ id: job.key, request: job.request });
     }
   }

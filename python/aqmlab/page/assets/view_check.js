@@ -10,7 +10,7 @@ let parts = {};
 
 /**
  * @param {{link: string, texts: Record<string, string>, digests: Record<string, string>,
- *   ran: import("./simulator.js").Verdict[] | null, runText: (text: string) => void}} given
+ *   ran: import("./simulator.js").Verdict[] | null, runText: (text: string | null) => void}} given
  */
 export function showCheck(given) {
   if (!parts.text) build();
@@ -43,6 +43,10 @@ function build() {
   const choose = ({ target }) => {
     Object.assign(edited, { side: target.value, isOwn: false });
     showCheck(parts.given);
+  };
+  const discard = () => {
+    choose({ target: { value: edited.side } });
+    parts.given.runText(null);
   };
   const radio = (side, text) =>
     el(
@@ -121,11 +125,7 @@ function build() {
           "Run this text",
         ),
         el("button", { type: "button", click: save }, "Save home.toml"),
-        el(
-          "button",
-          { type: "button", click: () => choose({ target: { value: edited.side } }) },
-          "Discard changes",
-        ),
+        el("button", { type: "button", click: discard }, "Discard changes"),
       ),
       parts.ran,
     ),
