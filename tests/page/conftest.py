@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 from aqmlab.page.builder import one_file, write_folder
 
+SMALL = "person=Anna~game~telephone-call&thing=cloud-backup~1&tiers=nbn&tier=12%2F1&rtt=20"
+"""A household with few packets: tests that do not look at the first one open this."""
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIMULATOR = resources.files("aqmlab.page") / "simulator.wasm"
 
@@ -73,7 +76,7 @@ class Tab:
         self.page.on("request", lambda one: self.requests.append(one.url))
         self.page.set_default_timeout(60_000)
 
-    def open(self, fragment: str = "") -> Tab:
+    def open(self, fragment: str = SMALL) -> Tab:
         """Opens the page and waits for the whole minute of both gateways."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{'#' if fragment else ''}{fragment}")

@@ -46,6 +46,37 @@ def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: s
     assert tab.page.locator("#apps-list li").count() > 0
 
 
+TEXTS = [
+    "", "x", "= 1", "[", "[path", '[path]\nrate = "fast"', "a = " + "[" * 20_000, "a.b." * 20_000 + "c = 1",
+    "\x00", 'duration = "60 s"', 'duration = "1e9 h"\n[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip"}',
+    '[path]\nrate = "1/1 Mbit/s"', '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "worm"}',
+    '[path]\nrate = "0/0 Mbit/s"\n[apps]\na = {kind = "voip"}',
+    '[path]\nrate = "95 %"\n[apps]\na = {kind = "voip"}',
+    '[path]\nrate = "1/1 Mbit/s"\nqdisc = "fq_codel limit=-1"\n[apps]\na = {kind = "voip"}',
+    '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip", count = 100000}',
+    '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip", start = "-1 s"}',
+    '[path]\nrate = "1/1 Mbit/s"\n[vary]\npath.rtt = ["1 ms"]\n[apps]\na = {kind = "voip"}',
+    f'[path]\nrate = "{MARKUP}"\n[apps]\na = 1', 'a = "\\u0000"', "a = 1979-05-27", "a = nan", "\ud83d",
+]  # fmt: skip
+
+
+def test_a_text_that_is_no_scenario_gives_a_sentence(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    tab.page.get_by_text("Edit as TOML").click()
+    for text in TEXTS:
+        tab.page.get_by_role("button", name="Discard changes").click()
+        tab.page.evaluate("() => document.getElementById('notices').replaceChildren()")
+        tab.page.locator("#toml").evaluate(
+            "(box, text) => { box.value = text; box.dispatchEvent(new Event('input')); }", text
+        )
+        tab.page.get_by_role("button", name="Run this text").click()
+        notice = tab.page.locator("#notices p")
+        notice.wait_for()
+        assert notice.inner_text().startswith("The text cannot be run. "), text[:80]
+        assert tab.page.locator("#apps-list li").count() == 3
+    assert tab.page.locator("img").count() == 0
+
+
 def test_a_name_in_a_link_is_text(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open(f"person={quote(MARKUP)}~game")
     assert tab.page.locator("#home input.name").input_value() == "img srcx onerrordocument"

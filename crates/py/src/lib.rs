@@ -6,6 +6,7 @@ mod columns;
 mod kinds;
 mod replay;
 mod spp;
+mod verdicts;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -146,5 +147,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
     module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_class::<verdicts::Judge>()?;
+    module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::app_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     Ok(())
 }

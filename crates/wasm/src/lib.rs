@@ -5,7 +5,7 @@
 //! | `door`      | the exported functions, which pass texts through a buffer    |
 //! | [`request`] | the requests and their answers                               |
 //! | `json`      | tables as JSON                                               |
-//! | `verdicts`  | verdicts on applications (a stand-in)                        |
+//! | `verdicts`  | verdicts on the applications of a scenario                  |
 
 pub mod door;
 mod json;

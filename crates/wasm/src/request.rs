@@ -21,9 +21,20 @@ enum Request {
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        seed: u64,
+        /// The seeds of the runs. The digest and the tables are those of the first.
+        seeds: Vec<u64>,
         /// The tables wanted.
         tables: Vec<String>,
+    },
+    /// Puts the findings on a household into sentences.
+    Sentences {
+        /// The findings, in the form of [`aqmlab_advice::Conclusion`].
+        conclusion: Value,
+    },
+    /// The commands that set up a gateway.
+    Settings {
+        /// The gateway, in the form of [`aqmlab_advice::Gateway`].
+        gateway: Value,
     },
 }
 
@@ -39,7 +50,13 @@ enum Scenario {
 pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
-        Request::Trial { scenario, seed, tables } => trial(&scenario, seed, &tables),
+        Request::Trial { scenario, seeds, tables } => trial(&scenario, &seeds, &tables),
+        Request::Sentences { conclusion } => {
+            advised("sentences", aqmlab_advice::sentences(&conclusion.to_string()))
+        }
+        Request::Settings { gateway } => {
+            advised("settings", aqmlab_advice::settings(&gateway.to_string()))
+        }
     });
     let answer = answer.unwrap_or_else(
         |SpecError { at, problem }| json!({"error": {"at": at, "problem": problem}}),
@@ -57,16 +74,38 @@ fn run(spec: &Value, tables: &[String]) -> Result<Value, SpecError> {
     Ok(answered(&outcome, |name| tables.is_empty() || wanted(tables, name)))
 }
 
-fn trial(scenario: &Scenario, seed: u64, tables: &[String]) -> Result<Value, SpecError> {
-    let spec = match scenario {
-        Scenario::Json(text) => aqmlab_compose::from_json(text, seed),
-        Scenario::Toml(text) => aqmlab_compose::from_toml(text, seed),
-    }?;
-    let outcome = aqmlab_sim::run(&spec)?;
-    let mut told = answered(&outcome, |name| wanted(tables, name));
-    told["verdicts"] = verdicts::of(&spec, &outcome);
-    told["links"] = links(&spec);
+fn trial(scenario: &Scenario, seeds: &[u64], tables: &[String]) -> Result<Value, SpecError> {
+    let trials = seeds.iter().map(|&seed| {
+        let spec = scenario.compose(seed)?;
+        let outcome = aqmlab_sim::run(&spec)?;
+        Ok((spec, outcome))
+    });
+    let trials = trials.collect::<Result<Vec<_>, SpecError>>()?;
+    let (spec, outcome) =
+        trials.first().ok_or_else(|| SpecError::new("seeds", "no seed is given"))?;
+    let mut told = answered(outcome, |name| wanted(tables, name));
+    told["verdicts"] = verdicts::over_seeds(&trials)?;
+    let served: Result<Vec<bool>, _> = trials.iter().map(verdicts::serves).collect();
+    told["served"] = json!(served?);
+    told["links"] = links(spec);
     Ok(told)
+}
+
+impl Scenario {
+    fn compose(&self, seed: u64) -> Result<Spec, SpecError> {
+        match self {
+            Self::Json(text) => aqmlab_compose::from_json(text, seed),
+            Self::Toml(text) => aqmlab_compose::from_toml(text, seed),
+        }
+    }
+}
+
+/// The JSON of an advice as the member `name` of an answer.
+fn advised(name: &str, text: Result<String, String>) -> Result<Value, SpecError> {
+    let value: Value = text
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .map_err(|problem| SpecError::new(name, problem))?;
+    Ok(json!({ name: value }))
 }
 
 fn wanted(tables: &[String], name: &str) -> bool {
@@ -104,7 +143,7 @@ mod tests {
     #[test]
     fn a_trial_of_a_scenario_equals_the_run_of_its_resolved_form() {
         let trial = answered(&json!({
-            "do": "trial", "scenario": {"json": HOME}, "seed": 3, "tables": ["flows"]
+            "do": "trial", "scenario": {"json": HOME}, "seeds": [3, 4], "tables": ["flows"]
         }));
         let spec = aqmlab_compose::from_json(HOME, 3).expect("it is a scenario");
         let run = answered(&json!({"do": "run", "spec": spec, "tables": ["flows"]}));
@@ -113,6 +152,7 @@ mod tests {
         let judged = trial["verdicts"].as_array().expect("a list");
         let names: Vec<_> = judged.iter().map(|one| one["app"].as_str()).collect();
         assert_eq!(names, [Some("call"), Some("backup")]);
+        assert_eq!(trial["served"], json!([true, true]));
         assert_eq!(trial["links"][0], json!({"name": "up", "rate_bps": 1_000_000}));
     }
 
@@ -120,11 +160,11 @@ mod tests {
     fn a_scenario_that_cannot_be_run_is_answered_with_the_place_and_the_problem() {
         let wrong = HOME.replace("voip", "voi");
         let told = answered(&json!({
-            "do": "trial", "scenario": {"json": wrong}, "seed": 1, "tables": []
+            "do": "trial", "scenario": {"json": wrong}, "seeds": [1], "tables": []
         }));
         assert_eq!(told["error"]["at"], "apps.call");
         let told = answered(&json!({
-            "do": "trial", "scenario": {"toml": "duration = 5 s"}, "seed": 1, "tables": []
+            "do": "trial", "scenario": {"toml": "duration = 5 s"}, "seeds": [1], "tables": []
         }));
         assert_eq!(told["error"]["at"], "line 1");
     }

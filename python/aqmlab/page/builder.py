@@ -27,12 +27,12 @@ def one_file() -> bytes:
     Raises `RequestError` if the simulator has not been compiled for it.
     """
     packed = base64.b64encode(gzip.compress(_simulator(), 9, mtime=0)).decode()
-    scripts = [_chart_script(), _page_script()]
+    scripts = [_chart_script(), _script("main")]
     hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in scripts)
     policy = _policy(f"{hashes} 'wasm-unsafe-eval'", styles="'unsafe-inline'", workers="blob:")
     inside = [
         Markup('<script type="text/plain" id="worker">{}</script>').format(
-            Markup(_asset("worker.js"))
+            Markup(_script("worker"))
         ),
         Markup('<script type="text/plain" id="simulator">{}</script>').format(Markup(packed)),
         *(
@@ -58,8 +58,8 @@ def write_folder(folder: Path) -> None:
     files = {
         "page.css": "\n".join(_styles()).encode(),
         "charts.js": _chart_script().encode(),
-        "page.js": _page_script().encode(),
-        "worker.js": _asset("worker.js").encode(),
+        "page.js": _script("main").encode(),
+        "worker.js": _script("worker").encode(),
         "simulator.wasm": _simulator(),
     }
     inside = [
@@ -116,10 +116,11 @@ def _chart_script() -> str:
     return _vendored("uPlot.iife.min.js")
 
 
-def _page_script() -> str:
+def _script(first: str) -> str:
+    """The module `first` and those that it imports as one script."""
     assets = (_ROOM / "assets").iterdir()
     scripts = [one for one in assets if one.name.endswith(".js")]
-    return joined({one.name.removesuffix(".js"): _text(one) for one in scripts}, "main")
+    return joined({one.name.removesuffix(".js"): _text(one) for one in scripts}, first)
 
 
 def _styles() -> tuple[str, str]:

@@ -10,6 +10,7 @@ use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
 use crate::emodel::{self, Codec};
+use crate::needs::{Measure, Need, Needs};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, ms};
 use crate::playout::Playout;
@@ -96,6 +97,17 @@ pub const KINDS: &[Kind<dyn App>] = &[
         build,
     },
 ];
+
+const VOICE: &[Need] = &[
+    Need::from("opinion score", Measure::Own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
+        .because("voices break up or come late", "G.107 Annex B"),
+    Need::up_to("one-way delay", Measure::OneWayDelay, [150.0, 400.0], "ms")
+        .because("both speak at once", "G.1010 Table I.1; G.114 §4"),
+];
+const FINE: &str = "each word is heard, and at once";
+
+/// The opinion score covers loss, delay and codec.
+pub const NEEDS: &[Needs] = &[Needs::of("voip", FINE, VOICE), Needs::of("voip_g729", FINE, VOICE)];
 
 fn build(args: &Args) -> Box<dyn App> {
     let interval = args.duration("interval");

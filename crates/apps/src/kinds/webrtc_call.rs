@@ -21,10 +21,6 @@
 //!   E-model's, with the values of G.711 with concealment. It leaves unpaced and is part of the
 //!   target and of the controller's measurements. Sound and picture are not synchronised.
 //!
-//! Needs (a judgement, consistent with the limits of ITU-T G.114): a call is good with a frame delay
-//! of at most 150 ms (p95), no freeze, and 24 frames a second in 95 % of seconds. It is tolerable
-//! with at most 400 ms, freezes in less than 1 % of the time, and 15 frames a second in 90 %.
-//!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
 //! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, forward error
 //! correction and an encoder that is too slow are left out.
@@ -38,6 +34,7 @@ use self::sender::{SPEECH, Sender, Settings};
 use self::wire::{Content, Wire};
 use crate::bounds::MOST_DATAGRAM;
 use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, rate, sends_in};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
@@ -127,6 +124,32 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     ],
     build: |args: &Args| Box::new(WebrtcCall::new(args)),
 }];
+
+/// Judgements, except for speech: what people notice of a picture has no limits in a standard.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "webrtc_call",
+    "voice and picture come at once and smoothly",
+    &[
+        Need::up_to("frozen", own(&["frozen_up_percent", "frozen_down_percent"]), [0.0, 1.0], "%")
+            .because("the picture freezes", "judgement; W3C webrtc-stats defines a freeze"),
+        Need::from("opinion score", own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
+            .because("voices break up or come late", "G.107 Annex B"),
+        Need::up_to("frame delay", own(FRAME_DELAYS), [150.0, 400.0], "ms")
+            .because("people talk over each other", "G.114 §4"),
+        Need::up_to("seconds below 24 frames", own(BELOW_24), [5.0, 100.0], "%")
+            .because("the picture stutters", "judgement"),
+        Need::up_to("seconds below 15 frames", own(BELOW_15), [10.0, 10.0], "%")
+            .because("the picture is a row of stills", "judgement"),
+    ],
+)];
+
+const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
+const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];
+const BELOW_15: &[&str] = &["below_15_fps_up_percent", "below_15_fps_down_percent"];
+
+const fn own(measures: &'static [&'static str]) -> Measure {
+    Measure::Own(measures)
+}
 
 /// One direction of the call.
 struct Leg {

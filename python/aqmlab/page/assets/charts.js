@@ -21,11 +21,29 @@ export function colour(name) {
  */
 export function chart(place, title, today, better, spelled) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
-  const holder = el("div", { class: "chart", role: "img", "aria-label": described(title, today, better, spelled) });
+  const holder = el("div", {
+    class: "chart",
+    role: "img",
+    "aria-label": described(title, today, better, spelled),
+  });
   place.append(el("figure", {}, el("figcaption", {}, title), holder));
-  const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-  const line = (label, name, dash) => ({ label, stroke: colour(name), width: 2, dash, points: { show: false } });
-  const data = uPlot.join([[today.x, today.y], [better.x, better.y]]);
+  const axis = {
+    stroke: colour("--quiet"),
+    grid: { stroke: colour("--rule"), width: 1 },
+    ticks: { show: false },
+    font: "12px system-ui",
+  };
+  const line = (label, name, dash) => ({
+    label,
+    stroke: colour(name),
+    width: 2,
+    dash,
+    points: { show: false },
+  });
+  const data = uPlot.join([
+    [today.x, today.y],
+    [better.x, better.y],
+  ]);
   const options = {
     width: Math.max(200, holder.clientWidth),
     height: HEIGHT,
@@ -34,9 +52,18 @@ export function chart(place, title, today, better, spelled) {
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] } },
     axes: [
       { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`), space: 60 },
-      { ...axis, values: (_, ticks) => ticks.map((tick) => (tick === 0 ? "0" : spelled(tick))), size: 78, space: 34 },
+      {
+        ...axis,
+        values: (_, ticks) => ticks.map((tick) => (tick === 0 ? "0" : spelled(tick))),
+        size: 78,
+        space: 34,
+      },
     ],
-    series: [{}, { ...line("today", "--today", [5, 4]), spanGaps: true }, { ...line("better", "--accent", []), spanGaps: true }],
+    series: [
+      {},
+      { ...line("today", "--today", [5, 4]), spanGaps: true },
+      { ...line("better", "--accent", []), spanGaps: true },
+    ],
   };
   const made = new uPlot(options, data, holder);
   const watcher = new ResizeObserver(() => {

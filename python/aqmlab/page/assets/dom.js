@@ -29,7 +29,8 @@ export function svg(tag, attributes, ...children) {
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
-    else if (["value", "checked", "disabled", "open", "selected"].includes(name)) made[name] = value;
+    else if (["value", "checked", "disabled", "open", "selected"].includes(name))
+      made[name] = value;
     else if (value !== false && value !== null && value !== undefined) {
       made.setAttribute(name, value === true ? "" : String(value));
     }
@@ -46,7 +47,8 @@ function filled(made, attributes, children) {
 export function refill(parent, ...children) {
   const active = document.activeElement;
   const key = active && parent.contains(active) ? active.getAttribute("data-key") : null;
-  parent.replaceChildren(...children.flat().filter(Boolean));
+  const kept = children.flat().filter(Boolean);
+  parent.replaceChildren(.../** @type {(Node | string)[]} */ (kept));
   if (key === null) return;
   const again = [...parent.querySelectorAll("[data-key]")].find(
     (one) => one.getAttribute("data-key") === key,

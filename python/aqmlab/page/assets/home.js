@@ -4,11 +4,11 @@ import { choices, has } from "./choices.js";
 
 /**
  * @typedef {{kind: string, down: number, up: number}} Shaping The gateway, and the shares of the
- *   line's rates, in per cent, to which it shapes. A gateway of kind "fifo" does not shape.
+ *   line's rates, in per cent, to which it shapes where it shapes.
  * @typedef {{
  *   people: {name: string, does: string[]}[],
  *   things: {does: string, count: number}[],
- *   line: string, tier: string, rtt: number,
+ *   line: string, tiers: string, tier: string, rtt: number,
  *   today: Shaping, better: Shaping,
  * }} Home
  */
@@ -23,18 +23,41 @@ export function firstHome() {
 }
 
 /**
- * A household of the list.
+ * A household of the list, at the tier that is nearest to its own.
  * @param {string} key
+ * @param {string} [tiers] the list of tiers
  * @returns {Home}
  */
-export function household(key) {
-  const { people, things, line, tier } = structuredClone(choices.households[key]);
-  return { people, things, line, tier, rtt: 20, today: shaping("fifo"), better: shaping("fq_codel") };
+export function household(key, tiers = choices.firstTiers) {
+  const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
+  const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
+  const better = { ...today, kind: choices.better };
+  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better };
 }
 
-/** @param {string} kind */
-function shaping(kind) {
-  return { kind, down: 95, up: 95 };
+/** The tiers of a home, from slow to fast. @param {Home} home */
+export function tiersOf(home) {
+  return choices.tiers[home.tiers].tiers;
+}
+
+/**
+ * The tier of a list whose downlink is nearest to that of `tier`.
+ * @param {string} tier
+ * @param {string} tiers
+ */
+export function nearestTier(tier, tiers) {
+  const list = choices.tiers[tiers].tiers;
+  const distance = (one) => Math.abs(Math.log(Number.parseFloat(one) / Number.parseFloat(tier)));
+  return list.reduce((best, one) => (distance(one) < distance(best) ? one : best));
+}
+
+/**
+ * Whether the gateway shapes in a direction.
+ * @param {Shaping} gateway
+ * @param {"down" | "up"} way
+ */
+export function shapes({ kind }, way) {
+  return choices.gateways[kind][way]?.at === "gateway";
 }
 
 /**
@@ -46,11 +69,13 @@ export function fragment(home) {
   for (const { name, does } of home.people) link.append("person", [name, ...does].join("~"));
   for (const { does, count } of home.things) link.append("thing", `${does}~${count}`);
   link.set("line", home.line);
+  link.set("tiers", home.tiers);
   link.set("tier", home.tier.replace(" Mbit/s", ""));
   link.set("rtt", String(home.rtt));
   for (const side of /** @type {const} */ (["today", "better"])) {
     const { kind, down, up } = home[side];
-    link.set(side, kind === "fifo" ? kind : `${kind}~${down}~${up}`);
+    const isShaped = shapes(home[side], "down") || shapes(home[side], "up");
+    link.set(side, isShaped ? `${kind}~${down}~${up}` : kind);
   }
   return link.toString();
 }
@@ -68,9 +93,14 @@ export function readFragment(text) {
     return { home, problems };
   }
   const link = new URLSearchParams(text);
-  const wrong = (what, found) => problems.push(`The link has an unknown ${what}: “${shown(found)}”.`);
+  const wrong = (what, found) =>
+    problems.push(`The link has an unknown ${what}: “${shown(found)}”.`);
   readPeople(link, home, wrong);
-  for (const [key, known] of /** @type {const} */ ([["line", choices.lines]])) {
+  const listed = /** @type {const} */ ([
+    ["line", choices.lines],
+    ["tiers", choices.tiers],
+  ]);
+  for (const [key, known] of listed) {
     const value = link.get(key);
     if (value !== null && has(known, value)) home[key] = value;
     else if (value !== null) wrong(key, value);
@@ -80,7 +110,7 @@ export function readFragment(text) {
   if (rtt !== null && /^\d{1,3}$/.test(rtt) && +rtt >= 1 && +rtt <= 300) home.rtt = +rtt;
   else if (rtt !== null) wrong("distance", rtt);
   readGateways(link, home, wrong);
-  const known = ["person", "thing", "line", "tier", "rtt", "today", "better"];
+  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better"];
   for (const key of new Set(link.keys())) if (!known.includes(key)) wrong("part", key);
   if (problems.length > 0) problems.push("It was left out; everything else is as the link says.");
   return { home, problems };
@@ -100,17 +130,19 @@ function readPeople(link, home, wrong) {
   for (const text of link.getAll("thing")) {
     const [does, count, ...rest] = text.split("~");
     const isCount = /^[1-9]$/.test(count ?? "") && rest.length === 0;
-    if (!choices.things.includes(does) || !isCount) wrong("thing", text);
+    if (!has(choices.activities, does) || !isCount) wrong("thing", text);
     else if (!things.some((one) => one.does === does)) things.push({ does, count: +count });
   }
-  if (people.some((one) => one.does.length > 0) || things.length > 0) Object.assign(home, { people, things });
+  if (people.some((one) => one.does.length > 0) || things.length > 0)
+    Object.assign(home, { people, things });
   else wrong("household in which nobody does anything", "");
 }
 
 function readTier(text, home, wrong) {
+  home.tier = nearestTier(home.tier, home.tiers);
   if (text === null) return;
   const tier = `${text} Mbit/s`;
-  if (choices.tiers.includes(tier)) home.tier = tier;
+  if (tiersOf(home).includes(tier)) home.tier = tier;
   else wrong("tier", text);
 }
 
@@ -131,7 +163,10 @@ function readGateways(link, home, wrong) {
  * @param {string} text
  */
 export function cleanName(text) {
-  const kept = text.replace(/[^\p{L}\p{N} .'-]/gu, "").replace(/\s+/g, " ").trim();
+  const kept = text
+    .replace(/[^\p{L}\p{N} .'-]/gu, "")
+    .replace(/\s+/g, " ")
+    .trim();
   return [...kept].slice(0, 24).join("") || "Someone";
 }
 

@@ -2,7 +2,7 @@
 
 import { colour } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
-import { time } from "./words.js";
+import { capital, time } from "./words.js";
 
 /** Of a conversation: above this one-way delay people begin to notice (ITU-T G.114). */
 const NOTICED_MS = 150;
@@ -10,8 +10,8 @@ const SPEED = 4;
 
 /** What is shown; kept while the rest of the page changes. */
 const shown = { at: 0, way: "", isPlaying: false, last: 0 };
-/** @type {{today: number[], better: number[], step: number, most: number} | null} */
-let waits = null;
+/** The milliseconds of waiting, by sample. @type {{today: number[], better: number[], step: number, most: number}} */
+let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
 /** @type {Record<string, any>} */
 let parts = {};
 
@@ -28,8 +28,10 @@ export function showQueue(today, better, title, isFair) {
   const most = Math.max(NOTICED_MS * 1.2, ...one.y, ...other.y);
   waits = { today: one.y, better: other.y, step: one.step, most };
   if (!parts.slider) build();
-  parts.titles[1].textContent = `With ${title}`;
-  parts.aside.textContent = isFair ? "Each application has a queue of its own here: a word does not wait behind the backup." : "";
+  parts.titles[1].textContent = capital(title);
+  parts.aside.textContent = isFair
+    ? "Each application has a queue of its own here: a word does not wait behind the backup."
+    : "";
   parts.slider.max = String(Math.max(0, waits.today.length - 1));
   for (const radio of parts.radios) radio.checked = radio.value === way;
   parts.redraw = { today, better, title, isFair };
@@ -73,31 +75,58 @@ function build() {
     told: [el("p", { class: "wait" }), el("p", { class: "wait" })],
     aside: el("p", { class: "aside" }),
     strip: el("canvas", { class: "strip", "aria-hidden": "true" }),
-    slider: el("input", { type: "range", id: "moment", min: 0, max: 0, step: 1, value: "0", "aria-label": "Moment", input: seek }),
+    slider: el("input", {
+      type: "range",
+      id: "moment",
+      min: 0,
+      max: 0,
+      step: 1,
+      value: "0",
+      "aria-label": "Moment",
+      input: seek,
+    }),
     play: el("button", { type: "button", id: "play", click: toggle }, "Play"),
     clock: el("output", { class: "clock" }),
     radios: ways.map(([box]) => box),
   };
-  const column = (name, place) => el("div", { class: `column ${name}` }, parts.titles[place], parts[name], parts.told[place], name === "better" && parts.aside);
-  refill(byId("queue-view"),
-    el("p", {}, "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup."),
-    el("div", { class: "chips", role: "group", "aria-label": "Direction" }, ways.map(([, label]) => label)),
+  const column = (name, place) =>
+    el(
+      "div",
+      { class: `column ${name}` },
+      parts.titles[place],
+      parts[name],
+      parts.told[place],
+      name === "better" && parts.aside,
+    );
+  refill(
+    byId("queue-view"),
+    el(
+      "p",
+      {},
+      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup.",
+    ),
+    el(
+      "div",
+      { class: "chips", role: "group", "aria-label": "Direction" },
+      ways.map(([, label]) => label),
+    ),
     el("div", { class: "tanks" }, column("today", 0), column("better", 1)),
     parts.strip,
-    el("div", { class: "player" }, parts.play, parts.slider, parts.clock));
+    el("div", { class: "player" }, parts.play, parts.slider, parts.clock),
+  );
   new ResizeObserver(draw).observe(byId("queue-view"));
 }
 
 function toggle() {
   shown.isPlaying = !shown.isPlaying;
-  if (waits && shown.at >= waits.today.length - 1) shown.at = 0;
+  if (shown.at >= waits.today.length - 1) shown.at = 0;
   parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
   shown.last = performance.now();
   if (shown.isPlaying) requestAnimationFrame(advance);
 }
 
 function advance(now) {
-  if (!shown.isPlaying || waits === null) return;
+  if (!shown.isPlaying) return;
   shown.at += ((now - shown.last) / 1000 / waits.step) * SPEED;
   shown.last = now;
   if (shown.at >= waits.today.length - 1) {
@@ -109,7 +138,7 @@ function advance(now) {
 }
 
 function draw() {
-  if (waits === null) return;
+  if (waits.today.length === 0) return;
   const place = Math.min(Math.round(shown.at), waits.today.length - 1);
   const now = { today: waits.today[place] ?? 0, better: waits.better[place] ?? 0 };
   drawTank(parts.today, now.today, "--today");
@@ -121,7 +150,10 @@ function draw() {
   parts.better.setAttribute("aria-label", `Better gateway: ${said(now.better)}`);
   parts.slider.value = String(place);
   const seconds = (place * waits.step).toFixed(1);
-  parts.slider.setAttribute("aria-valuetext", `${seconds} s: today ${said(now.today)}, better ${said(now.better)}`);
+  parts.slider.setAttribute(
+    "aria-valuetext",
+    `${seconds} s: today ${said(now.today)}, better ${said(now.better)}`,
+  );
   parts.clock.textContent = `${seconds} s`;
 }
 
@@ -149,7 +181,8 @@ function drawTank(canvas, ms, name) {
   pen.fillStyle = colour(name);
   const top = level(ms);
   for (let y = floor - block; y >= top - block / 2 && ms >= 1; y -= block + gap) {
-    for (let x = side + 4; x + block <= width - side - 3; x += block + gap) pen.fillRect(x, y, block, block);
+    for (let x = side + 4; x + block <= width - side - 3; x += block + gap)
+      pen.fillRect(x, y, block, block);
   }
   pen.strokeStyle = colour("--quiet");
   pen.lineWidth = 2;
@@ -174,7 +207,7 @@ function drawTank(canvas, ms, name) {
   pen.stroke();
   pen.setLineDash([]);
   pen.font = "12px system-ui, sans-serif";
-  const text = "a call suffers above 150 ms";
+  const text = width > 240 ? "a call suffers above 150 ms" : "150 ms";
   const wide = pen.measureText(text).width;
   pen.fillStyle = colour("--paper");
   pen.fillRect(side + 6, y - 19, wide + 8, 15);
@@ -186,12 +219,17 @@ function drawTank(canvas, ms, name) {
 function drawStrip(place) {
   const { pen, width, height } = sheet(parts.strip);
   const count = Math.max(1, waits.today.length - 1);
-  for (const [values, name] of [[waits.today, "--today"], [waits.better, "--accent"]]) {
+  for (const { values, name } of [
+    { values: waits.today, name: "--today" },
+    { values: waits.better, name: "--accent" },
+  ]) {
     pen.fillStyle = colour(name);
     pen.globalAlpha = 0.55;
     pen.beginPath();
     pen.moveTo(0, height);
-    values.forEach((ms, at) => pen.lineTo((at / count) * width, height - (height - 4) * (ms / waits.most)));
+    values.forEach((ms, at) =>
+      pen.lineTo((at / count) * width, height - (height - 4) * (ms / waits.most)),
+    );
     pen.lineTo(width, height);
     pen.fill();
   }
