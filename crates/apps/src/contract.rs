@@ -59,6 +59,7 @@ fn every_name_that_scenarios_rely_on_is_there() {
         "coap",
         "cbr",
         "video_call",
+        "webrtc_call",
         "voip",
         "voip_g729",
         "game",

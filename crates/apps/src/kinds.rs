@@ -25,6 +25,7 @@ generators! {
     mqtt,
     coap,
     cbr,
+    webrtc_call,
     voip,
     game,
     dash,

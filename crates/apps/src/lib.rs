@@ -19,6 +19,7 @@ pub mod needs;
 mod pacer;
 mod params;
 pub mod pipe;
+mod playout;
 mod prober;
 pub mod quantiles;
 mod schedule;
