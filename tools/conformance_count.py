@@ -22,7 +22,7 @@ _FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)")
 
 @dataclass(frozen=True, order=True)
 class Holder:
-    """A test or a script that holds the code to a statement."""
+    """A test or a script that checks a statement."""
 
     path: str
     name: str
@@ -44,12 +44,15 @@ def holders() -> dict[int, tuple[Holder, ...]]:
 
 
 def tested() -> set[int]:
-    """Numbers of the statements that some test holds."""
+    """The numbers of the statements that a test checks."""
     return set(holders())
 
 
 def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
-    """The statements of a file's tests: by name, by the comment before them, or inside."""
+    """Yields the statements that a file's tests state.
+
+    A test states them in its name, or in a comment before or inside it.
+    """
     said: list[int] = []
     is_test, test = False, ""
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""The tables of households, activities, lines, tiers and gateways for the documents."""
+"""Makes the tables of households, activities, lines, tiers and gateways for the documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aqmlab.households.demand import WAYS, demand_of
 
 
 def section(what: str) -> str:
-    """One of the tables."""
+    """The table called `what`, as Markdown."""
     return _TABLES[what]()
 
 

@@ -2,8 +2,8 @@
 
 The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
 `refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file
-`mended` exists beside the campaign's folder, whose path is in the environment; `wait` waits for
-that file. The file FAKE_LOG lists every run before it begins.
+`mended` exists beside the campaign's folder. The environment contains the path of this file. `wait`
+waits for the file. The file FAKE_LOG lists every run before it begins.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ STEPS = 40
 
 
 class Panic(BaseException):
-    """The exception by which a panic of the simulator arrives."""
+    """The exception that represents a panic of the simulator."""
 
 
 def run(spec_json):

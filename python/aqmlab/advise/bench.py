@@ -26,7 +26,7 @@ from aqmlab.scenario.seeds import numbers
 
 @dataclass(frozen=True, slots=True)
 class AppOutcome:
-    """An application in one case: its verdict, and the medians over seeds of its measurements."""
+    """The verdict on an application in one case, and the medians of its measurements over seeds."""
 
     word: str
     because: str
@@ -37,7 +37,7 @@ class AppOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case over some seeds."""
+    """The outcome of a case over some seeds."""
 
     case: GatewayCase
     seeds: int
@@ -60,7 +60,7 @@ class CaseOutcome:
 
 
 class Bench:
-    """All cases of an advice as one campaign, of which parts run."""
+    """All cases of an advice as one campaign. Only the requested cases run."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials that the advice rests on."""
+        """The number of trials on which the advice depends."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -115,7 +115,7 @@ class Bench:
         return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
     def seeds_served(self, case: GatewayCase) -> int:
-        """The number of seeds in which a case alone serves everyone."""
+        """The number of single seeds in which a case serves everyone."""
         return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
 
 
@@ -125,7 +125,7 @@ _Numbers = tuple[float | None, float | None, float | None]
 def _measured(
     results: CampaignResults, chosen: Mapping[str, GatewayCase]
 ) -> dict[tuple[GatewayCase, str], _Numbers]:
-    """The medians over seeds of the round trips and the rates, the worst direction of each."""
+    """The medians over seeds of round-trip times and rates, each for the worse direction."""
     rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
     columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
     flows = results.table("flows").filter("primary").select("trial", "flow", *columns)

@@ -20,7 +20,7 @@ from aqmlab.scenario.notation import rate_pair
 from aqmlab.scenario.quantities import Rate
 
 TODAY = "today"
-"""The gateway that every advice compares with."""
+"""The gateway with which every advice compares the others."""
 
 DEFAULT = (TODAY, "modem-pie", "sqm-up", "sqm")
 """The gateways of an advice that names none."""
@@ -29,7 +29,7 @@ MOST_TIERS = 100
 
 
 class Tier(Value):
-    """The speeds of a line that one can buy."""
+    """The speeds of a line that a provider sells."""
 
     down: Rate
     up: Rate
@@ -55,7 +55,7 @@ class Tier(Value):
 
 
 class Managed(Value):
-    """What manages the queue of one direction."""
+    """The discipline of one direction, and the device that runs it."""
 
     qdisc: Qdisc
     at: Literal["gateway", "line"] = "gateway"
@@ -77,7 +77,7 @@ class GatewayChoice(Value):
 
     @property
     def shapes(self) -> bool:
-        """Whether it must send more slowly than the line in some direction."""
+        """Whether the gateway must send more slowly than the line in at least one direction."""
         return any(one is not None and one.at == "gateway" for one in (self.up, self.down))
 
 
@@ -143,7 +143,7 @@ def _sorted(texts: Sequence[str], where: Any) -> list[Tier]:
 
 
 def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
-    """The gateways that a list of names or a file names, today's first; raises `ScenarioError`."""
+    """The gateways in a list of names or in a file, with today's first. Raises `ScenarioError`."""
     if asked is None:
         return {name: gateways()[name] for name in DEFAULT}
     if asked.endswith(".toml"):

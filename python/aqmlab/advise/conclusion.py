@@ -1,6 +1,6 @@
 """The conclusion of an advice: facts for the sentences, and settings for the better gateway.
 
-The texts are made by the core's crate `advice`, which the page uses, too.
+The core's crate `advice` makes the texts. The page also uses this crate.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from aqmlab.households.line import Line
 from aqmlab.scenario.parameters import spelled
 
 MOST_NAMED = 4
-"""The most applications that a sentence names."""
+"""The largest number of applications that a sentence names."""
 
 MOST_SENTENCES = 3
-"""The most sentences about what is spoiled, gained and paid."""
+"""The largest number of sentences about each of losses, gains and costs."""
 
 _ROUND_TRIPS_ALONE = re.compile(r"round trips [^,]*$")
 """The reason of a verdict that only the round trips decide."""
@@ -41,7 +41,10 @@ class GatewayResult:
     served: Tier | None
     well: Tier | None
     failed: CaseOutcome | None
-    """The next slower tier; without a sufficient tier, the fastest."""
+    """The outcome at the next slower tier.
+
+    Without a sufficient tier, the outcome at the fastest.
+    """
     exceptions: tuple[Tier, ...]
     seeds_served: int
     outcomes: Mapping[Tier, CaseOutcome]
@@ -68,7 +71,8 @@ def result_of(
 def better_of(results: Mapping[str, GatewayResult], setup: Setup) -> GatewayResult | None:
     """The gateway that serves everyone at the slowest tier, and the most of them well there.
 
-    Among equals, one that can be set up in the home goes first. `None` if that is today's.
+    Among equal gateways, one that can be set up in the home has precedence. `None` if the best
+    gateway is today's.
     """
     able = [one for one in results.values() if one.served is not None]
     if not able:
@@ -114,7 +118,7 @@ def facts(
 
 
 def sentences(known: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The sentences of a conclusion: what each is about, and its text."""
+    """The sentences of a conclusion, each with its topic and its text."""
     said: list[dict[str, str]] = json.loads(_core.advice_sentences(json.dumps(known)))
     return said
 
@@ -134,7 +138,10 @@ def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
 
 
 def named(apps: Iterable[str], words: Words) -> list[str]:
-    """Applications in plain words, each once; many are counted."""
+    """Applications in plain words, each once.
+
+    If there are many, their number replaces the names.
+    """
     names = list(dict.fromkeys(map(words, apps)))
     if len(names) <= MOST_NAMED:
         return names
@@ -166,7 +173,7 @@ def _by_median(
 def _first_by_median(
     outcomes: Mapping[Tier, CaseOutcome], app: str, limit_ms: float
 ) -> Tier | None:
-    """The slowest tier from which all that were run have a median within the limit."""
+    """The slowest tier from which on all tested tiers have a median within the limit."""
     first = None
     for tier, outcome in reversed(list(outcomes.items())):
         median_ms = outcome.apps[app].rtt_p50_ms if app in outcome.apps else None
@@ -186,7 +193,7 @@ def _spoiled(now: CaseOutcome, words: Words) -> list[dict[str, str]]:
 def _compared(
     bench: Bench, now: CaseOutcome, then: CaseOutcome, words: Words
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The interactive applications that gain, and the transfers with their price."""
+    """The interactive applications that gain, and the transfers that take longer."""
     kinds = bench.campaign.about.apps
     gains: list[dict[str, Any]] = []
     costs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -254,5 +261,5 @@ def _shaper(
 
 
 def _tc(value: object) -> str:
-    """A parameter as tc spells it: without a space before the unit."""
+    """Formats a parameter for tc, without a space before the unit."""
     return str(value).replace(" ", "").removesuffix("packets")

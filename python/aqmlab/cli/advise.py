@@ -20,13 +20,13 @@ _HEADS = {
 
 
 class _Steps(Silence):
-    """Tells the size of each step of the search, and a quarter of it at a time."""
+    """Reports the number of trials of each step of the search, and its progress in quarters."""
 
     def __init__(self) -> None:
         self._done = self._count = 0
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Tells how many trials a step runs."""
+        """Reports the number of trials of a step."""
         self._done, self._count = 0, len(missing)
         if missing:
             console.talk(f"running {len(missing)} trials")
@@ -36,7 +36,7 @@ class _Steps(Silence):
         console.talk(f"warning: {problem}")
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Tells when another quarter has ended."""
+        """Reports the end of another quarter of the trials."""
         self._done += 1
         quarters = 4 * self._done // self._count
         if quarters < 4 and quarters > 4 * (self._done - 1) // self._count:
@@ -83,7 +83,7 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of applications that are bad, or else not good, and the shaped share."""
+    """The number of bad applications, or otherwise of those not good, and the shaped share."""
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"

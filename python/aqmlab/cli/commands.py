@@ -10,15 +10,16 @@ class CommandEntry(NamedTuple):
     """A command before its modules are loaded."""
 
     summary: str
-    """The first sentence of its help, which also stands in the list of commands."""
+    """The first sentence of the command's help, which the list of commands also shows."""
     module: str
-    """The module of `cli` that runs it, and the module of `cli.parameters` that it reads."""
+    """The module of `cli` that runs the command, and that of `cli.parameters` with its parameters.
+    """
     parameters: str | None = None
-    """The class of its parameters, if it has any."""
+    """The class of the command's parameters, if it has any."""
     function: str = "command"
-    """The function that runs it."""
+    """The name of the function that runs the command."""
     commands: Mapping[str, CommandEntry] = {}
-    """The commands of a group, which runs its own function without a command."""
+    """The commands of a group. Without a command the group runs `function`."""
 
 
 COMMANDS: Mapping[str, CommandEntry] = {

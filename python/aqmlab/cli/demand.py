@@ -85,7 +85,7 @@ def _show(demand: HouseholdDemand) -> None:
 
 
 def _number(mbit: float) -> str:
-    """A rate with two decimals, more for a small one, and no number for none.
+    """Formats a rate with two decimals, or more if it is small. Zero gives an empty text.
 
     >>> _number(16.8925), _number(0.4065), _number(0.00012), _number(0)
     ('16.89', '0.41', '0.0001', '')

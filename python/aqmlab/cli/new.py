@@ -38,7 +38,7 @@ def _of_words(given: NewParameters) -> Household:
 
 
 def _asked(given: NewParameters) -> Household:
-    """The household of answers. Each question is asked again after a wrong answer."""
+    """Asks questions and returns the household. A question is repeated after a wrong answer."""
     if not sys.stdin.isatty():
         raise RequestError("new: there are no words, and no terminal to ask", f"write {EXAMPLE}")
     household = _answer(_WHO, household_of)
@@ -55,7 +55,7 @@ def _asked(given: NewParameters) -> Household:
 
 
 def _kept(household: Household, key: str, text: str) -> Household:
-    """The household with an answer, or unchanged after an empty one."""
+    """The household with the answer `text`, or unchanged if it is empty."""
     return _with(household, key, text, key) if text.strip() else household
 
 

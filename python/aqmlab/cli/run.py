@@ -51,7 +51,7 @@ def command(given: RunParameters) -> int:
             print(forecast.drawing("report", [to_draw(campaign.about)]))
         return 0
     report, results = execute(campaign, folder, given.jobs, given.cluster)
-    # Without this table no trial has succeeded, and there is nothing to show.
+    # If this table is absent, no trial has succeeded, and there is nothing to show.
     some = "trials" in results.tables
     if given.as_json:
         console.print_json(results.to_json() if some else [])

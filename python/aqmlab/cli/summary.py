@@ -32,10 +32,10 @@ MOST_ROWS = 80
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"
 _EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
-"""Columns that are left out, in this order, until the rest fits."""
+"""Columns that are omitted, in this order, until the remaining ones fit."""
 
 _NAME = 12
-"""The part of an application's name that is never broken, in characters."""
+"""The number of characters of an application's name that are never broken across lines."""
 
 _JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", NO_DATA: "dim", NO_NEEDS: "dim"}
@@ -77,7 +77,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # Otherwise a table never reports more width than there is.
+    # Otherwise a table never reports more than the available width.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)
@@ -99,9 +99,12 @@ def _show_flows(
 
 
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
-    """The number of applications with each verdict in each condition, and the closest need.
+    """A table of the number of applications with each verdict in each condition.
 
-    The tally includes applications that cannot be judged, so a few good ones do not pass for all.
+    It also shows the closest need.
+
+    The tally includes applications that cannot be judged, so that good verdicts on a few
+    applications do not seem to cover all.
     """
     from rich.markup import escape
 
@@ -181,7 +184,7 @@ def _table(
 def _cells(
     line: FlowSummary, verdict: Verdict | None, comparison: Comparison
 ) -> dict[str, RenderableType]:
-    """The content of each column."""
+    """The cell of each column for one row."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
     if verdict is not None and not verdict.is_sure:
         because += ", seeds differ"
@@ -208,7 +211,7 @@ def _difference(verdict: Verdict | None, comparison: Comparison) -> str:
 
 
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median and, for several seeds, the range below it."""
+    """The median as text, with the range on the next line if there are several seeds."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

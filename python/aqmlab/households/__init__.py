@@ -1,5 +1,6 @@
-"""Households: people, devices and what they do at once, as values, files and scenarios.
+"""Households: people, devices and their simultaneous activities, as values, files and scenarios.
 
 Activities and access lines are data. A household becomes a scenario by one function, and its demand
-is a sum. This package knows scenarios. Door: `household.Household`, `loading`, `demand`, `traffic`.
+is a sum. This package imports `scenario`. Door: `household.Household`, `loading`, `demand`,
+`traffic`.
 """

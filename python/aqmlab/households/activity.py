@@ -1,4 +1,4 @@
-"""Activities: what people and things do, with their demand and their traffic.
+"""The activities of people and things, with their demand and their traffic.
 
 `activities.toml` lists them. A household names an activity by its key or by one of its words.
 """
@@ -21,7 +21,7 @@ from aqmlab.scenario.model import first_problem
 from aqmlab.scenario.quantities import Duration, Rate
 
 Category = Literal["streaming", "tolerant", "sensitive"]
-"""How an activity bears delay: at a steady rate, elastic, or not at all."""
+"""The kind of demand: a steady rate, a transfer that can wait, or traffic that cannot wait."""
 
 CATEGORIES: tuple[Category, ...] = ("streaming", "tolerant", "sensitive")
 
@@ -29,8 +29,8 @@ CATEGORIES: tuple[Category, ...] = ("streaming", "tolerant", "sensitive")
 class Needs(Value):
     """The demand of an activity: its data each way, and its acknowledgements if a source has them.
 
-    Without `acks_up` and `acks_down`, acknowledgements are a share of TCP's data. A source may also
-    have `included` them in its rates.
+    Without `acks_up` and `acks_down`, acknowledgements are a share of TCP's data. If `acks` is
+    "included", the source's rates already contain the acknowledgements.
     """
 
     down: Rate | None = None

@@ -1,8 +1,8 @@
 """The demand of a household: the sums of its activities by category and direction.
 
 This is the arithmetic of Armitage et al. 2017 (§VI-D) and of Boerlage and Collom 2016 (§III). Each
-activity has a rate each way. TCP's data also need acknowledgements in the other direction: those
-that a source states, or else a share of the data of streams and of transfers.
+activity has a rate each way. TCP's data also need acknowledgements in the other direction: the rate
+that a source states, or otherwise a share of the data of streams and transfers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER: dict[Way, Way] = {"down": "up", "up": "down"}
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The demand of one activity, copies counted, in bit/s."""
+    """The demand of all copies of one activity, in bit/s."""
 
     what: str
     category: Category
@@ -42,16 +42,16 @@ class HouseholdDemand:
     parts: tuple[Demand, ...]
 
     def data_mbit(self, way: Way, *categories: Category) -> float:
-        """The data of some categories, or of all."""
+        """The rate of data in one direction, for some categories or for all."""
         chosen = self._of(categories or CATEGORIES)
         return float(sum(one.data_bps[way] for one in chosen)) / 1e6
 
     def acks_mbit(self, way: Way) -> float:
-        """The acknowledgements."""
+        """The rate of acknowledgements in one direction."""
         return float(sum(one.acks_bps[way] for one in self.parts)) / 1e6
 
     def total_mbit(self, way: Way) -> float:
-        """Data and acknowledgements."""
+        """The rate of data and acknowledgements in one direction."""
         return self.data_mbit(way) + self.acks_mbit(way)
 
     def rounded_up(self) -> tuple[int, int]:
@@ -80,7 +80,7 @@ def _demand(owned: OwnedUse, share: Fraction, patience: Fraction) -> Demand:
     acks = {_OTHER[way]: share * bps for way, bps in data.items()}
     own = {"down": activity.needs.acks_down, "up": activity.needs.acks_up}
     if activity.category == "sensitive" or activity.needs.acks == "included":
-        acks = dict.fromkeys(WAYS, Fraction(0))  # Datagrams have none.
+        acks = dict.fromkeys(WAYS, Fraction(0))  # Datagrams have no acknowledgements.
     if any(rate is not None for rate in own.values()):
         acks = {way: copies * _bps(own[way]) / calm for way in WAYS}
     return Demand(words_of(owned), activity.category, copies, activity.source, data, acks)

@@ -1,4 +1,4 @@
-"""A household as frozen values: people, their devices, and what they do at once."""
+"""A household as frozen values: people, their devices, and their simultaneous activities."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _activity(value: object) -> str:
 
 
 class Use(Value):
-    """An activity of one device: how many at once, and when they start and stop."""
+    """An activity of one device: the number of copies, and their start and stop times."""
 
     does: Annotated[str, BeforeValidator(_activity)]
     count: Count = 1
@@ -57,7 +57,7 @@ class Use(Value):
 
     @property
     def copies(self) -> int:
-        """How many of the activity run at once."""
+        """The number of simultaneous copies of the activity."""
         return len(self.start) if isinstance(self.start, tuple) else self.count
 
 
@@ -70,7 +70,7 @@ Devices = Annotated[dict[str, Uses], Frozen]
 
 
 class Person(Value):
-    """A person with devices, each with the activities that it has open at once."""
+    """A person with devices, each with its simultaneous activities."""
 
     about: str = ""
     devices: Devices = FrozenDict()
@@ -132,7 +132,7 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 class Household(Value):
-    """People, devices and what they do at once, behind one access line.
+    """People, devices and their simultaneous activities, behind one access line.
 
     `tier` is the line's speed today. `things` are devices that belong to nobody. `scenario` names a
     built-in scenario with the household's schedule, which then replaces the traffic of the
@@ -179,7 +179,7 @@ class Household(Value):
         return self
 
     def uses(self) -> list[OwnedUse]:
-        """Everything that happens at once, with whose it is."""
+        """All simultaneous activities, each with its owner."""
         owned = [
             OwnedUse(who, device, use)
             for who, person in self.people.items()
@@ -254,7 +254,7 @@ def _meant(keys: tuple[str, ...], problem: BadValueError) -> BadValueError:
 
 
 def _shortened(devices: Mapping[str, Any]) -> Table:
-    """Devices with plain activities as plain text."""
+    """Writes activities without further settings as plain text."""
     return {
         name: [use["does"] if list(use) == ["does"] else use for use in some]
         for name, some in devices.items()

@@ -1,4 +1,4 @@
-"""Access lines: their framing, the queues that nobody manages, and the devices before them."""
+"""Access lines: their framing, their unmanaged queues, and the network devices in front of them."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Line(Value):
         packets = _PACKETS.fullmatch(stated)
         if packets is not None:
             return f"pfifo limit={packets[1]}"
-        # The framing is part of the time that a byte waits.
+        # The framing also takes transmission time.
         size_bytes = rate.bps * Duration.parse(stated).ns // 8_000_000_000
         return f"bfifo limit={max(size_bytes, _LEAST_BYTES)}B"
 
 
 _LEAST_BYTES = 15_140
-"""Ten full-sized frames: no modem has less."""
+"""Ten full-sized frames. No modem has a smaller queue."""
 
 
 @functools.cache

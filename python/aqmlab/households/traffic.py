@@ -15,7 +15,7 @@ from aqmlab.scenario.notation import Table, rate_pair
 from aqmlab.scenario.quantities import Rate
 
 MEASURED_FROM = "5 s"
-"""The start of the statistics: each transfer has begun by then."""
+"""The start of the statistics. All transfers have begun by this time."""
 
 
 class NamedApp(NamedTuple):
@@ -28,7 +28,7 @@ class NamedApp(NamedTuple):
 
 
 def scenario_of(household: Household) -> Scenario:
-    """The household as a scenario, with today's gateway and FQ-CoDel in its place.
+    """The household as a scenario that compares today's gateway with FQ-CoDel.
 
     A household with a schedule of its own is that built-in scenario.
     """
@@ -65,7 +65,7 @@ def scenario_of(household: Household) -> Scenario:
 
 
 def named_apps(household: Household) -> Iterator[NamedApp]:
-    """The applications of everything that happens at once."""
+    """Yields the applications of all simultaneous activities."""
     taken: dict[str, int] = {}
     for owned in household.uses():
         for key, app in owned.use.activity.apps.items():
@@ -79,7 +79,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 
 def words_of(owned: OwnedUse) -> str:
-    """An activity with whose it is, in plain words."""
+    """An activity and its owner in plain words."""
     title = owned.use.activity.title
     if not owned.who:
         return title

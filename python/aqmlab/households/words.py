@@ -1,4 +1,4 @@
-"""Words to a household: "two adults in meetings, one teenager gaming, 4k film".
+"""Parses a household in words: "two adults in meetings, one teenager gaming, 4k film".
 
 The vocabulary is closed: numbers, people, the words of activities and a few joining words. Anything
 else is an error with a suggestion. Clauses end at a comma, a semicolon or a line. A clause begins
@@ -25,7 +25,7 @@ NUMBERS = {
     )
     for name in names.split()
 }
-"""Numbers in words. Digits are read, too."""
+"""Numbers in words. Digits are also accepted."""
 
 PEOPLE = {
     "person": "person", "people": "person", "adult": "adult", "adults": "adult",
@@ -40,13 +40,13 @@ PEOPLE = {
     "guest": "guest", "guests": "guest", "daughter": "daughter", "daughters": "daughter",
     "son": "son", "sons": "son",
 }  # fmt: skip
-"""Words for people, with the one that names them in the file."""
+"""Words for people, each with the name that the file uses."""
 
 JOINING = frozenset(
     ("in", "on", "at", "with", "and", "while", "who", "doing", "watching", "listening", "to",
      "using", "having", "making", "playing", "the", "their", "is", "are", "of", "&", "+")
 )  # fmt: skip
-"""Words without a meaning of their own here."""
+"""Words that are ignored."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_OF_ONE = 20
@@ -131,7 +131,7 @@ def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
-    """The activities that `tokens` name; the longest words first."""
+    """The activities that `tokens` name. Longer names have precedence."""
     found: list[_Part] = []
     at, count = 0, 1
     while at < len(tokens):

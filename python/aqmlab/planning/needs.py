@@ -23,7 +23,7 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The facts `said` of applications, by the names of their copies."""
+    """The values `said` for applications, for each of their copies."""
     return {
         app.name: said[family]
         for trial in trials

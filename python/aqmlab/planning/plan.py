@@ -13,12 +13,13 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations, which determine a plan's memory."""
+"""The maximum number of applications in all combinations together. It limits the memory of a plan.
+"""
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One run of an engine. `spec` is the resolved trial."""
+    """A trial of a plan on one engine. `spec` is the resolved trial."""
 
     id: str
     conditions: dict[str, Condition]

@@ -54,9 +54,9 @@ def load(
 ) -> Plan:
     """Plans `source` with the changes `sets` and `vary`.
 
-    `seeds` is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run
-    every trial and become an additional condition. If `build` is false, an engine whose checker is
-    not built yet does not check the trials. Raises `ScenarioError`.
+    `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
+    runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
+    whose checker is not built yet does not check the trials. Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
@@ -124,7 +124,10 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
 
 
 def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
-    """Raises `ScenarioError` for a trial of a TEACUP config. It names the trial, not a line."""
+    """Raises `ScenarioError` if an engine refuses a trial of a TEACUP config.
+
+    The error names the trial, not a line.
+    """
     for name, trial in itertools.product(names, plan.trials):
         refusal = registry.engine(name).refusal(trial.spec)
         if refusal is not None:
@@ -203,7 +206,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     trials: list[PlannedTrial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
-    # Without its loops, because each change of each point would copy them.
+    # The loops are omitted, because each change for each combination would copy them.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     changes = Combinations(bare, fixed)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
@@ -248,7 +251,7 @@ def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
 
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
-    """Bounds the memory of a plan, which holds all applications of all combinations."""
+    """Limits the memory of a plan, which holds all applications of all combinations."""
     if apps * count > MOST_RESOLVED:
         raise ScenarioError(
             where,

@@ -38,7 +38,9 @@ from aqmlab.scenario.quantities import Duration, Size
 
 
 class Host(Value):
-    """One end of an application. Omitted members come from the table below or from the profile.
+    """One end of an application.
+
+    Omitted members come from the table of lower precedence or from the profile.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """
@@ -95,7 +97,10 @@ class Host(Value):
         return kind_schema.table(settings | own | {"profile": {"enum": list(profiles)}})
 
     def over(self, below: Host) -> Host:
-        """Combines these settings with those of `below`, which apply where these are unset."""
+        """Combines these settings with those of `below`.
+
+        A setting of `below` applies if it is unset here.
+        """
         table = merge.merge(
             merge.Layer({"host": dict(below)}), merge.Layer({"host": _said(self)})
         ).data["host"]

@@ -1,8 +1,8 @@
 """The kernel, and an initramfs of installed files.
 
 The initramfs holds the agent as its first process, and `ip`, `tc` and `ethtool` with their
-libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The
-user's cache keeps it, with a few previous ones, under a name that depends on its contents.
+libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The user's
+cache keeps the initramfs and a few previous ones. The name of each depends on its contents.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def keep(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         part.write(data)
-    Path(part.name).chmod(0o755)  # the agent also runs on this host, to check trials
+    Path(part.name).chmod(0o755)  # executable, because the agent also checks trials on this host
     Path(part.name).replace(path)
     prune(path.parent)
 
@@ -150,7 +150,7 @@ def _program(name: str) -> dict[str, cpio.ArchiveEntry]:
 
 
 def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
-    """Additional files for a gateway with the simulator's disciplines: a module and its device."""
+    """Additional files for a gateway with the simulator's disciplines: a module and a device."""
     entries = _module_files(release, ("tun",))
     return entries | {"dev/net/tun": cpio.device(10, 200)}
 

@@ -1,4 +1,4 @@
-"""Commands for a gateway, run on the kernel of a virtual machine and read back.
+"""Runs commands for a gateway on the kernel of a virtual machine, and reads the result back.
 
 `aqmlab advise` prints such commands. They run in a network namespace with one device.
 """
@@ -19,7 +19,7 @@ _LIMIT_S = 300.0
 def paste(
     commands: str, device: str, *, agent_path: Path | None = None
 ) -> Mapping[str, Mapping[str, str]]:
-    """What `tc` shows after `commands`: qdiscs, classes and filters, by device.
+    """The output of `tc` after `commands`: qdiscs, classes and filters, by device.
 
     Raises `MachineError` with the line that the kernel refuses.
     """

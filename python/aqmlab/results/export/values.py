@@ -47,7 +47,7 @@ class FlowNumbers(TypedDict):
     app: Values
     """The application's own measurements."""
     over_seeds: NotRequired[dict[str, int | SpreadNumbers]]
-    """The number of seeds, and each number over them."""
+    """The number of seeds, and the median and the range of each number over the seeds."""
 
 
 class TrialNumbers(TypedDict):
@@ -101,7 +101,7 @@ def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
 
 
 def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
-    """The same objects without the values over seeds."""
+    """The objects of `trials_as_json` without the values over seeds."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
     trials = results.table("trials")

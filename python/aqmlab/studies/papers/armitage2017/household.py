@@ -16,7 +16,7 @@ ACK_SHARE = 1 / 47
 """Footnote 24: 64 B of acknowledgement for every two packets of 1500 B."""
 
 ACK_ALLOWANCE = 1 / 40
-"""The larger share that VI-C allows for: 125 kbit/s beside 5 Mbit/s."""
+"""The larger share of acknowledgements in VI-C: 125 kbit/s for 5 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ PEAK = _peak()
 
 
 def down(stack: Sequence[Need], *kinds: Class) -> float:
-    """The downstream need of a stack, in Mbit/s; of some classes, or of all."""
+    """The downstream need of a stack in Mbit/s, for some classes or for all."""
     return sum(one.count * one.down_mbit for one in stack if not kinds or one.kind in kinds)
 
 
@@ -80,7 +80,7 @@ def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
 
 
 def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
-    """The stack with transfers that may take this many times as long (VI-F)."""
+    """The stack with transfers that may take `times` as long (VI-F)."""
     return tuple(
         replace(one, down_mbit=one.down_mbit / times, up_mbit=one.up_mbit / times)
         if one.kind == "tolerant"

@@ -34,7 +34,8 @@ KBIT = {
     for name, key in _SERVICES.items()
     for needs in [activities()[key].needs]
 }
-"""Table III, down and up; Netflix HD sums to Table VI's value, where Table III has 65 upwards."""
+"""Table III, down and up. Netflix HD has the value that gives Table VI's sum; Table III has 65 up.
+"""
 
 _LOW = ("updates", "cloud", "web", "mail", "game")
 _MODERATE = (*_LOW, "SD")
@@ -45,7 +46,7 @@ TEMPLATES = {
     "moderate": (_MODERATE, (10825, 3425)),
     "high": (_HIGH, (20825, 3530)),
 }
-"""Tables IV to VI: a user's applications, and the printed sums."""
+"""Tables IV to VI: the applications of each user, and the printed sums."""
 
 DEMOGRAPHICS = {
     "1": (_HIGH, (21, 4)),
@@ -55,7 +56,7 @@ DEMOGRAPHICS = {
     "5": ((*_HIGH, *_HIGH, *_MODERATE), (53, 11)),
     "6": ((*_HIGH, *_MODERATE, *_MODERATE, *_LOW, "call"), (51, 14)),
 }
-"""Section III-C: a household's users, and the printed sum, in Mbit/s."""
+"""Section III-C: the users of each household, and the printed sum in Mbit/s."""
 
 
 def _sum_kbit(services: tuple[str, ...]) -> tuple[int, int]:
