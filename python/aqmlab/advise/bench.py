@@ -19,7 +19,7 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Progress
 from aqmlab.results.results import CampaignResults, load
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_LIMIT
+from aqmlab.results.verdicts.verdict import BAD, GOOD, UNJUDGED
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
 
@@ -51,7 +51,7 @@ class CaseOutcome:
     @property
     def unserved(self) -> list[str]:
         """The applications without a good verdict, among those that can be judged."""
-        return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_LIMIT)]
+        return [name for name, one in self.apps.items() if one.word not in (GOOD, *UNJUDGED)]
 
     @property
     def serves(self) -> bool:

@@ -17,6 +17,7 @@ from aqmlab.advise.bench import Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Managed, Tier
 from aqmlab.households.line import Line
+from aqmlab.planning.needs import round_trip_limits_ms
 from aqmlab.scenario.parameters import spelled
 
 MOST_NAMED = 4
@@ -131,7 +132,7 @@ def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
         "well": None if one.well is None else str(one.well),
         "failed": None if one.failed is None or one.served is None else str(one.failed.case.tier),
         "failing": failing,
-        "by_median": _by_median(one, bench.plan.tolerances, words),
+        "by_median": _by_median(one, round_trip_limits_ms(bench.plan), words),
         "seeds_served": one.seeds_served,
         "exceptions": [str(tier) for tier in one.exceptions],
     }
