@@ -36,7 +36,7 @@ DOCUMENTS = (
     *(path.relative_to(ROOT).as_posix() for path in sorted(HERE.rglob("*.md"))),
 )
 _PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
-_STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
+_STATEMENT = re.compile(r"^(\| C-(\d{2,3}) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
 
 
 def fenced(text: str, language: str = "") -> str:

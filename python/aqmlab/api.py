@@ -247,7 +247,6 @@ def _facts(
         conditions=plan.conditions,
         warnings=plan.warnings,
         figures=plan.figures,
-        tolerances_ms=plan.tolerances,
         notes=plan.notes,
         scenario=plan.scenario,
         trials=entries,

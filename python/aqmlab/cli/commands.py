@@ -92,6 +92,11 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "spp",
         "SppParameters",
     ),
+    "page": CommandEntry(
+        "Write the page on which a browser simulates a home, and open it.",
+        "page",
+        "PageParameters",
+    ),
     "schema": CommandEntry(
         "Print the JSON Schema of scenario files, for editors.",
         "schema",

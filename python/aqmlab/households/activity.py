@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidationError
 
 from aqmlab.base.errors import BadValueError, nearest, shown
-from aqmlab.scenario import catalogue, merge
+from aqmlab.scenario import merge
 from aqmlab.scenario.applications import App
 from aqmlab.scenario.fields import Frozen, FrozenDict, Value
 from aqmlab.scenario.model import first_problem
@@ -61,19 +61,11 @@ def activities() -> Mapping[str, Activity]:
 
 
 def _made(layer: merge.Layer, name: str, table: Mapping[str, Any]) -> Activity:
-    apps = {one: _adapted(app) for one, app in table.get("apps", {}).items()}
     try:
-        return Activity(**(dict(table) | {"apps": apps}))
+        return Activity(**table)
     except ValidationError as error:
         keys, problem = first_problem(error, Activity)
         raise problem.at(layer.where((name, *keys))) from None
-
-
-def _adapted(app: Mapping[str, Any]) -> dict[str, Any]:
-    """An application, with the constant-rate call where the adaptive one is not built in."""
-    if app["kind"] == "webrtc_call" and "webrtc_call" not in catalogue.load()["apps"]:
-        return {"kind": "video_call", "rate": "1.2 Mbit/s", "payload": "1100 B"}
-    return dict(app)
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from aqmlab.households.household import Household
 from aqmlab.households.traffic import scenario_of
 from aqmlab.planning import teacup_reader
 from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
-from aqmlab.planning.needs import stated, tolerances, unused
+from aqmlab.planning.needs import stated, unused
 from aqmlab.planning.overrides import (
     Assignment,
     Variation,
@@ -233,7 +233,6 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | stated_ms,
         stated_tolerances=stated_ms,
         rates=stated(trials, rates_mbit),
         notes=report.notes,
