@@ -19,9 +19,12 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Progress
 from aqmlab.results.results import CampaignResults, load
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_LIMIT
+from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_NEEDS
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
+
+ROUND_TRIPS = "round trips"
+"""The name of the need that a round-trip time is judged by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class AppOutcome:
 
     word: str
     because: str
+    missed: tuple[str, ...]
+    """The needs that are bad."""
+    rtt_limit_ms: float | None
+    """The limit of tolerable round trips, if the application has such a need."""
     rtt_p50_ms: float | None
     rtt_p95_ms: float | None
     mbit: float | None
@@ -51,7 +58,7 @@ class CaseOutcome:
     @property
     def unserved(self) -> list[str]:
         """The applications without a good verdict, among those that can be judged."""
-        return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_LIMIT)]
+        return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
 
     @property
     def serves(self) -> bool:
@@ -111,7 +118,10 @@ class Bench:
         for one in judge(results):
             case = by_label[one.label]
             known = measured.get((case, one.app), (None, None, None))
-            apps[case][one.app] = AppOutcome(one.word, one.because, *known)
+            missed = tuple(need.need for need in one.findings if need.word == BAD)
+            need = one.finding(ROUND_TRIPS)
+            limit_ms = None if need is None else need.tolerable
+            apps[case][one.app] = AppOutcome(one.word, one.because, missed, limit_ms, *known)
         return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
     def seeds_served(self, case: GatewayCase) -> int:

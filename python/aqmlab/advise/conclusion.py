@@ -6,14 +6,13 @@ The texts are made by the core's crate `advice`, which the page uses, too.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.bench import ROUND_TRIPS, Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Managed, Tier
 from aqmlab.households.line import Line
@@ -24,9 +23,6 @@ MOST_NAMED = 4
 
 MOST_SENTENCES = 3
 """The most sentences about what is spoiled, gained and paid."""
-
-_ROUND_TRIPS_ALONE = re.compile(r"round trips [^,]*$")
-"""The reason of a verdict that only the round trips decide."""
 
 Words = Callable[[str], str]
 """Plain words for an application of the scenario."""
@@ -104,7 +100,7 @@ def facts(
     return {
         "seeds": len(bench.seeds),
         "fastest": str(fastest),
-        "ways": [_way(one, bench, words) for one in results.values()],
+        "ways": [_way(one, words) for one in results.values()],
         "compared_at": str(at),
         "spoiled": spoiled[:MOST_SENTENCES],
         "better": None if better is None else better.title,
@@ -119,7 +115,7 @@ def sentences(known: Mapping[str, Any]) -> list[dict[str, str]]:
     return said
 
 
-def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
+def _way(one: GatewayResult, words: Words) -> dict[str, Any]:
     failing = [] if one.failed is None else named(one.failed.bad, words)
     return {
         "title": one.title,
@@ -127,7 +123,7 @@ def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
         "well": None if one.well is None else str(one.well),
         "failed": None if one.failed is None or one.served is None else str(one.failed.case.tier),
         "failing": failing,
-        "by_median": _by_median(one, bench.plan.tolerances, words),
+        "by_median": _by_median(one, words),
         "seeds_served": one.seeds_served,
         "exceptions": [str(tier) for tier in one.exceptions],
     }
@@ -141,9 +137,7 @@ def named(apps: Iterable[str], words: Words) -> list[str]:
     return [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
 
 
-def _by_median(
-    one: GatewayResult, limits_ms: Mapping[str, float], words: Words
-) -> list[dict[str, Any]]:
+def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
     """The slower tiers at which the median of the round trips is within the limit.
 
     Only applications that miss the limit by their 95th percentile are concerned.
@@ -152,10 +146,8 @@ def _by_median(
         return []
     found: dict[Tier, list[str]] = defaultdict(list)
     for app in one.failed.bad:
-        limit_ms, at_most = limits_ms.get(app), one.failed.apps[app].rtt_p95_ms
-        if limit_ms is None or at_most is None or at_most <= limit_ms:
-            continue
-        if not _ROUND_TRIPS_ALONE.match(one.failed.apps[app].because):
+        limit_ms = one.failed.apps[app].rtt_limit_ms
+        if limit_ms is None or one.failed.apps[app].missed != (ROUND_TRIPS,):
             continue
         tier = _first_by_median(one.outcomes, app, limit_ms)
         if tier is not None and (one.served is None or tier.order < one.served.order):
