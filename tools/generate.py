@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
+import households_section  # noqa: E402
 import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
@@ -132,6 +133,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "homes": households_section.section,
     "directional": keys.directional,
     "file": _file,
     "count": _count,

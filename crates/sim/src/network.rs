@@ -1,7 +1,8 @@
 //! The network between the hosts: links, lines, and the routes of packets.
 
-use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
+use aqmlab_core::{Digest, Duration, Instant, Packet, Side};
 use aqmlab_node::Port;
+use aqmlab_trial::Impairments;
 
 use crate::agenda::{Actor, Agenda, Slot};
 use crate::delay_line::{DelayLine, LineKey, Target};
@@ -27,13 +28,8 @@ pub(crate) struct Route {
     /// The line from each link to the next, and from the last to the host. A route without links
     /// has only the line to the host.
     lines: Box<[usize]>,
-    /// The probability of loss after the last link, and its stream.
-    loss: f64,
-    loss_rng: Rng,
-    /// The largest extra delay after the last link, and its stream.
-    jitter: Duration,
-    jitter_rng: Rng,
-    /// Packets lost to that chance.
+    impairments: Impairments,
+    /// Packets lost after the last link.
     pub(crate) lost: u64,
 }
 
@@ -41,11 +37,10 @@ pub(crate) struct Route {
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
+    /// The largest extra delay after the last link.
     pub(crate) jitter: Duration,
     pub(crate) reorder: bool,
-    pub(crate) loss: f64,
-    pub(crate) loss_rng: Rng,
-    pub(crate) jitter_rng: Rng,
+    pub(crate) impairments: Impairments,
 }
 
 /// Everything that packets pass through.
@@ -90,7 +85,7 @@ impl<O: Observer> Network<O> {
 
     /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
-        let RoutePlan { links, delay, jitter, reorder, loss, loss_rng, jitter_rng } = plan;
+        let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
         for (at, &link) in links.iter().enumerate() {
             let key = match links.get(at + 1) {
@@ -115,7 +110,7 @@ impl<O: Observer> Network<O> {
             }));
         }
         let (first, lines) = (links.first().copied(), lines.into());
-        Route { first, lines, loss, loss_rng, jitter, jitter_rng, lost: 0 }
+        Route { first, lines, impairments, lost: 0 }
     }
 
     fn line(&mut self, key: LineKey) -> usize {
@@ -190,8 +185,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// The next line of a packet that leaves its link at `at`, and that time with the packet's
-    /// jitter; none if the packet is lost. Both draws are from the route's own streams, so they do
-    /// not depend on other applications.
+    /// jitter; none if the packet is lost.
     #[inline]
     pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(usize, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
@@ -201,16 +195,12 @@ impl<O: Observer> Network<O> {
         if hop + 1 < route.lines.len() {
             return Some((line, at));
         }
-        if route.loss > 0.0 && route.loss_rng.unit() < route.loss {
-            route.lost += 1;
-            self.observer.lost(packet, at);
-            return None;
+        if let Some(jitter) = route.impairments.draw() {
+            return Some((line, at + jitter));
         }
-        if route.jitter == Duration::ZERO {
-            return Some((line, at));
-        }
-        let drawn = route.jitter_rng.below(route.jitter.as_nanos() + 1);
-        Some((line, at + Duration::from_nanos(drawn)))
+        route.lost += 1;
+        self.observer.lost(packet, at);
+        None
     }
 
     /// Puts a packet on a line at `at`.

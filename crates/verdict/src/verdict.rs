@@ -63,18 +63,22 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// The verdict as a sentence for a person at home.
-    pub fn sentence(&self) -> String {
-        let word = self.word();
-        let felt = match word {
+    /// What a person at home notices, as a clause.
+    pub fn felt(&self) -> String {
+        match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
-            Word::Tolerable | Word::Bad => {
+            word @ (Word::Tolerable | Word::Bad) => {
                 let felt: Vec<&str> = self.equally(word).map(|one| one.need.felt).collect();
                 felt.into_iter().filter(|clause| !clause.is_empty()).collect::<Vec<_>>().join(", ")
             }
             Word::NoData => String::from("nothing was measured"),
             Word::NoNeeds => String::from("nothing is known of its needs"),
-        };
+        }
+    }
+
+    /// The verdict as a sentence for a person at home.
+    pub fn sentence(&self) -> String {
+        let (word, felt) = (self.word(), self.felt());
         let numbers: Vec<String> = match word {
             Word::Good => self.deciding().map(Finding::text).into_iter().collect(),
             Word::Tolerable | Word::Bad => self.equally(word).map(Finding::text).collect(),
@@ -146,6 +150,7 @@ impl Verdict {
             kind: self.kind.clone(),
             word: self.word(),
             because: self.because(),
+            felt: self.felt(),
             sentence: self.sentence(),
             told: self.told().join(", "),
             seeds: self.seeds,
@@ -164,6 +169,7 @@ pub struct Report {
     pub kind: String,
     pub word: Word,
     pub because: String,
+    pub felt: String,
     pub sentence: String,
     pub told: String,
     pub seeds: usize,
