@@ -128,6 +128,8 @@ def _scenarios(_: str) -> str:
 
 MAKERS: dict[str, Callable[[str], str]] = {
     "kinds": kinds.section,
+    "needs": kinds.needs,
+    "notes": kinds.notes,
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,

@@ -47,8 +47,9 @@ def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: s
 
 
 TEXTS = [
-    "", "x", "= 1", "[", "[path", '[path]\nrate = "fast"', "a = " + "[" * 20_000, "a.b." * 20_000 + "c = 1",
-    "\x00", 'duration = "60 s"', 'duration = "1e9 h"\n[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip"}',
+    "", "x", "= 1", "[", "[path", '[path]\nrate = "fast"', "a = " + "[" * 20_000,
+    "a.b." * 20_000 + "c = 1", "\x00", 'duration = "60 s"',
+    'duration = "1e9 h"\n[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip"}',
     '[path]\nrate = "1/1 Mbit/s"', '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "worm"}',
     '[path]\nrate = "0/0 Mbit/s"\n[apps]\na = {kind = "voip"}',
     '[path]\nrate = "95 %"\n[apps]\na = {kind = "voip"}',
@@ -56,7 +57,8 @@ TEXTS = [
     '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip", count = 100000}',
     '[path]\nrate = "1/1 Mbit/s"\n[apps]\na = {kind = "voip", start = "-1 s"}',
     '[path]\nrate = "1/1 Mbit/s"\n[vary]\npath.rtt = ["1 ms"]\n[apps]\na = {kind = "voip"}',
-    f'[path]\nrate = "{MARKUP}"\n[apps]\na = 1', 'a = "\\u0000"', "a = 1979-05-27", "a = nan", "\ud83d",
+    f'[path]\nrate = "{MARKUP}"\n[apps]\na = 1', 'a = "\\u0000"', "a = 1979-05-27", "a = nan",
+    "\ud83d",
 ]  # fmt: skip
 
 

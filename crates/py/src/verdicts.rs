@@ -75,10 +75,10 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     seeds::estimate(&values).map(parts)
 }
 
-/// The same of the paired differences of `these` from `those`, which are pairs of seed and value.
+/// The same of the paired differences of `these` from `baseline`: pairs of seed and value.
 #[pyfunction]
-pub(crate) fn difference(these: BySeed, those: BySeed) -> Option<EstimateValues> {
-    seeds::difference(&these, &those).map(parts)
+pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
+    seeds::difference(&these, &baseline).map(parts)
 }
 
 /// A number with its unit, in the form for people.

@@ -150,10 +150,11 @@ fn compared(need: &Need, value: f64) -> String {
         (false, true) => "<",
         (false, false) => ">",
     };
-    let (mut said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
+    let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.
-        said = format!("{} {}", apart(value, limit), need.unit).trim_end().to_owned();
+        let said = format!("{} {}", apart(value, limit), need.unit);
+        return format!("{} {sign} {bound}", said.trim_end());
     }
     format!("{said} {sign} {bound}")
 }

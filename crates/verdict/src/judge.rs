@@ -49,7 +49,7 @@ struct Judged {
 /// The values of an application in one trial.
 #[derive(Debug)]
 struct Seed {
-    seed: u64,
+    number: u64,
     values: Vec<Option<f64>>,
     /// The measures that lower limits, by need.
     at_most: Vec<Option<f64>>,
@@ -139,7 +139,7 @@ impl Judged {
         // A time that is judged would otherwise appear twice.
         let is_judged = self.needs.iter().any(|one| is_timed(one) && measured.value(one).is_some());
         self.seeds.push(Seed {
-            seed,
+            number: seed,
             values: self.needs.iter().map(|need| measured.value(need)).collect(),
             at_most: self.needs.iter().map(at_most).collect(),
             arrived: measured.arrived_percent(),
@@ -171,7 +171,7 @@ impl Judged {
     }
 
     fn by_seed(&self, value: impl Fn(&Seed) -> Option<f64>) -> Vec<(u64, Option<f64>)> {
-        self.seeds.iter().map(|seed| (seed.seed, value(seed))).collect()
+        self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
     }
 
     /// The median over seeds; marked as projected if any seed is.

@@ -67,10 +67,10 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// The paired difference of `these` from `those`, over the seeds that both have.
-pub fn difference(these: &BySeed, those: &BySeed) -> Option<Estimate> {
+/// The paired difference of `these` from `baseline`, over the seeds that both have.
+pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
-        let other = those.iter().find(|(known, _)| known == seed)?.1?;
+        let other = baseline.iter().find(|(known, _)| known == seed)?.1?;
         Some((*value)? - other)
     });
     estimate(&pairs.collect::<Vec<_>>())
@@ -99,8 +99,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_many_values_consists_of_order_statistics() {
-        // The sign test's ranks at 95 %: of 6 the first, of 10 the second, of 20 the sixth, of 100
-        // the fortieth (David and Nagaraja 2003, Table 7.1).
+        // The ranks of the sign test at 95 %, from exact binomial sums.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40), (5_000, 2_431)] {
             let ends = (f64::from(rank), f64::from(count + 1 - rank));
             assert_eq!(interval(&to(count)), Some(ends), "{count}");
@@ -111,8 +110,8 @@ mod tests {
     #[test]
     fn a_difference_is_paired_by_seed() {
         let these = vec![(1, Some(10.0)), (2, Some(30.0)), (3, None), (4, Some(1.0))];
-        let those = vec![(2, Some(20.0)), (1, Some(5.0)), (3, Some(9.0))];
-        let found = difference(&these, &those).expect("two seeds are common");
+        let baseline = vec![(2, Some(20.0)), (1, Some(5.0)), (3, Some(9.0))];
+        let found = difference(&these, &baseline).expect("two seeds are common");
         assert_eq!((found.median, found.low, found.high, found.seeds), (7.5, 5.0, 10.0, 2));
         assert_eq!(difference(&these, &Vec::new()), None);
     }

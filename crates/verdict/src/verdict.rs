@@ -65,10 +65,9 @@ impl Verdict {
 
     /// What a person at home notices, as a clause.
     pub fn felt(&self) -> String {
-        let word = self.word();
-        match word {
+        match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
-            Word::Tolerable | Word::Bad => {
+            word @ (Word::Tolerable | Word::Bad) => {
                 let felt: Vec<&str> = self.equally(word).map(|one| one.need.felt).collect();
                 felt.into_iter().filter(|clause| !clause.is_empty()).collect::<Vec<_>>().join(", ")
             }
@@ -151,6 +150,7 @@ impl Verdict {
             kind: self.kind.clone(),
             word: self.word(),
             because: self.because(),
+            felt: self.felt(),
             sentence: self.sentence(),
             told: self.told().join(", "),
             seeds: self.seeds,
@@ -169,6 +169,7 @@ pub struct Report {
     pub kind: String,
     pub word: Word,
     pub because: String,
+    pub felt: String,
     pub sentence: String,
     pub told: String,
     pub seeds: usize,
