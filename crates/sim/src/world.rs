@@ -12,12 +12,13 @@ use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::{Actor, Slot};
+use crate::agenda::{Actor, Order, Slot};
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
 use crate::delay_line::Target;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
+use crate::silent_reads::SilentReads;
 
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
@@ -37,6 +38,7 @@ pub(crate) struct World<O> {
     /// Ends that may have something to send since an application acted on them, in the order of its
     /// calls: a system call on one socket sends before the call on the next.
     pub(crate) touched: Vec<(u32, Side)>,
+    pub(crate) silent_reads: SilentReads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -44,10 +46,17 @@ pub(crate) struct World<O> {
 impl<O: Observer> World<O> {
     /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
-        while let Some((now, slot)) = self.network.agenda.peek() {
-            if now >= end {
+        let last = Order::start_of(end);
+        loop {
+            let first = self.network.agenda.first().min(last);
+            if self.silent_reads.first() < first {
+                self.read_silently();
+                continue;
+            }
+            if first == last {
                 break;
             }
+            let (now, slot) = first.call();
             self.network.now = now;
             self.events += 1;
             match self.network.agenda.actor(slot) {
@@ -104,7 +113,7 @@ impl<O: Observer> World<O> {
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
     fn drain(&mut self, index: u32, side: Side) {
-        let Self { network, conns, runner, .. } = self;
+        let Self { network, conns, runner, silent_reads, .. } = self;
         let conn = &mut conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -144,10 +153,20 @@ impl<O: Observer> World<O> {
         }
         // A timer that moves later is not moved in the agenda. It is called early and set again:
         // each acknowledgement restarts the retransmission timer, and most never expire.
-        if let Some(due) = end.tcp.poll_timeout() {
-            if due < network.agenda.due(end.slot) {
-                network.agenda.set(end.slot, due.max(now));
+        let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
+        if due < end.due(&network.agenda) {
+            let is_silent = !conn.reads && end.tcp.reads_next_silently();
+            let place = network.agenda.place(end.slot, due.max(now));
+            if is_silent {
+                end.silent_read = place;
+                silent_reads.push(place, index, side);
+            } else {
+                end.silent_read = Order::NEVER;
+                network.agenda.set_at(end.slot, place);
             }
+        } else if end.silent_read != Order::NEVER && !end.tcp.reads_next_silently() {
+            let place = std::mem::replace(&mut end.silent_read, Order::NEVER);
+            network.agenda.set_at(end.slot, place);
         }
         if end.finished && ends[side.peer().index()].finished {
             self.reap(index);
@@ -174,6 +193,24 @@ impl<O: Observer> World<O> {
             self.network.agenda.clear(end.slot);
             end.tcp.handle_timeout(now);
             self.drain(index, side);
+        }
+    }
+
+    /// Lets the first of the applications that read silently do so.
+    fn read_silently(&mut self) {
+        let Some((place, index, side)) = self.silent_reads.pop() else { return };
+        let conn = &mut self.conns[index as usize];
+        let Some(ends) = &mut conn.ends else { return };
+        let end = &mut ends[side.index()];
+        if end.silent_read != place {
+            return;
+        }
+        self.events += 1;
+        end.silent_read = Order::NEVER;
+        conn.read[side.index()] += end.tcp.read_silently();
+        match end.tcp.poll_timeout() {
+            Some(due) => self.network.agenda.set(end.slot, due.max(place.time())),
+            None => self.network.agenda.clear(end.slot),
         }
     }
 
@@ -231,6 +268,7 @@ impl<O: Observer> World<O> {
                 End {
                     tcp,
                     slot: self.network.agenda.register(Actor::End(index, side)),
+                    silent_read: Order::NEVER,
                     finished: false,
                 }
             }))
