@@ -94,6 +94,12 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
+    /// Whether the link cannot send yet.
+    #[inline]
+    pub fn is_busy(&self, now: Instant) -> bool {
+        now < self.free
+    }
+
     /// Starts to send the next packet, if the link is free and a packet waits.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;

@@ -1,7 +1,7 @@
 //! Connections: a five-tuple, its two TCPs, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Ecn, FiveTuple, Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Ecn, FiveTuple, Header, Instant, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event, Segment};
 
 use crate::agenda::{Agenda, Order, Slot};
@@ -76,8 +76,8 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
 }
 
 /// A packet of `ip_len` bytes from `side`, before it has an identity.
-pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
-    Packet {
+pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> PacketFields {
+    PacketFields {
         id: 0,
         enqueued: Instant::ZERO,
         flow,
@@ -102,9 +102,9 @@ pub(crate) fn packet_of(
     side: Side,
     tuple_hash: u32,
     priority: u8,
-) -> Packet {
+) -> PacketFields {
     let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
-    Packet {
+    PacketFields {
         tuple_hash,
         priority,
         ecn: segment.ecn,

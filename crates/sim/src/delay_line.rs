@@ -75,12 +75,6 @@ impl DelayLine {
         self.travelling.pop_front().map(|(_, _, packet)| packet)
     }
 
-    /// The packet that arrives first, left in place.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&Packet> {
-        self.travelling.front().map(|(_, _, packet)| packet)
-    }
-
     /// Returns the arrival time of the next packet, and its ticket.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {

@@ -15,11 +15,11 @@ pub(crate) struct OwnLinks {
 }
 
 /// Linux's `truesize` of a packet: a small one fits its head, a full-sized one takes half a page.
-const fn memory(packet: &Packet) -> u64 {
+fn memory(packet: &Packet) -> u64 {
     if packet.ip_len <= 256 { 768 } else { 2_304 }
 }
 
-const fn sender(packet: &Packet) -> Side {
+fn sender(packet: &Packet) -> Side {
     match packet.direction {
         Direction::Up => Side::Home,
         Direction::Down => Side::Wan,

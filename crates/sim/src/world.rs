@@ -6,7 +6,7 @@
 //! notices, and only through [`aqmlab_trial::Engine`].
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Header, Instant, Packet, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
@@ -14,7 +14,6 @@ use aqmlab_trial::{AppRunner, Engine};
 
 use crate::agenda::{Actor, Order, Slot};
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
-use crate::delay_line::Target;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
@@ -64,10 +63,11 @@ impl<O: Observer> World<O> {
                     self.network.pump(link);
                     self.touched.extend(self.network.own.released());
                 }
-                Actor::Line(line) => match self.network.target(line) {
-                    Target::Host => self.deliver(line),
-                    Target::Link(next) => self.network.forward(line, next),
-                },
+                Actor::Line(line) => {
+                    if let Some(packet) = self.network.arrive(line) {
+                        self.deliver(packet);
+                    }
+                }
                 Actor::Medium(medium) => {
                     self.network.exchange(medium);
                     self.touched.extend(self.network.own.released());
@@ -83,18 +83,17 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Delivers the packet at the end of a line to its destination.
+    /// Delivers a packet to its destination.
     #[inline]
-    fn deliver(&mut self, line: usize) {
+    fn deliver(&mut self, packet: Packet) {
         let now = self.network.now;
-        let Some(packet) = self.network.arrived(line) else { return };
         let (index, at) = (packet.conn, packet.direction.receiver());
         let conn = &mut self.conns[index as usize];
         match &packet.header {
             Header::Tcp(header) => {
                 if let Some(ends) = &mut conn.ends {
                     ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
-                    self.network.clear(line);
+                    self.network.recycle(packet);
                     return self.drain(index, at);
                 }
             }
@@ -108,7 +107,7 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        self.network.clear(line);
+        self.network.recycle(packet);
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
@@ -303,7 +302,7 @@ impl<O: Observer> World<O> {
             Transport::Icmp => Header::Icmp(header),
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
-        self.network.send(Packet {
+        self.network.send(PacketFields {
             tuple_hash: conn.tuple_hash[at.index()],
             priority: conn.priority,
             header,
