@@ -116,10 +116,18 @@ impl Port {
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx);
-        if let (None, Some(pipe)) = (&packet, &mut self.pipe) {
-            pipe.rests(now);
+        if packet.is_none() {
+            self.rest(now);
         }
         packet
+    }
+
+    /// The pipe, if there is one, polled an empty discipline.
+    #[cold]
+    fn rest(&mut self, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.rests(now);
+        }
     }
 
     /// Starts sending the packet just taken.
@@ -128,9 +136,8 @@ impl Port {
         if packet.ip_len != self.last_tx.0 {
             self.time(packet.ip_len);
         }
-        if let Some(pipe) = &mut self.pipe {
-            pipe.charge(self.overhead.on_link(packet.ip_len), now);
-            (self.free, self.paid) = (pipe.wakes(), pipe.paid());
+        if self.pipe.is_some() {
+            self.charge_pipe(packet.ip_len, now);
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
@@ -143,9 +150,18 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
+    #[inline(never)]
+    fn charge_pipe(&mut self, ip_len: u32, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.charge(self.overhead.on_link(ip_len), now);
+            (self.free, self.paid) = (pipe.wakes(), pipe.paid());
+        }
+    }
+
     /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
     /// must see the poll before the next packet. The pipe may also have been freed, its discipline
     /// with it.
+    #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;

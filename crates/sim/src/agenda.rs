@@ -25,12 +25,6 @@ impl Order {
     /// After all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
 
-    /// Before all calls at `at`.
-    #[inline]
-    pub(crate) const fn start_of(at: Instant) -> Self {
-        Self((at.as_nanos() as u128) << 64)
-    }
-
     /// The time and the actor of the call.
     #[inline]
     pub(crate) const fn call(self) -> (Instant, Slot) {
@@ -260,7 +254,7 @@ impl Tree {
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = least;
-            least = least.min(pair[(node % 2) ^ 1]);
+            least = pair[0].min(pair[1]);
             node /= 2;
         }
         self.pairs[0][1] = least;

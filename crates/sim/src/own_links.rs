@@ -49,6 +49,12 @@ impl OwnLinks {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
     }
 
+    /// Whether an end has had a departure from its link since the last call of [`Self::released`].
+    #[inline]
+    pub(crate) fn has_released(&self) -> bool {
+        !self.released.is_empty()
+    }
+
     /// Returns the ends with a departure from their link since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
         self.released.drain(..)

@@ -45,15 +45,14 @@ pub(crate) struct World<O> {
 impl<O: Observer> World<O> {
     /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
-        let last = Order::start_of(end);
         loop {
-            let first = self.network.agenda.first().min(last);
-            if self.silent_reads.first() < first {
+            let (first, read) = (self.network.agenda.first(), self.silent_reads.first());
+            if first.min(read).time() >= end {
+                break;
+            }
+            if read < first {
                 self.read_silently();
                 continue;
-            }
-            if first == last {
-                break;
             }
             let (now, slot) = first.call();
             self.network.now = now;
@@ -61,7 +60,7 @@ impl<O: Observer> World<O> {
             match self.network.agenda.actor(slot) {
                 Actor::Link(link) => {
                     self.network.pump(link);
-                    self.touched.extend(self.network.own.released());
+                    self.touch_released();
                 }
                 Actor::Line(line) => {
                     if let Some(packet) = self.network.arrive(line) {
@@ -70,7 +69,7 @@ impl<O: Observer> World<O> {
                 }
                 Actor::Medium(medium) => {
                     self.network.exchange(medium);
-                    self.touched.extend(self.network.own.released());
+                    self.touch_released();
                 }
                 Actor::End(conn, side) => self.on_timer(conn, side),
                 Actor::App(app) => self.wake(app),
@@ -81,6 +80,14 @@ impl<O: Observer> World<O> {
             }
         }
         self.network.now = end;
+    }
+
+    /// Touches the ends with a departure from their own link.
+    #[inline]
+    fn touch_released(&mut self) {
+        if self.network.own.has_released() {
+            self.touched.extend(self.network.own.released());
+        }
     }
 
     /// Delivers a packet to its destination.

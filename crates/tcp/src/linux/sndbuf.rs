@@ -135,6 +135,12 @@ impl SendBuffer {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
+    /// The memory in use if every outstanding segment is an `skb` of its own.
+    fn memory_at_most(&self, tcb: &Tcb) -> u64 {
+        let skbs = tcb.board.packets_out() as usize + self.sent.len() + self.queued.len();
+        tcb.snd.buffered() + skbs as u64 * tcb.profile.segment_overhead
+    }
+
     /// The memory in use (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
         let sent = if tcb.board.sacked_out() + tcb.board.retrans_out() == 0 {
@@ -199,8 +205,8 @@ impl Linux {
         if tcb.snd.buffered() > limit / 3 * 2 {
             return false;
         }
-        let memory = self.sndbuf.memory(tcb);
-        limit.saturating_sub(memory) >= memory / 2 && memory < limit
+        let is_enough = |memory| limit.saturating_sub(memory) >= memory / 2 && memory < limit;
+        is_enough(self.sndbuf.memory_at_most(tcb)) || is_enough(self.sndbuf.memory(tcb))
     }
 
     /// The application is awake and there is space: it writes, or is notified of the space.
