@@ -42,6 +42,15 @@ pub(crate) struct World<O> {
     pub(crate) events: u64,
 }
 
+/// The entry of an end in the agenda, when the end is drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// The entry, if there is one, is of a call to come.
+    Waits,
+    /// The entry is of the present call.
+    Served,
+}
+
 impl<O: Observer> World<O> {
     /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
@@ -101,7 +110,7 @@ impl<O: Observer> World<O> {
                 if let Some(ends) = &mut conn.ends {
                     ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
                     self.network.recycle(packet);
-                    return self.drain(index, at);
+                    return self.drain(index, at, Entry::Waits);
                 }
             }
             Header::Udp(header) | Header::Icmp(header) => {
@@ -118,7 +127,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
-    fn drain(&mut self, index: u32, side: Side) {
+    fn drain(&mut self, index: u32, side: Side, entry: Entry) {
         let Self { network, conns, runner, silent_reads, .. } = self;
         let conn = &mut conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
@@ -160,7 +169,8 @@ impl<O: Observer> World<O> {
         // A timer that moves later is not moved in the agenda. It is called early and set again:
         // each acknowledgement restarts the retransmission timer, and most never expire.
         let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
-        if due < end.due(&network.agenda) {
+        let is_served = entry == Entry::Served;
+        if due < if is_served { Instant::NEVER } else { end.due(&network.agenda) } {
             let is_silent = !conn.reads && end.tcp.reads_next_silently();
             let place = network.agenda.place(end.slot, due.max(now));
             if is_silent {
@@ -170,6 +180,11 @@ impl<O: Observer> World<O> {
                 end.silent_read = Order::NEVER;
                 network.agenda.set_at(end.slot, place);
             }
+            if is_silent && is_served {
+                network.agenda.clear(end.slot);
+            }
+        } else if is_served {
+            network.agenda.clear(end.slot);
         } else if end.silent_read != Order::NEVER && !end.tcp.reads_next_silently() {
             let place = std::mem::replace(&mut end.silent_read, Order::NEVER);
             network.agenda.set_at(end.slot, place);
@@ -196,9 +211,8 @@ impl<O: Observer> World<O> {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
             let end = &mut ends[side.index()];
-            self.network.agenda.clear(end.slot);
             end.tcp.handle_timeout(now);
-            self.drain(index, side);
+            self.drain(index, side, Entry::Served);
         }
     }
 
@@ -242,7 +256,7 @@ impl<O: Observer> World<O> {
         loop {
             if let Some(&(conn, side)) = self.touched.get(drained) {
                 drained += 1;
-                self.drain(conn, side);
+                self.drain(conn, side, Entry::Waits);
                 continue;
             }
             // A list that is emptied at its end costs less than a ring buffer.
