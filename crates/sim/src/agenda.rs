@@ -188,15 +188,14 @@ impl Agenda {
     }
 
     /// Returns the time of the next call of `slot`.
-    #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Instant::from_nanos((self.trees[slot.rank()].key(slot.index()) >> 64) as u64)
+        Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
     /// The place of the next call. The request remains until it is set or cleared.
     #[inline]
     pub(crate) fn first(&self) -> Order {
-        Order(self.trees[0].least().min(self.trees[1].least()))
+        Order(self.trees[0].least.min(self.trees[1].least))
     }
 }
 
@@ -213,8 +212,10 @@ struct Tree {
     /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
     /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
     /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
-    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
+    /// and `2p + 1` are `pairs[p]`.
     pairs: Vec<[u128; 2]>,
+    /// The root, node 1.
+    least: u128,
     leaves: usize,
     used: usize,
     vacant: Vec<usize>,
@@ -222,7 +223,8 @@ struct Tree {
 
 impl Tree {
     fn new() -> Self {
-        Self { pairs: vec![[NEVER; 2]; 2], leaves: 2, used: 0, vacant: Vec::new() }
+        let pairs = vec![[NEVER; 2]; 2];
+        Self { pairs, least: NEVER, leaves: 2, used: 0, vacant: Vec::new() }
     }
 
     fn join(&mut self) -> usize {
@@ -234,11 +236,6 @@ impl Tree {
         }
         self.used += 1;
         self.used - 1
-    }
-
-    #[inline]
-    fn least(&self) -> u128 {
-        self.pairs[0][1]
     }
 
     #[inline]
@@ -257,7 +254,7 @@ impl Tree {
             least = pair[0].min(pair[1]);
             node /= 2;
         }
-        self.pairs[0][1] = least;
+        self.least = least;
     }
 
     fn grow(&mut self) {

@@ -4,7 +4,7 @@ use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Ecn, FiveTuple, Header, Instant, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event, Segment};
 
-use crate::agenda::{Agenda, Order, Slot};
+use crate::agenda::{Order, Slot};
 
 /// A five-tuple in use.
 pub(crate) struct Conn {
@@ -47,20 +47,12 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) tcp: Connection,
     pub(crate) slot: Slot,
-    /// The place of its next silent read, which is not in the agenda.
-    pub(crate) silent_read: Order,
+    /// The place of its next call.
+    pub(crate) next: Order,
+    /// Whether that call is a silent read, which waits outside the agenda. The agenda may then hold
+    /// a later call, which the read replaces.
+    pub(crate) is_silent: bool,
     pub(crate) finished: bool,
-}
-
-impl End {
-    /// The time of its next call.
-    #[inline]
-    pub(crate) fn due(&self, agenda: &Agenda) -> Instant {
-        match self.silent_read {
-            Order::NEVER => agenda.due(self.slot),
-            place => place.time(),
-        }
-    }
 }
 
 /// The notice to the application of an event at one end.

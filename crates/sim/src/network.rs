@@ -18,8 +18,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends, if it is a link of 802.11n.
     pub(crate) radio: Option<Place>,
-    /// Whether the agenda holds the next call of a link without a radio.
-    is_called: bool,
+    /// The time of its next call, if it has no radio.
+    called: Instant,
 }
 
 /// The route of one flow in one direction.
@@ -92,7 +92,7 @@ impl<O: Observer> Network<O> {
 
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
         let slot = self.agenda.register(Actor::Link(self.links.len()));
-        self.links.push(Link { name, port, slot, own, radio: None, is_called: false });
+        self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
     /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
@@ -182,7 +182,7 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
         link.port.offer(packet, self.now);
-        if !(link.is_called && link.port.is_busy(self.now)) {
+        if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
             self.pump(index);
         }
     }
@@ -205,19 +205,14 @@ impl<O: Observer> Network<O> {
             }
         }
         let link = &mut self.links[index];
-        match link.port.poll_timeout() {
-            Some(due) => {
-                link.is_called = true;
-                let due = due.max(self.now);
-                if self.agenda.due(link.slot) != due {
-                    self.agenda.set(link.slot, due);
-                }
-            }
-            None if link.is_called => {
-                link.is_called = false;
+        let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
+        if link.called != due {
+            link.called = due;
+            if due == Instant::NEVER {
                 self.agenda.clear(link.slot);
+            } else {
+                self.agenda.set(link.slot, due);
             }
-            None => {}
         }
     }
 

@@ -170,24 +170,25 @@ impl<O: Observer> World<O> {
         // each acknowledgement restarts the retransmission timer, and most never expire.
         let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
         let is_served = entry == Entry::Served;
-        if due < if is_served { Instant::NEVER } else { end.due(&network.agenda) } {
+        let next = if is_served { Order::NEVER } else { end.next };
+        if due < next.time() {
             let is_silent = !conn.reads && end.tcp.reads_next_silently();
-            let place = network.agenda.place(end.slot, due.max(now));
+            end.next = network.agenda.place(end.slot, due.max(now));
+            end.is_silent = is_silent;
             if is_silent {
-                end.silent_read = place;
-                silent_reads.push(place, index, side);
+                silent_reads.push(end.next, index, side);
             } else {
-                end.silent_read = Order::NEVER;
-                network.agenda.set_at(end.slot, place);
+                network.agenda.set_at(end.slot, end.next);
             }
             if is_silent && is_served {
                 network.agenda.clear(end.slot);
             }
         } else if is_served {
+            end.next = Order::NEVER;
             network.agenda.clear(end.slot);
-        } else if end.silent_read != Order::NEVER && !end.tcp.reads_next_silently() {
-            let place = std::mem::replace(&mut end.silent_read, Order::NEVER);
-            network.agenda.set_at(end.slot, place);
+        } else if end.is_silent && !end.tcp.reads_next_silently() {
+            end.is_silent = false;
+            network.agenda.set_at(end.slot, end.next);
         }
         if end.finished && ends[side.peer().index()].finished {
             self.reap(index);
@@ -222,15 +223,19 @@ impl<O: Observer> World<O> {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
-        if end.silent_read != place {
+        if !end.is_silent || end.next != place {
             return;
         }
         self.events += 1;
-        end.silent_read = Order::NEVER;
+        end.is_silent = false;
         conn.read[side.index()] += end.tcp.read_silently();
-        match end.tcp.poll_timeout() {
-            Some(due) => self.network.agenda.set(end.slot, due.max(place.time())),
-            None => self.network.agenda.clear(end.slot),
+        let agenda = &mut self.network.agenda;
+        if let Some(due) = end.tcp.poll_timeout() {
+            end.next = agenda.place(end.slot, due.max(place.time()));
+            agenda.set_at(end.slot, end.next);
+        } else {
+            end.next = Order::NEVER;
+            agenda.clear(end.slot);
         }
     }
 
@@ -288,7 +293,8 @@ impl<O: Observer> World<O> {
                 End {
                     tcp,
                     slot: self.network.agenda.register(Actor::End(index, side)),
-                    silent_read: Order::NEVER,
+                    next: Order::NEVER,
+                    is_silent: false,
                     finished: false,
                 }
             }))
