@@ -313,8 +313,7 @@ impl TcpFlags {
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
-/// blocks are outside the packet, because most packets have none and every packet is copied on its
-/// way.
+/// blocks are outside the packet, because most packets have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 

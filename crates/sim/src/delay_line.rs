@@ -49,22 +49,24 @@ impl DelayLine {
     /// its arrival if that is now the first.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
-        let arrives = at + self.key.delay;
-        if self.key.jitter > Duration::ZERO {
-            return self.push_jittered(arrives, ticket, packet);
+        let mut arrives = at + self.key.delay;
+        if self.key.reorder {
+            return self.insert(arrives, ticket, packet);
+        }
+        if self.key.jitter > Duration::ZERO
+            && let Some((last, ..)) = self.travelling.back()
+        {
+            arrives = arrives.max(*last);
         }
         let first = self.travelling.is_empty();
         self.travelling.push_back((arrives, ticket, packet));
         first.then_some(arrives)
     }
 
-    /// Puts a packet in its place by its arrival or, where packets may not overtake, last.
+    /// Puts a packet in its place by its arrival.
     #[inline(never)]
-    fn push_jittered(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
-        let (place, arrives) = match self.travelling.back() {
-            Some((last, ..)) if !self.key.reorder => (self.len(), arrives.max(*last)),
-            _ => (self.travelling.partition_point(|(at, ..)| *at <= arrives), arrives),
-        };
+    fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
+        let place = self.travelling.partition_point(|(at, ..)| *at <= arrives);
         self.travelling.insert(place, (arrives, ticket, packet));
         (place == 0).then_some(arrives)
     }

@@ -11,7 +11,7 @@
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; `taps` is the one that measures                    |
-//! | `silent_reads` | the reads of applications that cause nothing else                    |
+//! | `silent_reads` | the reads of applications that cause nothing else                     |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | the comparison of a discipline with a recording of another             |
 //! | `outcome`    | the result: a digest and tables                                        |
