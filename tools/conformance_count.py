@@ -15,8 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("crates", "tests")
-_IN_NAME = re.compile(r"(?:^|_)c(\d\d)(?=_)")
-_IN_COMMENT = re.compile(r"\bC-(\d\d)\b")
+_IN_NAME = re.compile(r"(?:^|_)c(\d{2,3})(?=_)")
+_IN_COMMENT = re.compile(r"\bC-(\d{2,3})\b")
 _FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)")
 
 

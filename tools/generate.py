@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
+import households_section  # noqa: E402
 import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
@@ -36,7 +37,7 @@ DOCUMENTS = (
     *(path.relative_to(ROOT).as_posix() for path in sorted(HERE.rglob("*.md"))),
 )
 _PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
-_STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
+_STATEMENT = re.compile(r"^(\| C-(\d{2,3}) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -131,6 +132,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "homes": households_section.section,
     "directional": keys.directional,
     "file": _file,
     "count": _count,

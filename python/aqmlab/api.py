@@ -38,6 +38,7 @@ from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
+    from aqmlab.households.household import Household
     from aqmlab.planning.plan import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
@@ -78,7 +79,7 @@ def load(path: Path | str) -> Results:
 class Request:
     """A scenario with the requested changes."""
 
-    scenario: str | Path | Scenario
+    scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()
     vary: tuple[Variation, ...] = ()
     seeds: str | int | Sequence[int] | None = None
@@ -128,7 +129,7 @@ class Request:
 
 
 def run(
-    scenario: str | Path | Scenario,
+    scenario: str | Path | Scenario | Household,
     *,
     seeds: str | int | Sequence[int] | None = None,
     duration: str | Duration | None = None,
@@ -145,10 +146,11 @@ def run(
 ) -> Results:
     """Runs every trial of `scenario` and returns the results.
 
-    `scenario` is a file, the name of a built-in scenario, a TEACUP config or a `Scenario`. Each
-    change names a parameter with dots or, as a keyword, with double underscores. A list varies it:
-    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
-    are in a temporary folder as long as they are used.
+    `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
+    `Scenario` or a `Household`. Each change names a parameter with dots or, as a keyword, with
+    double underscores. A list varies it: `run("home", path__qdisc=["pfifo", "fq_codel"],
+    path__rtt="20 ms")`. Without `out`, the results are in a temporary folder as long as they are
+    used.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
     `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
@@ -245,7 +247,6 @@ def _facts(
         conditions=plan.conditions,
         warnings=plan.warnings,
         figures=plan.figures,
-        tolerances_ms=plan.tolerances,
         notes=plan.notes,
         scenario=plan.scenario,
         trials=entries,
@@ -293,7 +294,7 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
     return kinds
 
 
-def _shareable(path: str | Path | Scenario) -> str:
+def _shareable(path: str | Path | Scenario | Household) -> str:
     """A path for published results, which does not reveal folders of this machine.
 
     It is relative for a file below the current folder. For other files it is only the name.

@@ -4,12 +4,14 @@ Somebody who makes a folder also makes its checksums. Each reader refuses a host
 sentence, within bounds of memory and time.
 """
 
+import io
 import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -221,3 +223,35 @@ def test_the_stated_memory_is_that_of_the_rows(tmp_path, text):
     found = parquet_guard.size_of(tmp_path / "rows.parquet")
     assert found.rows == 1000
     assert 1000 * (8 + 8 + 16 + 2) <= found.memory_bytes < 80_000
+
+
+class Observed(io.FileIO):
+    """A file that records the threads that read it."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.threads = set()
+
+    def readinto(self, buffer):
+        self.threads.add(threading.get_ident())
+        return super().readinto(buffer)
+
+    def read(self, size=-1):
+        self.threads.add(threading.get_ident())
+        return super().read(size)
+
+
+def test_only_the_calling_thread_reads_a_file(tmp_path, monkeypatch):
+    # A thread of Arrow that holds a file of Python while the interpreter ends aborts the process.
+    path = tmp_path / "rows.parquet"
+    text = pa.DictionaryArray.from_arrays(np.zeros(2**12, np.int32), ["x" * 2**20])
+    written(path, pa.table({"trial": text}), write_statistics=False, store_schema=False)
+    opened = []
+
+    def open_observed(path):
+        opened.append(Observed(path))
+        return opened[-1]
+
+    monkeypatch.setattr(parquet_guard, "open_regular", open_observed)
+    assert parquet_guard.size_of(path).memory_bytes > 2**32
+    assert opened[0].threads == {threading.get_ident()}

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from aqmlab.engines.trial_spec import KindSpec
-from aqmlab.planning import planner
+from aqmlab.planning import combinations, planner
 from aqmlab.scenario import merge, seeds
 from aqmlab.scenario import model as scenarios
 from support import changes as changes_of
@@ -196,7 +196,7 @@ def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch
         tables.extend(app for app in layer.data["apps"].values() if isinstance(app, dict))
         return scenarios.build(layer)
 
-    monkeypatch.setattr(planner, "build", build)
+    monkeypatch.setattr(combinations, "build", build)
     whole, first = 2, 2
     assert len(planner.load(file).trials) == 2 * 2 * 2 * 3
     assert len(tables) == whole + first

@@ -55,10 +55,21 @@ def app(
 
 
 HOME = (
-    app("sensor", "iot_high", ["up"], mbit=0.15, delayed=0.1),
+    app(
+        "sensor",
+        "iot_high",
+        ["up"],
+        mbit=0.15,
+        delayed=0.1,
+        metrics={"missing_percent": 0.0, "delivery_p95_ms": 30.0},
+    ),
     app("call", "video_call", ["up", "down"], mbit=0.3),
     app("file", "bulk", mbit=6.0),
-    app("film", "dash", metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}),
+    app(
+        "film",
+        "dash",
+        metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "stalled_percent": 0.5},
+    ),
 )
 
 
@@ -117,7 +128,6 @@ def campaign_of(specs, **about):
         "notes": "",
         "apps": kinds,
         "app_groups": group_apps(spec for _, spec in specs),
-        "tolerances_ms": {},
         "stated_tolerances_ms": {},
         "duration_s": 10.0,
         "measure_from_s": 0.0,

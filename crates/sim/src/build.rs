@@ -2,9 +2,8 @@
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
-use aqmlab_trial::spec::{RouteSpec, Spec};
-use aqmlab_trial::streams::Stream;
-use aqmlab_trial::{AppRunner, Grain};
+use aqmlab_trial::spec::Spec;
+use aqmlab_trial::{AppRunner, Grain, Impairments};
 
 use crate::agenda::Actor;
 use crate::network::{Network, RoutePlan};
@@ -26,9 +25,8 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
     let mut apps = Vec::with_capacity(spec.apps.len());
     for (index, ResolvedApp { app, endpoints }) in parts.apps.into_iter().enumerate() {
         let of = &spec.apps[index];
-        let routes = [(Direction::Up, &of.up), (Direction::Down, &of.down)];
-        let routes = routes
-            .map(|(direction, route)| network.lay(plan_route(spec, &of.name, direction, route)));
+        let routes =
+            Direction::BOTH.map(|direction| network.lay(plan_route(spec, index, direction)));
         network.routes.push(routes);
         let slot = network.agenda.register(Actor::App(index as u32));
         slots.push(AppSlot { slot, endpoints, priority: of.priority });
@@ -56,14 +54,13 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
     world
 }
 
-fn plan_route(spec: &Spec, app: &str, direction: Direction, route: &RouteSpec) -> RoutePlan {
+fn plan_route(spec: &Spec, app: usize, direction: Direction) -> RoutePlan {
+    let route = spec.apps[app].route(direction);
     RoutePlan {
         links: route.links.clone(),
         delay: route.delay,
         jitter: route.jitter_with(spec.host_jitter),
         reorder: route.reorders(),
-        loss: route.loss,
-        loss_rng: Stream::Loss(app, direction).rng(spec.seed),
-        jitter_rng: Stream::Jitter(app, direction).rng(spec.seed),
+        impairments: Impairments::new(spec, app, direction),
     }
 }

@@ -1,7 +1,8 @@
 //! The network between the hosts: links, lines, and the routes of packets.
 
-use aqmlab_core::{Digest, Duration, Instant, Packet, PacketFields, Rng, Side};
+use aqmlab_core::{Digest, Duration, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
+use aqmlab_trial::Impairments;
 
 use crate::agenda::{Actor, Agenda, Slot};
 use crate::delay_line::{DelayLine, LineKey, Target};
@@ -29,15 +30,8 @@ pub(crate) struct Route {
     /// The line from each link to the next, and from the last to the host. A route without links
     /// has only the line to the host.
     lines: Box<[usize]>,
-    /// Whether no packet is lost and none has jitter.
-    is_fixed: bool,
-    /// The probability of loss after the last link, and its stream.
-    loss: f64,
-    loss_rng: Rng,
-    /// The largest extra delay after the last link, and its stream.
-    jitter: Duration,
-    jitter_rng: Rng,
-    /// Packets lost to that chance.
+    impairments: Impairments,
+    /// Packets lost after the last link.
     pub(crate) lost: u64,
 }
 
@@ -45,11 +39,10 @@ pub(crate) struct Route {
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
+    /// The largest extra delay after the last link.
     pub(crate) jitter: Duration,
     pub(crate) reorder: bool,
-    pub(crate) loss: f64,
-    pub(crate) loss_rng: Rng,
-    pub(crate) jitter_rng: Rng,
+    pub(crate) impairments: Impairments,
 }
 
 /// Everything that packets pass through.
@@ -97,7 +90,7 @@ impl<O: Observer> Network<O> {
 
     /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
-        let RoutePlan { links, delay, jitter, reorder, loss, loss_rng, jitter_rng } = plan;
+        let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
         for (at, &link) in links.iter().enumerate() {
             let key = match links.get(at + 1) {
@@ -122,8 +115,7 @@ impl<O: Observer> Network<O> {
             }));
         }
         let (first, lines) = (links.first().copied(), lines.into());
-        let is_fixed = loss <= 0.0 && jitter == Duration::ZERO;
-        Route { first, lines, is_fixed, loss, loss_rng, jitter, jitter_rng, lost: 0 }
+        Route { first, lines, impairments, lost: 0 }
     }
 
     fn line(&mut self, key: LineKey) -> usize {
@@ -227,27 +219,12 @@ impl<O: Observer> Network<O> {
         if hop + 1 < route.lines.len() {
             return Some((line, at));
         }
-        if route.is_fixed {
-            return Some((line, at));
+        if let Some(jitter) = route.impairments.draw() {
+            return Some((line, at + jitter));
         }
-        self.draw(packet, at).map(|at| (line, at))
-    }
-
-    /// Draws the loss and the jitter of a packet at the end of its links. Both draws are from the
-    /// route's own streams, so they do not depend on other applications.
-    #[inline(never)]
-    fn draw(&mut self, packet: &Packet, at: Instant) -> Option<Instant> {
-        let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
-        if route.loss > 0.0 && route.loss_rng.unit() < route.loss {
-            route.lost += 1;
-            self.observer.lost(packet, at);
-            return None;
-        }
-        if route.jitter == Duration::ZERO {
-            return Some(at);
-        }
-        let drawn = route.jitter_rng.below(route.jitter.as_nanos() + 1);
-        Some(at + Duration::from_nanos(drawn))
+        route.lost += 1;
+        self.observer.lost(packet, at);
+        None
     }
 
     /// Puts a packet on a line at `at`.

@@ -13,6 +13,7 @@
 //! | [`link`]      | the port and the radio of a link                                      |
 //! | [`endpoint`]  | the configuration of a TCP endpoint                                   |
 //! | `datagrams`   | whether an application's datagrams fit into its hosts' packets        |
+//! | `impairments` | the loss and the jitter of packets after a route's last link         |
 //! | [`streams`]   | the names of the random streams                                       |
 //! | `grain`       | the resolution of time series                                         |
 //! | `notes`       | the metrics that applications record as they run                      |
@@ -26,6 +27,7 @@ pub mod endpoint;
 mod error;
 pub mod findings;
 mod grain;
+mod impairments;
 mod limits;
 pub mod link;
 mod notes;
@@ -40,6 +42,7 @@ pub use app_runner::{AppRunner, Engine};
 pub use error::SpecError;
 pub use findings::Findings;
 pub use grain::Grain;
+pub use impairments::Impairments;
 pub use notes::{Note, Notes};
 pub use parse::parse;
 pub use resolve::{check, resolve};

@@ -27,6 +27,21 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "run",
         "RunParameters",
     ),
+    "new": CommandEntry(
+        "Write a household's file from words, or from answers.",
+        "new",
+        "NewParameters",
+    ),
+    "demand": CommandEntry(
+        "Add up what a household needs, by category and direction.",
+        "demand",
+        "DemandParameters",
+    ),
+    "advise": CommandEntry(
+        "Find the tier and the gateway that serve a household, and how to set it up.",
+        "advise",
+        "AdviseParameters",
+    ),
     "list": CommandEntry(
         "List the names that scenarios can use, and studies.",
         "listing",
@@ -76,6 +91,11 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Measure round-trip times between two captures by synthetic packet pairs.",
         "spp",
         "SppParameters",
+    ),
+    "page": CommandEntry(
+        "Write the page on which a browser simulates a home, and open it.",
+        "page",
+        "PageParameters",
     ),
     "schema": CommandEntry(
         "Print the JSON Schema of scenario files, for editors.",

@@ -46,10 +46,10 @@ class PlannedTrial:
 class Plan:
     """All trials of a campaign, with the facts that a report needs.
 
-    `conditions` names the varied parameters, outermost loop first. `tolerances` holds the largest
-    round-trip time that each application tolerates, in milliseconds. `rates` holds the lowest rate
-    stated for an application, in Mbit/s. `scenario` is the scenario after inheritance and overrides
-    (for a TEACUP config, its variables).
+    `conditions` names the varied parameters, outermost loop first. `stated_tolerances`
+    and `rates` hold the largest round-trip time and the lowest rate that the scenario states for
+    an application, in milliseconds and Mbit/s. `scenario` is the scenario after inheritance and
+    overrides (for a TEACUP config, its variables).
     """
 
     name: str
@@ -60,9 +60,7 @@ class Plan:
     conditions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    tolerances: dict[str, float] = field(default_factory=dict)
     stated_tolerances: dict[str, float] = field(default_factory=dict)
-    """The members of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: Table = field(default_factory=dict)

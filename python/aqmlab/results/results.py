@@ -38,8 +38,8 @@ class CampaignResults(StoredTables):
     The results of a running campaign cover the trials that had ended at the time of loading.
 
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
-    `tcp_series`, `summary` and `trials` are polars frames. `table(name)` returns any of them, and
-    `table("verdicts")` the verdicts computed from them.
+    `tcp_series`, `summary` and `trials` are polars frames, and so are the `verdicts` computed from
+    them. `table(name)` returns any of them. `judged` holds the verdicts as values.
     """
 
     _verdicts: list[Verdict] | None = None
@@ -169,11 +169,16 @@ class CampaignResults(StoredTables):
         return frame.join(labels, on="trial", how="left", maintain_order="left")
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def judged(self) -> list[Verdict]:
         """The verdict on each application in each condition."""
         if self._verdicts is None:
             self._verdicts = judge(self)
         return self._verdicts
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """The verdicts as a frame, with a row for each need of each application."""
+        return self.table(VERDICTS)
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""

@@ -228,7 +228,7 @@ _TRANSFERS = {
     **dict.fromkeys(("video", "film", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
     **dict.fromkeys(("gaming", "games", "gamer"), "did you mean `game`?"),
     **dict.fromkeys(
-        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `video_call`?"
+        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `webrtc_call`?"
     ),
     **dict.fromkeys(("call", "phone", "telephone", "sip"), "did you mean `voip`?"),
     **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),

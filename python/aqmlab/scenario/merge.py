@@ -44,6 +44,7 @@ __all__ = [
     "from_toml",
     "leaves",
     "merge",
+    "read_toml",
     "split_address",
     "step_changes",
     "uncovered",
@@ -55,7 +56,12 @@ _STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
 
 
 def from_toml(text: str, source: str) -> Layer:
-    """The layer of a TOML text. Messages refer to the text as `source`."""
+    """The expanded layer of a scenario's TOML text. Messages refer to the text as `source`."""
+    return expand(read_toml(text, source))
+
+
+def read_toml(text: str, source: str) -> Layer:
+    """The tables of a TOML text, with their lines. Messages refer to the text as `source`."""
     if len(text) > MOST_BYTES:
         raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
@@ -69,7 +75,7 @@ def from_toml(text: str, source: str) -> Layer:
             raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
         keys = tuple(str(key) for key in path)
         origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
-    return expand(Layer(data, origins, source))
+    return Layer(data, origins, source)
 
 
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:

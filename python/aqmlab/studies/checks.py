@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from aqmlab import _core
 from aqmlab.studies.numbers import BySeed
 
 MOST_SEEDS = 0.8
@@ -251,23 +252,18 @@ def _ratio(these: BySeed, those: BySeed) -> BySeed:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that contains the median with at least 95 % confidence.
+    """The interval that contains the median with at least 95 % confidence; the core computes it.
 
-    It consists of order statistics and assumes no distribution. With fewer than six values it is
-    the least and the greatest, whose confidence is lower.
+    With fewer than six values it is the least and the greatest, whose confidence is lower.
 
     >>> interval([5, 1, 4, 2, 3]), interval(range(1, 11))
-    ((1, 5), (2, 9))
+    ((1.0, 5.0), (2.0, 9.0))
     """
-    ordered = sorted(values)
-    count, rank, tail = len(ordered), 0, 0.0
-    while rank < count // 2:  # the chance that fewer than `rank` values lie below the median
-        tail += math.comb(count, rank) / 2**count
-        if 2 * tail > 0.05:
-            break
-        rank += 1
-    low = max(rank - 1, 0)
-    return ordered[low], ordered[count - 1 - low]
+    found = _core.estimate(list(values))
+    if found is None:
+        raise ValueError("an interval of no values")
+    _, low, high, _ = found
+    return low, high
 
 
 def _finite(value: float) -> float | None:

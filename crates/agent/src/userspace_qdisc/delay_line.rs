@@ -7,9 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use aqmlab_core::{Direction, Duration, Instant, Rng};
-use aqmlab_trial::Spec;
-use aqmlab_trial::streams::Stream;
+use aqmlab_core::{Direction, Duration, Instant};
+use aqmlab_trial::{Impairments, Spec};
 
 /// The packets on the path in one direction.
 pub(super) struct DelayLine {
@@ -25,22 +24,19 @@ pub(super) struct DelayLine {
 /// The delay, jitter and loss of an application's packets.
 struct Path {
     delay: Duration,
-    jitter: Duration,
     reorder: bool,
-    loss: f64,
+    impairments: Impairments,
     /// The group of applications with the same delay.
     group: usize,
-    loss_rng: Rng,
-    jitter_rng: Rng,
 }
 
 impl DelayLine {
     /// An empty one of the trial's delays, or, without `delays`, of none.
     pub(super) fn new(spec: &Spec, direction: Direction, delays: bool) -> Self {
         let mut groups = Vec::new();
-        let apps = spec.apps.iter().filter(|_| delays);
+        let apps = spec.apps.iter().enumerate().filter(|_| delays);
         let paths: Vec<_> = apps
-            .map(|app| {
+            .map(|(number, app)| {
                 let route = app.route(direction);
                 let key = (route.delay, route.jitter, route.reorder);
                 let known = groups.iter().position(|other| *other == key);
@@ -50,12 +46,9 @@ impl DelayLine {
                 });
                 Path {
                     delay: route.delay,
-                    jitter: route.jitter_with(spec.host_jitter),
                     reorder: route.reorders(),
-                    loss: route.loss,
+                    impairments: Impairments::new(spec, number, direction),
                     group,
-                    loss_rng: Stream::Loss(&app.name, direction).rng(spec.seed),
-                    jitter_rng: Stream::Jitter(&app.name, direction).rng(spec.seed),
                 }
             })
             .collect();
@@ -67,14 +60,8 @@ impl DelayLine {
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
         if let Some(path) = self.paths.get_mut(app as usize) {
-            if path.loss > 0.0 && path.loss_rng.unit() < path.loss {
-                return false;
-            }
-            arrives += path.delay;
-            if path.jitter > Duration::ZERO {
-                let drawn = path.jitter_rng.below(path.jitter.as_nanos() + 1);
-                arrives += Duration::from_nanos(drawn);
-            }
+            let Some(jitter) = path.impairments.draw() else { return false };
+            arrives += path.delay + jitter;
             if !path.reorder {
                 arrives = arrives.max(self.last[path.group]);
                 self.last[path.group] = arrives;

@@ -1,6 +1,7 @@
 //! Whole trials: their results for a home, their reproducibility, and the refusal of wrong ones.
 
 mod bad_specs;
+mod calls;
 mod common;
 mod determinism;
 mod golden;

@@ -100,7 +100,6 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The names of the varied parameters, outermost loop first."""
     warnings: tuple[str, ...]
     figures: tuple[str, ...]
-    tolerances_ms: Mapping[str, _Number]
     notes: str
     scenario: Mapping[str, Any]
     """The scenario after inheritance and overrides."""
@@ -110,7 +109,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     app_groups: Mapping[str, str]
     """The name of each application in figures."""
     stated_tolerances_ms: Mapping[str, _Number]
-    """The members of `tolerances_ms` that the scenario states."""
+    """The largest round-trip times that the scenario states, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
     duration_s: _Number
     measure_from_s: _Number

@@ -35,6 +35,9 @@ MOST_GROWTH = 1000
 _END = struct.Struct("<I4s")
 _THRIFT_STRING_BYTES = MOST_FOOTER_BYTES
 _THRIFT_ITEMS = 10**5
+_PRE_BUFFER = False
+"""Arrow would read ahead in threads of its own. Such a thread aborts the process if it still holds
+the file, an object of Python, while the interpreter ends."""
 _TEXT_BYTES = 16
 """The memory of a text in a column beside its characters."""
 
@@ -58,12 +61,15 @@ def size_of(path: Path) -> FileSize:
             disk_bytes = _refuse_footer(file.fileno())
             plain = pq.ParquetFile(
                 file,
+                pre_buffer=_PRE_BUFFER,
                 thrift_string_size_limit=_THRIFT_STRING_BYTES,
                 thrift_container_size_limit=_THRIFT_ITEMS,
             )
             _refuse_columns(plain)
             texts = [field.name for field in plain.schema_arrow if _is_text(field)]
-            found = pq.ParquetFile(file, metadata=plain.metadata, read_dictionary=texts)
+            found = pq.ParquetFile(
+                file, metadata=plain.metadata, read_dictionary=texts, pre_buffer=_PRE_BUFFER
+            )
             return FileSize(found.metadata.num_rows, disk_bytes, _memory_bytes(found, disk_bytes))
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"its footer cannot be read: {str(error).splitlines()[0]}") from None

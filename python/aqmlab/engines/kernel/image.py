@@ -31,6 +31,7 @@ _BUSY_S = 24 * 3600.0
 """The age up to which used files are kept, because a running campaign may need them."""
 _MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
+_PASTED = ("ifb", "act_mirred", "cls_matchall")
 _DEVICES = ("veth", "cls_u32", "sch_ingress", "act_skbedit")
 _DISCIPLINES = (
     "sch_htb", "sch_netem", "sch_prio", "sch_codel", "sch_fq_codel", "sch_pie", "sch_fq_pie",
@@ -154,6 +155,13 @@ def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
     return entries | {"dev/net/tun": cpio.device(10, 200)}
 
 
+def pasted_files(release: str) -> dict[str, cpio.ArchiveEntry]:
+    """Additional files for pasted commands of a gateway: modules, and the list in load order."""
+    entries = _module_files(release, _PASTED)
+    order = "".join(f"/{path}\n" for path in entries)
+    return entries | {"aqmlab/paste-modules": cpio.file(order.encode())}
+
+
 def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
     """The entries of modules in `modules/`, and of the list in their load order."""
     wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
@@ -175,7 +183,7 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Archive
         if name in builtin:
             continue
         if name not in needs:
-            if name in (*_DEVICES, "sch_htb", "sch_netem", "tun"):
+            if name in (*_DEVICES, "sch_htb", "sch_netem", "tun", *_PASTED):
                 hint = f"install another kernel: {APT_LINE}"
                 raise MissingError(f"kernel {release} has no module {name}", hint)
             continue

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ def run(
     progress: Progress | None = None,
     qdisc_source: QdiscSource = "kernel",
     captures: Path | None = None,
+    extra: Mapping[str, cpio.ArchiveEntry] | None = None,
 ) -> str:
     """Runs a guest and returns its output.
 
@@ -72,7 +73,8 @@ def run(
     source "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets,
     the file `captures` receives the records of both taps, the one in the home first. A guest hangs
     if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both
-    are real seconds, without the time spent waiting for a processor.
+    are real seconds, without the time spent waiting for a processor. `extra` holds files that only
+    some jobs need.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
@@ -81,6 +83,7 @@ def run(
         if qdisc_source == "sim":
             # In the trial's archive, because only the simulator's disciplines need these files.
             files |= gateway_files(image.release)
+        files |= extra or {}
         trial = cpio.archive(files)
         base = image.initramfs.read_bytes()
         # The kernel unpacks concatenated archives. Each starts at a multiple of four bytes.

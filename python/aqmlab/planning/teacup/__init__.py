@@ -21,7 +21,6 @@ from typing import Any
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.text_files import file_text
 from aqmlab.engines import trial_spec
-from aqmlab.planning.needs import tolerances
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
 from aqmlab.planning.teacup import experiments, hosts
@@ -130,7 +129,6 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
         trials=tuple(trials),
         conditions=tuple(trials[0].conditions),
         warnings=tuple(config.warnings),
-        tolerances=tolerances(trials),
         scenario={"teacup": _kept(config), "sets": asked.said},
     )
 

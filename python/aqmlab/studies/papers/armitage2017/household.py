@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-Class = Literal["streaming", "tolerant", "sensitive"]
+from aqmlab.households import loading
+from aqmlab.households.activity import Category
+from aqmlab.scenario.quantities import Rate
+
+Class = Category
+"""A category of applications by their tolerance of delay."""
 
 ACK_SHARE = 1 / 47
 """Footnote 24: 64 B of acknowledgement for every two packets of 1500 B."""
@@ -26,17 +30,26 @@ class Need:
     count: int = 1
 
 
-PEAK: tuple[Need, ...] = (
-    Need("iView", "streaming", 1.5, 0),
-    Need("television in HD", "streaming", 5, 0),
-    Need("music", "streaming", 0.32, 0, 3),
-    Need("bulk download", "tolerant", 5, 0),
-    Need("bulk upload", "tolerant", 0, 0.5),
-    Need("notification", "tolerant", 0.2, 0.2, 4),
-    Need("web page", "tolerant", 3, 0),
-    Need("game", "sensitive", 0.1, 0.1),
-    Need("video call", "sensitive", 0.5, 0.2),
-)
+def _peak() -> tuple[Need, ...]:
+    """What the built-in household `hectic` does at once."""
+    uses = [owned.use for owned in loading.load("hectic").uses()]
+    return tuple(
+        Need(
+            use.activity.title,
+            use.activity.category,
+            _mbit(use.activity.needs.down),
+            _mbit(use.activity.needs.up),
+            use.copies,
+        )
+        for use in uses
+    )
+
+
+def _mbit(rate: Rate | None) -> float:
+    return 0.0 if rate is None else rate.bps / 1e6
+
+
+PEAK = _peak()
 """VI-D: the peak stack of applications."""
 
 

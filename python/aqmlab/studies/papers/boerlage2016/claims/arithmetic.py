@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import math
 
+from aqmlab.households.activity import activities
+from aqmlab.scenario.quantities import Rate
 from aqmlab.studies.claims import Check, Claims, about
 from aqmlab.studies.numbers import Numbers
 from aqmlab.studies.trials import Trials
 
 CLAIMS = Claims()
 
+_SERVICES = {
+    "film": "boerlage-movie",
+    "updates": "boerlage-updates",
+    "cloud": "boerlage-cloud",
+    "web": "boerlage-web",
+    "mail": "boerlage-email",
+    "game": "boerlage-game",
+    "SD": "boerlage-netflix-sd",
+    "HD": "boerlage-netflix-hd-vi",
+    "call": "boerlage-voip",
+}
+
+
+def _kbit(*rates: Rate | None) -> int:
+    return sum(0 if rate is None else rate.bps // 1000 for rate in rates)
+
+
 KBIT = {
-    "film": (8000, 105),
-    "updates": (3000, 40),
-    "cloud": (3000, 3000),
-    "web": (1500, 20),
-    "mail": (300, 300),
-    "game": (25, 25),
-    "SD": (3000, 40),
-    "HD": (5000, 40),
-    "call": (100, 100),
+    name: (_kbit(needs.down, needs.acks_down), _kbit(needs.up, needs.acks_up))
+    for name, key in _SERVICES.items()
+    for needs in [activities()[key].needs]
 }
 """Table III, down and up; Netflix HD sums to Table VI's value, where Table III has 65 upwards."""
 

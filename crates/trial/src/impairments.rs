@@ -1,0 +1,47 @@
+//! The impairments of packets after the last link of a route: random loss and jitter.
+
+use aqmlab_core::{Direction, Duration, Rng};
+
+use crate::spec::Spec;
+use crate::streams::Stream;
+
+/// Draws the loss and the jitter of an application's packets in one direction.
+///
+/// Both draws are from streams of their own, so they do not depend on other applications.
+#[derive(Clone, Debug)]
+pub struct Impairments {
+    loss: f64,
+    loss_rng: Rng,
+    jitter: Duration,
+    jitter_rng: Rng,
+}
+
+impl Impairments {
+    /// Those of the route of application number `app`.
+    ///
+    /// # Panics
+    ///
+    /// If the trial has no such application.
+    pub fn new(spec: &Spec, app: usize, direction: Direction) -> Self {
+        let app = &spec.apps[app];
+        let route = app.route(direction);
+        Self {
+            loss: route.loss,
+            loss_rng: Stream::Loss(&app.name, direction).rng(spec.seed),
+            jitter: route.jitter_with(spec.host_jitter),
+            jitter_rng: Stream::Jitter(&app.name, direction).rng(spec.seed),
+        }
+    }
+
+    /// Draws the extra delay of a packet; `None` if the packet is lost.
+    #[inline]
+    pub fn draw(&mut self) -> Option<Duration> {
+        if self.loss > 0.0 && self.loss_rng.unit() < self.loss {
+            return None;
+        }
+        if self.jitter == Duration::ZERO {
+            return Some(Duration::ZERO);
+        }
+        Some(Duration::from_nanos(self.jitter_rng.below(self.jitter.as_nanos() + 1)))
+    }
+}
