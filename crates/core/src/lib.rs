@@ -20,7 +20,8 @@ pub use digest::Digest;
 pub use kind::{Args, BadArgument, Kind, Param, Value};
 pub use log::{Event, Log, NoLog, Reason};
 pub use packet::{
-    Direction, Ecn, FiveTuple, Header, Packet, SackBlocks, Side, TcpFlags, TcpHeader, UdpHeader,
+    Direction, Ecn, FiveTuple, Header, Packet, PacketFields, SackBlocks, Side, TcpFlags, TcpHeader,
+    UdpHeader,
 };
 pub use rng::Rng;
 pub use time::{Duration, Instant};

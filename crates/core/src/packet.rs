@@ -3,11 +3,50 @@
 //! A discipline reads these headers and not the wire image. One implementation therefore serves
 //! simulated packets, which have no bytes, and real ones, whose bytes the driver keeps.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::{Bytes, Instant};
 
 /// A packet in a link, a queue or a host.
+///
+/// Its fields have one place in memory for as long as it exists. A queue that takes or gives a
+/// packet moves a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct Packet(Box<PacketFields>);
+
+impl Packet {
+    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
+    pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
+        PacketFields::plain(id, conn, ip_len).into()
+    }
+}
+
+impl From<PacketFields> for Packet {
+    #[inline]
+    fn from(fields: PacketFields) -> Self {
+        Self(Box::new(fields))
+    }
+}
+
+impl Deref for Packet {
+    type Target = PacketFields;
+
+    #[inline]
+    fn deref(&self) -> &PacketFields {
+        &self.0
+    }
+}
+
+impl DerefMut for Packet {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PacketFields {
+        &mut self.0
+    }
+}
+
+/// The fields of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketFields {
     /// The packet's number, unique within a run and in order of transmission. In a real network,
     /// the packet's contents identify it at both ends of a path.
     pub id: u64,
@@ -35,7 +74,7 @@ pub struct Packet {
     pub header: Header,
 }
 
-impl Packet {
+impl PacketFields {
     /// Size as the discipline that holds it counts it.
     #[inline]
     pub const fn bytes(&self) -> Bytes {
@@ -274,8 +313,7 @@ impl TcpFlags {
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
-/// blocks are outside the packet, because most packets have none and every packet is copied on its
-/// way.
+/// blocks are outside the packet, because most packets have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 

@@ -92,8 +92,7 @@ impl Histogram {
         let last = self.count.checked_sub(1)?;
         let position = q * last as f64;
         let rank = (position as u64).min(last);
-        let below = self.ranked(rank);
-        let above = self.ranked((rank + 1).min(last));
+        let (below, above) = self.ranked(rank);
         Some((below, (above - below) as f64 * (position - rank as f64)))
     }
 
@@ -112,20 +111,24 @@ impl Histogram {
         })
     }
 
-    /// The value of the given rank, counted from 0 in rising order.
-    fn ranked(&self, rank: u64) -> u64 {
-        if rank == 0 {
-            return self.min;
-        }
-        if rank + 1 == self.count {
-            return self.max;
-        }
-        let mut seen = 0;
-        let holds_rank = |&(_, n): &(u64, u64)| {
-            seen += n;
-            rank < seen
+    /// The value of the given rank, counted from 0 in rising order, and of the rank above, or twice
+    /// the last.
+    fn ranked(&self, rank: u64) -> (u64, u64) {
+        let exact = |rank: u64, value: u64| match rank {
+            0 => self.min,
+            rank if rank + 1 >= self.count => self.max,
+            _ => value,
         };
-        self.occupied().find(holds_rank).map_or(self.max, |(value, _)| value)
+        let mut seen = 0;
+        let mut slots = self.occupied().skip_while(|&(_, n)| {
+            seen += n;
+            seen <= rank
+        });
+        let below = slots.next().map_or(self.max, |(value, _)| value);
+        let next = slots.next().map_or(self.max, |(value, _)| value);
+        drop(slots);
+        let above = if rank + 1 < seen { below } else { next };
+        (exact(rank, below), exact(rank + 1, above))
     }
 }
 

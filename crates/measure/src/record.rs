@@ -204,6 +204,8 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::PacketFields;
+
     use super::*;
 
     #[test]
@@ -219,7 +221,7 @@ mod tests {
             Header::Udp(UdpHeader { tag: 7 }),
             Header::Icmp(UdpHeader { tag: u64::MAX }),
         ] {
-            let packet = Packet { header, ..Packet::plain(1, 2, 1_500) };
+            let packet = Packet::from(PacketFields { header, ..PacketFields::plain(1, 2, 1_500) });
             assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header(), packet.header);
         }
     }
@@ -230,7 +232,8 @@ mod tests {
         let at = Instant::from_millis;
         (0..4).for_each(|id| records.sent(&Packet::plain(id, 0, 100), at(id)));
         records.dropped(1, Reason::Early, at(9));
-        records.received(&Packet { ecn: Ecn::Ce, ..Packet::plain(2, 0, 100) }, at(10));
+        let marked = PacketFields { ecn: Ecn::Ce, ..PacketFields::plain(2, 0, 100) }.into();
+        records.received(&marked, at(10));
         records.received(&Packet::plain(0, 0, 100), at(11));
         records.received(&Packet::plain(77, 0, 100), at(12));
         let records = records.finish();

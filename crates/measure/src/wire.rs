@@ -210,7 +210,7 @@ fn fold(mut sum: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aqmlab_core::{Instant, Packet, SackBlocks, UdpHeader};
+    use aqmlab_core::{Instant, Packet, PacketFields, SackBlocks, UdpHeader};
     use etherparse::TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
         Timestamp, WindowScale,
@@ -226,7 +226,8 @@ mod tests {
     };
 
     fn wire(header: Header, protocol: u8, ip_len: u32) -> Result<Vec<u8>, String> {
-        let packet = Packet { header, ..Packet::plain(0x1_2345, 9, ip_len) };
+        let packet =
+            Packet::from(PacketFields { header, ..PacketFields::plain(0x1_2345, 9, ip_len) });
         let record = PacketRecord::new(&packet, Instant::ZERO);
         let guise = Guise {
             tuple: FiveTuple { protocol, ..TUPLE },

@@ -1,8 +1,8 @@
 //! From simulated packets to two captures and back: the measures are the same as during the run.
 
 use aqmlab_core::{
-    Direction, Duration, FiveTuple, Header, Instant, Packet, Rng, SackBlocks, Side, TcpFlags,
-    TcpHeader, UdpHeader,
+    Direction, Duration, FiveTuple, Header, Instant, Packet, PacketFields, Rng, SackBlocks, Side,
+    TcpFlags, TcpHeader, UdpHeader,
 };
 use aqmlab_measure::capture::{
     CaptureWriter, Endpoints, Options, SppReport, Translation, spp, write_captures,
@@ -67,7 +67,12 @@ fn packet(id: u64, conn: u32, direction: Direction) -> Packet {
         (2, id) => (Header::Udp(UdpHeader { tag: id }), 200),
         (_, id) => (Header::Icmp(UdpHeader { tag: id }), 84),
     };
-    Packet { flow: conn, direction, header, ..Packet::plain(id, conn, ip_len) }
+    Packet::from(PacketFields {
+        flow: conn,
+        direction,
+        header,
+        ..PacketFields::plain(id, conn, ip_len)
+    })
 }
 
 /// Random traffic both ways on a path that keeps order, queues, and loses one in fifty.

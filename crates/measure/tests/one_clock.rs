@@ -36,8 +36,8 @@ fn captures() -> [Vec<u8>; 2] {
     for (at, arrives, id) in events {
         let (conn, direction, ..) = passages[id];
         let header = Header::Udp(UdpHeader { tag: id as u64 });
-        let plain = Packet::plain(id as u64, conn, 100);
-        let packet = Packet { conn, direction, header, ..plain };
+        let mut packet = Packet::plain(id as u64, conn, 100);
+        (packet.direction, packet.header) = (direction, header);
         let at = Instant::from_nanos(at);
         if arrives { records.received(&packet, at) } else { records.sent(&packet, at) }
     }

@@ -1,6 +1,8 @@
 //! Captures with any of their bytes changed, lost or doubled are measured or refused.
 
-use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Packet, UdpHeader};
+use aqmlab_core::{
+    Direction, Duration, FiveTuple, Header, Instant, Packet, PacketFields, UdpHeader,
+};
 use aqmlab_measure::Records;
 use aqmlab_measure::capture::{Endpoints, Options, Translation, spp, write_captures};
 use proptest::prelude::*;
@@ -19,7 +21,8 @@ fn classic() -> [Vec<u8>; 2] {
     for id in 0..5 {
         let header = Header::Udp(UdpHeader { tag: id });
         let direction = Direction::Up;
-        let packet = Packet { header, direction, ..Packet::plain(id, 0, 100) };
+        let packet =
+            Packet::from(PacketFields { header, direction, ..PacketFields::plain(id, 0, 100) });
         records.sent(&packet, Instant::from_millis(10 * id));
         records.received(&packet, Instant::from_millis(10 * id + 5));
     }

@@ -30,6 +30,8 @@ pub(crate) struct Pipe {
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The delay of the packet begins there.
     last: u64,
+    /// The tick and the credit when that packet was charged.
+    charged: (u64, i128),
     /// The delay of the pipe in ticks.
     delay: u64,
     /// The idle state, or `None` while the pipe is sending.
@@ -52,7 +54,17 @@ impl Pipe {
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps().into();
         let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
-        Self { bandwidth, credit: 0, served: 0, asked, last: 0, delay: 0, rest, phase: 0 }
+        Self {
+            bandwidth,
+            credit: 0,
+            served: 0,
+            asked,
+            last: 0,
+            charged: (0, 0),
+            delay: 0,
+            rest,
+            phase: 0,
+        }
     }
 
     /// Returns the pipe with a delay in ticks, as `config_link` counts it. The path after the pipe
@@ -72,10 +84,16 @@ impl Pipe {
         at(self.served + self.wait())
     }
 
+    /// Returns the time of the next poll after [`Self::charge`].
+    pub(crate) fn wakes_after_charge(&self) -> Instant {
+        at(self.last)
+    }
+
     /// Returns the time at which all packets sent are paid for.
     pub(crate) fn paid(&self) -> Instant {
-        let served = i128::from(at(self.served).as_nanos());
-        let paid = served - self.credit * i128::from(TICK_NS) / self.bandwidth;
+        let (served, credit) = self.charged;
+        let served = i128::from(at(served).as_nanos());
+        let paid = served - credit * i128::from(TICK_NS) / self.bandwidth;
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
@@ -123,6 +141,7 @@ impl Pipe {
         self.asked = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
         self.last = self.served + self.wait();
+        self.charged = (self.served, self.credit);
     }
 
     fn serve(&mut self, tick: u64) {
@@ -132,7 +151,12 @@ impl Pipe {
 
     /// Returns the ticks until a debt is paid.
     fn wait(&self) -> u64 {
-        self.credit.min(0).unsigned_abs().div_ceil(self.bandwidth.unsigned_abs()) as u64
+        let (debt, bandwidth) = (self.credit.min(0).unsigned_abs(), self.bandwidth.unsigned_abs());
+        match u64::try_from(debt) {
+            // The division of 128 bits takes several times as long.
+            Ok(debt) if bandwidth <= u64::MAX.into() => debt.div_ceil(bandwidth as u64),
+            _ => debt.div_ceil(bandwidth) as u64,
+        }
     }
 }
 

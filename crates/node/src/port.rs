@@ -32,8 +32,6 @@ pub struct Port {
     rng: Rng,
     /// The time from which the link can send again.
     free: Instant,
-    /// The time at which the packets sent are paid for; dummynet polls again at the next tick.
-    paid: Instant,
     /// The pipe, if dummynet limits the rate.
     pipe: Option<Pipe>,
     /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
@@ -50,8 +48,8 @@ impl Port {
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
-        let (free, paid) = (Instant::ZERO, Instant::ZERO);
-        Self { qdisc, rate, shaper, credit, overhead, rng, free, paid, pipe: None, last_tx, log }
+        let free = Instant::ZERO;
+        Self { qdisc, rate, shaper, credit, overhead, rng, free, pipe: None, last_tx, log }
     }
 
     /// Returns the port with its rate limited by `shaper` instead of by the wire.
@@ -94,6 +92,12 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
+    /// Whether the link cannot send yet.
+    #[inline]
+    pub fn is_busy(&self, now: Instant) -> bool {
+        now < self.free
+    }
+
     /// Starts to send the next packet, if the link is free and a packet waits.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
@@ -110,10 +114,18 @@ impl Port {
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx);
-        if let (None, Some(pipe)) = (&packet, &mut self.pipe) {
-            pipe.rests(now);
+        if packet.is_none() {
+            self.rest(now);
         }
         packet
+    }
+
+    /// The pipe, if there is one, polled an empty discipline.
+    #[cold]
+    fn rest(&mut self, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.rests(now);
+        }
     }
 
     /// Starts sending the packet just taken.
@@ -122,13 +134,11 @@ impl Port {
         if packet.ip_len != self.last_tx.0 {
             self.time(packet.ip_len);
         }
-        if let Some(pipe) = &mut self.pipe {
-            pipe.charge(self.overhead.on_link(packet.ip_len), now);
-            (self.free, self.paid) = (pipe.wakes(), pipe.paid());
+        if self.pipe.is_some() {
+            self.charge_pipe(packet.ip_len, now);
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
-            self.paid = self.free;
         }
         self.log.sent += 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
@@ -137,9 +147,18 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
+    #[inline(never)]
+    fn charge_pipe(&mut self, ip_len: u32, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.charge(self.overhead.on_link(ip_len), now);
+            self.free = pipe.wakes_after_charge();
+        }
+    }
+
     /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
     /// must see the poll before the next packet. The pipe may also have been freed, its discipline
     /// with it.
+    #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
@@ -182,7 +201,9 @@ impl Port {
     /// Returns the time that the link was sending until `end`, which is now. A packet still being
     /// sent counts in part.
     pub fn busy_until(&self, end: Instant) -> Duration {
-        let ahead = self.paid.as_nanos().saturating_sub(end.as_nanos());
+        // Dummynet polls at the next tick.
+        let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
+        let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
         // Each packet's time is rounded up to a nanosecond, and the credit of a pipe is exact.
         Duration::from_nanos(busy.min(end.as_nanos()))

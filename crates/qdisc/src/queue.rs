@@ -32,7 +32,6 @@ impl PacketQueue {
     /// Removes the packet at the head.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
-        // Examined in place: a packet that passes through `?` is copied once more.
         let packet = self.waiting.pop_front();
         if let Some(packet) = &packet {
             self.bytes -= packet.bytes();

@@ -12,7 +12,9 @@ mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, Param, Value};
+use aqmlab_core::{
+    Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, PacketFields, Param, Value,
+};
 use aqmlab_qdisc::{Backlog, PacketQueue, Parent, Qdisc, kinds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -80,7 +82,11 @@ impl Model {
         self.offered += 1;
         self.offered_bytes += u64::from(len);
         self.origin.insert(id, (conn, ecn));
-        Packet { ecn, priority: (conn * 5 % 16) as u8, ..Packet::plain(id, conn, len) }
+        Packet::from(PacketFields {
+            ecn,
+            priority: (conn * 5 % 16) as u8,
+            ..PacketFields::plain(id, conn, len)
+        })
     }
 
     fn on_sent(&mut self, packet: &Packet) -> Result<(), String> {

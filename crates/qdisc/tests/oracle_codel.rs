@@ -6,7 +6,7 @@ mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Ecn, Instant, Rng, Value};
 use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Rfc};
 use rig::Rig;
 
@@ -28,7 +28,8 @@ fn compare<L: Law>(name: &str, ecn: bool) {
                 let ecn = if id % 3 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
                 law.on_offer(len);
                 queue.push_back(Item { id, len, capable: ecn.is_capable(), arrived: now });
-                let packet = Packet { ecn, ..rig::packet(id, len as u32) };
+                let mut packet = rig::packet(id, len as u32);
+                packet.ecn = ecn;
                 rig.offer(Instant::from_nanos(now), packet);
             } else {
                 let got = rig.take_id(Instant::from_nanos(now));

@@ -6,7 +6,7 @@ mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Bytes, Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Bytes, Ecn, Instant, Packet, PacketFields, Rng, Value};
 use aqmlab_qdisc::flows::{Flows, Rules, Settings};
 use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Linux35, Rfc};
 use rig::Rig;
@@ -162,7 +162,10 @@ fn compare<L: Law>(name: &str, rules: Rules, ecn: bool) {
                 let ecn = if id % 3 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
                 let item = Item { id, len, capable: ecn.is_capable(), arrived: now };
                 oracle.enqueue(buckets[conn as usize], item);
-                let packet = Packet { ecn, ..Packet::plain(id, conn as u32, len as u32) };
+                let packet = Packet::from(PacketFields {
+                    ecn,
+                    ..PacketFields::plain(id, conn as u32, len as u32)
+                });
                 rig.offer(Instant::from_nanos(now), packet);
             } else {
                 let got = rig.take_id(Instant::from_nanos(now));

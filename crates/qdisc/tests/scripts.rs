@@ -157,8 +157,9 @@ fn take(rig: &mut Rig, at: Instant, times: usize) -> Vec<u64> {
 
 fn offer(rig: &mut Rig, at: Instant, line: &Line) -> Vec<u64> {
     for &id in &line.ids {
-        let plain = Packet::plain(id, line.flow, line.len);
-        rig.offer(at, Packet { ecn: line.ecn, priority: line.priority, ..plain });
+        let mut plain = Packet::plain(id, line.flow, line.len);
+        (plain.ecn, plain.priority) = (line.ecn, line.priority);
+        rig.offer(at, plain);
     }
     line.ids.clone()
 }

@@ -56,13 +56,19 @@ fn c04_dummynet_in_slots_drops_at_its_limit() {
     assert_eq!(rig.ledger.drops(), [3]);
 }
 
+fn of_priority(priority: u8, id: u64) -> Packet {
+    let mut packet = packet(id, 100);
+    packet.priority = priority;
+    packet
+}
+
 #[test]
 fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
     // The band of each priority, as tc-prio(8) prints it.
     let bands = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rig = Rig::new("pfifo_fast", &[]);
     for (priority, id) in (0..16).zip(0..) {
-        rig.offer(ms(0), Packet { priority, ..packet(id, 100) });
+        rig.offer(ms(0), of_priority(priority, id));
     }
     let mut want: Vec<u64> = (0..16).collect();
     want.sort_by_key(|&id| bands[id as usize]);
@@ -74,7 +80,7 @@ fn c05_a_band_of_pfifo_fast_has_room_of_its_own() {
     let mut rig = Rig::new("pfifo_fast", &[("limit", Value::Count(2))]);
     for id in 0..4 {
         rig.offer(ms(0), packet(id, 100));
-        rig.offer(ms(0), Packet { priority: 6, ..packet(id + 10, 100) });
+        rig.offer(ms(0), of_priority(6, id + 10));
     }
     assert_eq!(rig.ledger.drops(), [2, 12, 3, 13]);
     assert_eq!(rig.drain(ms(1)), [10, 11, 0, 1]);

@@ -295,7 +295,8 @@ fn c30_linux_counts_packets_lost_to_an_overflow_as_signals() {
 fn bucket(salt: u64, tuple_hash: u32) -> usize {
     let settings = Settings { flows: 1_024, quantum: Bytes(1_514), salt, rules: Rules::Linux };
     let mut flows = Flows::new(settings, || ());
-    let packet = Packet { tuple_hash, ..of(0, 1, 100) };
+    let mut packet = of(0, 1, 100);
+    packet.tuple_hash = tuple_hash;
     flows.classify(&packet, &mut Rng::stream(3, "unused"))
 }
 

@@ -17,6 +17,27 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The key of an actor without a request.
 const NEVER: u128 = u128::MAX;
 
+/// A place in the order of calls: the time and, among calls of one time, the order of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Order(u128);
+
+impl Order {
+    /// After all calls.
+    pub(crate) const NEVER: Self = Self(NEVER);
+
+    /// The time and the actor of the call.
+    #[inline]
+    pub(crate) const fn call(self) -> (Instant, Slot) {
+        (self.time(), Slot((self.0 as u64 & SLOT_MASK) as u32))
+    }
+
+    /// The time of the call.
+    #[inline]
+    pub(crate) const fn time(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
+}
+
 /// An actor's place in the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
@@ -131,6 +152,19 @@ impl Agenda {
         self.tickets
     }
 
+    /// The place of a call of `slot` at `at`, after all earlier requests for that time.
+    #[inline]
+    pub(crate) fn place(&mut self, slot: Slot, at: Instant) -> Order {
+        let ticket = self.ticket();
+        key(slot, at, ticket)
+    }
+
+    /// Requests a call of `slot` at a place that was taken for it earlier.
+    #[inline]
+    pub(crate) fn set_at(&mut self, slot: Slot, place: Order) {
+        self.trees[slot.rank()].replay(slot.index(), place.0);
+    }
+
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Instant) {
@@ -141,9 +175,7 @@ impl Agenda {
     /// Requests a call of `slot` at `at`, in the order of a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
-        let lower = ticket << SLOT_BITS | u64::from(slot.0);
-        let key = u128::from(at.as_nanos()) << 64 | u128::from(lower);
-        self.trees[slot.rank()].replay(slot.index(), key);
+        self.set_at(slot, key(slot, at, ticket));
     }
 
     /// Withdraws the request of `slot`, if any.
@@ -156,18 +188,22 @@ impl Agenda {
     }
 
     /// Returns the time of the next call of `slot`.
-    #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Instant::from_nanos((self.trees[slot.rank()].key(slot.index()) >> 64) as u64)
+        Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// Returns the next call; the request remains until it is set or cleared.
+    /// The place of the next call. The request remains until it is set or cleared.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        let first = self.trees[0].least().min(self.trees[1].least());
-        let slot = Slot((first as u64 & SLOT_MASK) as u32);
-        (first != NEVER).then_some((Instant::from_nanos((first >> 64) as u64), slot))
+    pub(crate) fn first(&self) -> Order {
+        Order(self.trees[0].least.min(self.trees[1].least))
     }
+}
+
+/// The place of a call of `slot` at `at` with a ticket.
+#[inline]
+fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
+    let lower = ticket << SLOT_BITS | u64::from(slot.0);
+    Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
 /// The actors of one rank.
@@ -176,8 +212,10 @@ struct Tree {
     /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
     /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
     /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
-    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
+    /// and `2p + 1` are `pairs[p]`.
     pairs: Vec<[u128; 2]>,
+    /// The root, node 1.
+    least: u128,
     leaves: usize,
     used: usize,
     vacant: Vec<usize>,
@@ -185,7 +223,8 @@ struct Tree {
 
 impl Tree {
     fn new() -> Self {
-        Self { pairs: vec![[NEVER; 2]; 2], leaves: 2, used: 0, vacant: Vec::new() }
+        let pairs = vec![[NEVER; 2]; 2];
+        Self { pairs, least: NEVER, leaves: 2, used: 0, vacant: Vec::new() }
     }
 
     fn join(&mut self) -> usize {
@@ -197,11 +236,6 @@ impl Tree {
         }
         self.used += 1;
         self.used - 1
-    }
-
-    #[inline]
-    fn least(&self) -> u128 {
-        self.pairs[0][1]
     }
 
     #[inline]
@@ -217,10 +251,10 @@ impl Tree {
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = least;
-            least = least.min(pair[(node % 2) ^ 1]);
+            least = pair[0].min(pair[1]);
             node /= 2;
         }
-        self.pairs[0][1] = least;
+        self.least = least;
     }
 
     fn grow(&mut self) {
@@ -254,7 +288,8 @@ mod tests {
         }
         agenda.set(slots[19], Instant::from_millis(2));
         let mut served = Vec::new();
-        while let Some((_, slot)) = agenda.peek() {
+        while agenda.first() != Order::NEVER {
+            let (_, slot) = agenda.first().call();
             served.push(slots.iter().position(|&of| of == slot).unwrap());
             agenda.clear(slot);
         }
@@ -280,7 +315,8 @@ mod tests {
             }
             let want = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i))).min();
             let place = |slot| slots.iter().position(|&of| of == slot).unwrap();
-            let got = agenda.peek().map(|(at, slot)| (at.as_nanos(), place(slot)));
+            let first = Some(agenda.first()).filter(|first| *first != Order::NEVER);
+            let got = first.map(Order::call).map(|(at, slot)| (at.as_nanos(), place(slot)));
             assert_eq!(got, want.map(|((at, _), i)| (at, i)));
         }
     }

@@ -1,10 +1,10 @@
 //! Connections: a five-tuple, its two TCPs, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Ecn, FiveTuple, Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Ecn, FiveTuple, Header, Instant, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event, Segment};
 
-use crate::agenda::Slot;
+use crate::agenda::{Order, Slot};
 
 /// A five-tuple in use.
 pub(crate) struct Conn {
@@ -47,6 +47,11 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) tcp: Connection,
     pub(crate) slot: Slot,
+    /// The place of its next call.
+    pub(crate) next: Order,
+    /// Whether that call is a silent read, which waits outside the agenda. The agenda may then hold
+    /// a later call, which the read replaces.
+    pub(crate) is_silent: bool,
     pub(crate) finished: bool,
 }
 
@@ -63,8 +68,8 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
 }
 
 /// A packet of `ip_len` bytes from `side`, before it has an identity.
-pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
-    Packet {
+pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> PacketFields {
+    PacketFields {
         id: 0,
         enqueued: Instant::ZERO,
         flow,
@@ -89,9 +94,9 @@ pub(crate) fn packet_of(
     side: Side,
     tuple_hash: u32,
     priority: u8,
-) -> Packet {
+) -> PacketFields {
     let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
-    Packet {
+    PacketFields {
         tuple_hash,
         priority,
         ecn: segment.ecn,

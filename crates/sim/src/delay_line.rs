@@ -50,19 +50,21 @@ impl DelayLine {
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
-        if self.key.jitter > Duration::ZERO {
-            if self.key.reorder {
-                return self.insert(arrives, ticket, packet);
-            }
-            if let Some((last, ..)) = self.travelling.back() {
-                arrives = arrives.max(*last);
-            }
+        if self.key.reorder {
+            return self.insert(arrives, ticket, packet);
+        }
+        if self.key.jitter > Duration::ZERO
+            && let Some((last, ..)) = self.travelling.back()
+        {
+            arrives = arrives.max(*last);
         }
         let first = self.travelling.is_empty();
         self.travelling.push_back((arrives, ticket, packet));
         first.then_some(arrives)
     }
 
+    /// Puts a packet in its place by its arrival.
+    #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let place = self.travelling.partition_point(|(at, ..)| *at <= arrives);
         self.travelling.insert(place, (arrives, ticket, packet));
@@ -73,12 +75,6 @@ impl DelayLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         self.travelling.pop_front().map(|(_, _, packet)| packet)
-    }
-
-    /// The packet that arrives first, left in place.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&Packet> {
-        self.travelling.front().map(|(_, _, packet)| packet)
     }
 
     /// Returns the arrival time of the next packet, and its ticket.

@@ -11,6 +11,7 @@
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; `taps` is the one that measures                    |
+//! | `silent_reads` | the reads of applications that cause nothing else                     |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | the comparison of a discipline with a recording of another             |
 //! | `outcome`    | the result: a digest and tables                                        |
@@ -30,6 +31,7 @@ mod outcome;
 mod own_links;
 pub mod replay;
 mod sampler;
+mod silent_reads;
 mod taps;
 mod wifi;
 mod world;

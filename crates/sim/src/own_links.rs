@@ -15,11 +15,11 @@ pub(crate) struct OwnLinks {
 }
 
 /// Linux's `truesize` of a packet: a small one fits its head, a full-sized one takes half a page.
-const fn memory(packet: &Packet) -> u64 {
+fn memory(packet: &Packet) -> u64 {
     if packet.ip_len <= 256 { 768 } else { 2_304 }
 }
 
-const fn sender(packet: &Packet) -> Side {
+fn sender(packet: &Packet) -> Side {
     match packet.direction {
         Direction::Up => Side::Home,
         Direction::Down => Side::Wan,
@@ -47,6 +47,12 @@ impl OwnLinks {
     /// The memory of an end's packets in its own link.
     pub(crate) fn waiting(&self, conn: u32, side: Side) -> Bytes {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
+    }
+
+    /// Whether an end has had a departure from its link since the last call of [`Self::released`].
+    #[inline]
+    pub(crate) fn has_released(&self) -> bool {
+        !self.released.is_empty()
     }
 
     /// Returns the ends with a departure from their link since the last call.

@@ -90,7 +90,7 @@ impl<O: Observer> Network<O> {
         match fate {
             Fate::Delivered => {
                 if let Some((line, at)) = self.leave(&mut packet, self.now) {
-                    self.launch(line, Some(packet), at);
+                    self.launch(line, packet, at);
                 }
             }
             Fate::GivenUp => self.give_up(link, &packet),

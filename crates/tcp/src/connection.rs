@@ -186,6 +186,29 @@ impl Connection {
         (at != Instant::NEVER).then_some(at)
     }
 
+    /// Whether the application reads next, at [`Self::poll_timeout`], and the only effect that
+    /// anyone else can see is the news of the bytes read.
+    ///
+    /// A driver may then call [`Self::read_silently`] at that time instead of
+    /// [`Self::handle_timeout`], provided that it has made no other call before.
+    #[inline]
+    pub fn reads_next_silently(&self) -> bool {
+        let Tcb { timers, wakeup, .. } = &self.tcb;
+        timers.wakeup < timers.next_besides_wakeup()
+            && !wakeup.opened
+            && !wakeup.has_space
+            && self.stack.reads_silently(&self.tcb)
+    }
+
+    /// Lets the application read, and returns the bytes; see [`Self::reads_next_silently`].
+    #[inline]
+    pub fn read_silently(&mut self) -> u64 {
+        let tcb = &mut self.tcb;
+        tcb.clock.set(tcb.timers.wakeup);
+        tcb.timers.wakeup = Instant::NEVER;
+        self.stack.read_silently(tcb)
+    }
+
     /// Sends the data that the application has written since the connection last ran.
     pub(crate) fn serve_application(&mut self) {
         self.tcb.app_acted = false;

@@ -86,6 +86,12 @@ impl StackState {
 
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
+        /// Whether the next read of the application causes nothing that anyone else can see.
+        #[inline]
+        fn reads_silently(&, tcb: &Tcb) -> bool;
+        /// The application reads, which causes nothing else. Returns the bytes.
+        #[inline]
+        fn read_silently(&mut, tcb: &mut Tcb) -> u64;
         /// The application is awake.
         fn on_awake(&mut, tcb: &mut Tcb);
         /// A delayed acknowledgement is due.

@@ -51,7 +51,13 @@ impl Timers {
     /// The earliest expiry.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.xmit_at.min(self.delayed_ack).min(self.wakeup.min(self.rare))
+        self.next_besides_wakeup().min(self.wakeup)
+    }
+
+    /// The earliest expiry of the timers besides the wakeup of the application.
+    #[inline]
+    pub(crate) fn next_besides_wakeup(&self) -> Instant {
+        self.xmit_at.min(self.delayed_ack).min(self.rare)
     }
 
     #[inline]

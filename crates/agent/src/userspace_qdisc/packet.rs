@@ -3,7 +3,9 @@
 //! A discipline of the simulator gets the packet that the simulator would make of the same headers:
 //! the same hash of addresses and ports, ECN field, length and priority. The bytes stay aside.
 
-use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, TcpHeader, UdpHeader};
+use aqmlab_core::{
+    Direction, Ecn, FiveTuple, Header, Instant, Packet, PacketFields, TcpHeader, UdpHeader,
+};
 
 /// The offset of the ECN field, with the differentiated services (RFC 791 §3.1, RFC 3168 §5).
 const SERVICES: usize = 1;
@@ -40,7 +42,7 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
     };
     let ip_len = half(2).into();
     let flow = (source & 0xff).checked_sub(2)?;
-    Some(Packet {
+    let fields = PacketFields {
         id,
         enqueued: Instant::ZERO,
         flow,
@@ -58,7 +60,8 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
             UDP => Header::Udp(UdpHeader { tag: 0 }),
             _ => Header::Icmp(UdpHeader { tag: 0 }),
         },
-    })
+    };
+    Some(fields.into())
 }
 
 const fn ecn(services: u8) -> Ecn {

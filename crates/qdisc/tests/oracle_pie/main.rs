@@ -12,7 +12,7 @@ mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Ecn, Instant, Packet, PacketFields, Rng, Value};
 use rig::Rig;
 
 /// An operation on a queue.
@@ -40,7 +40,10 @@ fn schedule(seed: u64) -> Vec<(u64, Step)> {
         while arrival < end {
             let len = if rng.below(4) == 0 { 60 + rng.below(1_400) as u32 } else { 1_500 };
             let ecn = if rng.below(2) == 0 { Ecn::Ect0 } else { Ecn::NotEct };
-            steps.push((arrival, Step::Offer(Packet { ecn, ..Packet::plain(id, 0, len) })));
+            steps.push((
+                arrival,
+                Step::Offer(Packet::from(PacketFields { ecn, ..PacketFields::plain(id, 0, len) })),
+            ));
             id += 1;
             arrival += if rng.below(20) == 0 { 0 } else { rng.below(2 * gap) };
         }

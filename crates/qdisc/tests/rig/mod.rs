@@ -115,5 +115,7 @@ pub fn packet(id: u64, len: u32) -> Packet {
 
 /// Returns an ECN-capable packet of connection 0.
 pub fn ect(id: u64, len: u32) -> Packet {
-    Packet { ecn: Ecn::Ect0, ..packet(id, len) }
+    let mut packet = packet(id, len);
+    packet.ecn = Ecn::Ect0;
+    packet
 }

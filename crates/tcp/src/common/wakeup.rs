@@ -55,17 +55,24 @@ impl Tcb {
 
     /// Passes all unread data to the application.
     pub(crate) fn deliver_unread(&mut self) {
-        let bytes = self.wakeup.unread.take();
+        let bytes = self.take_unread();
         if bytes > 0 {
             self.readable(bytes);
         }
+    }
+
+    /// Takes all unread data, and returns its bytes.
+    #[inline]
+    pub(crate) fn take_unread(&mut self) -> u64 {
+        let bytes = self.wakeup.unread.take();
+        self.stats.bytes_delivered += bytes;
+        bytes
     }
 
     /// Reports readable bytes to the application, merged into the last event if that is of the same
     /// kind.
     #[inline]
     fn readable(&mut self, bytes: u64) {
-        self.stats.bytes_delivered += bytes;
         if let Some(Event::Readable(more)) = self.events.back_mut() {
             *more += bytes;
         } else {

@@ -156,6 +156,16 @@ impl FreeBsd {
         }
     }
 
+    /// The output that follows a read may send an update of the window.
+    pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
+        tcb.wakeup.unread.is_empty()
+    }
+
+    /// The application finds nothing to read.
+    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
+        tcb.take_unread()
+    }
+
     /// The application is awake: it reads, and writes if there is space.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;

@@ -39,11 +39,15 @@ impl Linux {
         }
         if is_without_news(tcb, header) && !self.tlp.is_in_flight() {
             self.update_send_window(tcb, header);
-            self.process_probe_ack(tcb);
+            if tcb.snd.has_unsent() {
+                self.process_probe_ack(tcb);
+            }
         } else {
             self.process_current_ack(tcb, header);
         }
-        tcb.on_fin_acknowledged();
+        if tcb.snd.fin_sent {
+            tcb.on_fin_acknowledged();
+        }
         true
     }
 
@@ -77,7 +81,7 @@ impl Linux {
             self.process_ack_without_queue(tcb, &mut ack);
             return;
         }
-        let sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
+        let mut sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
         if self.tlp.is_in_flight() {
             self.process_tlp_ack(tcb, header.ack, &ack);
@@ -93,7 +97,7 @@ impl Linux {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
-        self.control_congestion(tcb, &ack, sample, counts, !is_reneging);
+        self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
         self.xmit_recovery(tcb, rexmit);
     }
 
@@ -140,7 +144,7 @@ impl Linux {
         &mut self,
         tcb: &mut Tcb,
         ack: &AckState,
-        mut sample: Ack,
+        sample: &mut Ack,
         (delivered, lost): (u64, u64),
         is_valid: bool,
     ) {
@@ -154,11 +158,11 @@ impl Linux {
         sample.cwnd_limited = self.usage.is_limited(tcb);
         if tcb.cc.controls_cwnd() {
             let in_recovery = self.recovery.ca() >= CaState::Recovery;
-            tcb.cc.control(&mut tcb.window, &sample, in_recovery);
+            tcb.cc.control(&mut tcb.window, sample, in_recovery);
         } else if self.recovery.ca().is_reducing() {
             self.reduce_cwnd(tcb, delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
         } else if self.may_raise_cwnd(ack) {
-            tcb.cc.on_ack(&mut tcb.window, &sample);
+            tcb.cc.on_ack(&mut tcb.window, sample);
             self.usage.on_change(tcb.clock.now);
         }
     }

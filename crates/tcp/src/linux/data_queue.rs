@@ -26,25 +26,18 @@ impl Linux {
         tcb.rcv.sack.clear_duplicate();
         let (start, end, nxt) = (header.seq, header.end(), tcb.rcv.nxt);
         let open = tcb.rcv.open();
-        if start == nxt {
-            if open == 0 && header.payload > 0 {
-                self.refuse(tcb);
-            } else {
-                self.queue_in_order(tcb, header, ecn);
-            }
-        } else if end <= nxt {
-            // A retransmission of data that was received.
-            tcb.rcv.sack.set_duplicate(start, end);
+        if start < nxt {
+            tcb.rcv.sack.set_duplicate(start, end.min(nxt));
+        }
+        let is_refused = if start > nxt {
+            start >= nxt + open
+        } else {
+            (start < nxt && end <= nxt) || (open == 0 && header.payload > 0)
+        };
+        if is_refused {
             self.refuse(tcb);
-        } else if start >= nxt + open {
-            self.refuse(tcb);
-        } else if start < nxt {
-            tcb.rcv.sack.set_duplicate(start, nxt);
-            if open == 0 {
-                self.refuse(tcb);
-            } else {
-                self.queue_in_order(tcb, header, ecn);
-            }
+        } else if start <= nxt {
+            self.queue_in_order(tcb, header, ecn);
         } else {
             self.queue_out_of_order(tcb, header, ecn);
         }

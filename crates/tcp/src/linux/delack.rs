@@ -114,8 +114,7 @@ impl Linux {
         if self.delack.rule() == DelayedAckRule::Fixed {
             return;
         }
-        let unacknowledged = tcb.rcv.unacknowledged();
-        let mut is_due = self.delack.is_due_after_read(unacknowledged, self.ooo.is_empty());
+        let mut is_due = self.is_ack_due_after_read(tcb);
         if !is_due && tcb.rcv.fin.is_none() {
             let open = tcb.rcv.open();
             if 2 * open <= self.rcv_window.clamp() {
@@ -126,6 +125,27 @@ impl Linux {
         if is_due {
             self.send_ack(tcb);
         }
+    }
+
+    #[inline]
+    fn is_ack_due_after_read(&self, tcb: &Tcb) -> bool {
+        self.delack.is_due_after_read(tcb.rcv.unacknowledged(), self.ooo.is_empty())
+    }
+
+    /// Whether the application's next read, at the time of its wakeup, causes nothing that anyone
+    /// else can see. No acknowledgement is due, the read does not enlarge the buffer, and the window
+    /// cannot be twice the open one.
+    #[inline]
+    pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
+        if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {
+            return true;
+        }
+        let open = tcb.rcv.open();
+        let may_double = 2 * open <= self.rcv_window.clamp()
+            && !self.rcv_window.is_far_below(2 * open, tcb.options.rcv_shift);
+        !may_double
+            && !self.is_ack_due_after_read(tcb)
+            && !self.autotune.may_grow(tcb.timers.wakeup, tcb.rcv.nxt)
     }
 
     /// A delayed acknowledgement is due (`tcp_delack_timer_handler`).

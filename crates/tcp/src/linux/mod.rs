@@ -163,6 +163,15 @@ impl Linux {
         }
     }
 
+    /// The application reads without an effect; see [`Self::reads_silently`].
+    #[inline]
+    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
+        if let Some(end) = tcb.wakeup.unread.first_end() {
+            self.adjust_rcv_space(tcb, end);
+        }
+        tcb.take_unread()
+    }
+
     /// Notifies the application that the connection is open, and passes it all unread data.
     fn deliver(&mut self, tcb: &mut Tcb) {
         if tcb.announce_open() {

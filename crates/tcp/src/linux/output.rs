@@ -55,6 +55,12 @@ impl Tcb {
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
     }
 
+    /// Whether the next segment of new data starts the retransmission timeout.
+    #[inline]
+    fn starts_rto(&self) -> bool {
+        self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe
+    }
+
     /// Minshall's rule: a small segment waits while another small one is unacknowledged.
     pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
@@ -80,12 +86,18 @@ impl Linux {
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
         let mss = tcb.current_mss();
         let max_segments = tcb.tso_segments(mss);
+        // The timer of a loss probe, if one follows, replaces the timeout.
+        let is_probed = push != Push::Probe && self.may_probe_loss(tcb);
+        let mut starts_timer = !is_probed && tcb.starts_rto();
         let (mut sent, mut limited) = (0, false);
         while !self.must_wait(tcb) {
             let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
                 break;
             };
             sent += self.send_burst(tcb, burst, mss);
+            if std::mem::take(&mut starts_timer) {
+                tcb.rearm_rto();
+            }
             if !push.is_all() {
                 break;
             }
@@ -145,7 +157,11 @@ impl Linux {
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
         tcb.pace(u64::from(payload));
         let tags = if payload > 0 { PUSH } else { 0 };
+        let starts_timer = tcb.starts_rto();
         self.send_new(tcb, payload, tags, TcpFlags::default());
+        if starts_timer {
+            tcb.rearm_rto();
+        }
     }
 
     /// Sends `payload` bytes for the first time. `tags` are kept for retransmissions, `control` is not.
@@ -164,9 +180,6 @@ impl Linux {
         tcb.board.push(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);
-        if nothing_out || tcb.timers.xmit == XmitTimer::LossProbe {
-            tcb.rearm_rto();
-        }
         if fin {
             tcb.close_half();
         }

@@ -104,6 +104,13 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
+    /// Whether no window of `window` or more can be offered now with a scale of `shift`, however
+    /// empty the buffer is.
+    #[inline]
+    pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
+        shift > 0 && expressible(self.ssthresh, shift) < window
+    }
+
     /// Grows the buffer to `memory`.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
         if memory > self.buffer {

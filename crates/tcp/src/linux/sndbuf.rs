@@ -135,6 +135,16 @@ impl SendBuffer {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
+    /// Bounds of the memory in use. At least, each segment tagged S has merged with another `skb`; at
+    /// most, every outstanding segment is an `skb` of its own.
+    #[inline]
+    fn memory_bounds(&self, tcb: &Tcb) -> (u64, u64) {
+        let written = (self.sent.len() + self.queued.len()) as u64;
+        let (sacked, out) = (tcb.board.sacked_out(), tcb.board.packets_out());
+        let with = |skbs: u64| tcb.snd.buffered() + skbs * tcb.profile.segment_overhead;
+        (with(written.saturating_sub(sacked.into())), with(written + u64::from(out)))
+    }
+
     /// The memory in use (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
         let sent = if tcb.board.sacked_out() + tcb.board.retrans_out() == 0 {
@@ -199,8 +209,9 @@ impl Linux {
         if tcb.snd.buffered() > limit / 3 * 2 {
             return false;
         }
-        let memory = self.sndbuf.memory(tcb);
-        limit.saturating_sub(memory) >= memory / 2 && memory < limit
+        let is_enough = |memory| limit.saturating_sub(memory) >= memory / 2 && memory < limit;
+        let (least, most) = self.sndbuf.memory_bounds(tcb);
+        is_enough(least) && (is_enough(most) || is_enough(self.sndbuf.memory(tcb)))
     }
 
     /// The application is awake and there is space: it writes, or is notified of the space.

@@ -59,16 +59,20 @@ pub(super) enum TimeoutFrom {
 }
 
 impl Linux {
+    /// Whether the loss of outstanding segments is probed for.
+    #[inline]
+    pub(super) fn may_probe_loss(&self, tcb: &Tcb) -> bool {
+        tcb.profile.tlp
+            && tcb.options.sack
+            && matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
+    }
+
     /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
     /// whether it did.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         let packets = tcb.board.packets_out();
-        if !tcb.profile.tlp
-            || packets == 0
-            || !tcb.options.sack
-            || !matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
-        {
+        if packets == 0 || !self.may_probe_loss(tcb) {
             return false;
         }
         let mut span = if tcb.rtt.srtt().is_some() {

@@ -1,4 +1,4 @@
-use aqmlab_core::{Bytes, Ecn, Packet};
+use aqmlab_core::{Bytes, Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -37,14 +37,14 @@ fn offer(law: &mut FreeBsd, now_ms: u64, packets: usize) -> Verdict {
 }
 
 fn offer_ecn(law: &mut FreeBsd, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
-    let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
     let now = Instant::from_millis(now_ms);
     let (waiting, fits) = (waiting(packets), packets < 300);
     law.arrive(&Arrival { now, packet: &packet, waiting, fits }, &mut Rng::stream(1, "offer"))
 }
 
 fn depart(law: &mut FreeBsd, now: Instant, enqueued: Instant, left: usize) {
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_000) });
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
 

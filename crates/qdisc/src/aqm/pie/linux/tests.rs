@@ -1,4 +1,4 @@
-use aqmlab_core::{Ecn, Packet};
+use aqmlab_core::{Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn offer(law: &mut Linux, packet: &Packet, packets: usize, rng: &mut Rng) -> Ver
 
 fn depart(law: &mut Linux, at_ns: u64, sojourn_ns: u64, left: usize) {
     let enqueued = Instant::from_nanos(at_ns - sojourn_ns);
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_514) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_514) });
     let now = Instant::from_nanos(at_ns);
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
@@ -183,7 +183,7 @@ fn c42_marks_at_10_percent_exactly() {
     ] {
         let mut law = at(&settings, prob, TARGET, TARGET);
         law.vars.accu_prob = MAX_PROB / 2 * 17;
-        let packet = Packet { ecn, ..Packet::plain(0, 0, 1_514) };
+        let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_514) });
         let accu = law.vars.accu_prob;
         assert_eq!(offer(&mut law, &packet, 100, &mut Rng::stream(1, "c42")), want);
         let kept = law.vars.accu_prob > accu;

@@ -1,4 +1,4 @@
-use aqmlab_core::{Ecn, Packet};
+use aqmlab_core::{Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn waiting(packets: usize) -> Backlog {
 }
 
 fn offer(law: &mut Rfc8033, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
-    let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
     let now = Instant::from_millis(now_ms);
     let (waiting, fits) = (waiting(packets), packets < 300);
     law.arrive(&Arrival { now, packet: &packet, waiting, fits }, &mut Rng::stream(1, "offer"))
@@ -38,7 +38,7 @@ fn offer(law: &mut Rfc8033, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
 fn depart(law: &mut Rfc8033, at_ns: u64, sojourn_ns: u64, left: usize) {
     let now = Instant::from_nanos(at_ns);
     let enqueued = Instant::from_nanos(at_ns - sojourn_ns);
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_000) });
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
 
@@ -204,7 +204,7 @@ fn c42_what_can_be_marked_is_marked_below_10_percent() {
     ] {
         let mut law = at(settings, prob, 0.1, 0.1);
         let mut rng = Rng::stream(42, "c42");
-        let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+        let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
         let mut verdict = Verdict::Keep;
         while verdict == Verdict::Keep {
             let arrival =
