@@ -21,10 +21,11 @@
 //!   in advance. There is no power saving, beacon, encryption or RTS.
 //! - The receiver releases reordered frames as soon as the sender gives up the missing one. In the
 //!   standard, a `BlockAckReq` first informs the receiver.
-//! - After a failed exchange all stations wait as long as the sender. In the standard, the others
-//!   wait for EIFS, 53 us longer; with two stations, one is always the sender.
-//! - A frame arrives at the end of its exchange, some 50 us after its last bit.
-//! - Stations always hear each other, without delay. A collision loses all frames involved.
+//! - After a failed exchange, all stations wait as long as the sender. In the standard, stations
+//!   that did not send wait for EIFS, which is 53 us longer. With two stations, one station is
+//!   always the sender.
+//! - A frame arrives at the end of its exchange, about 50 us after its last bit.
+//! - Stations always hear each other, without delay. A collision loses all frames that it involves.
 
 mod cell;
 mod phy;
