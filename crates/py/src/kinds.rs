@@ -1,10 +1,10 @@
-//! The registries, as Python values.
+//! Converts the registries to Python values.
 
 use aqmlab_core::{Kind, Param, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// All registries by name.
+/// Returns all registries by name.
 pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("disciplines", kinds(py, aqmlab_qdisc::kinds::all())?)?;
@@ -85,7 +85,7 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// The number of an end of a parameter's bounds.
+/// One end of a parameter's bounds, as a Python number.
 #[derive(IntoPyObject)]
 enum End {
     Whole(u64),
