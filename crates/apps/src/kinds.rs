@@ -1,4 +1,5 @@
-//! The generators. To add one, write its file and add its name to the list below.
+//! The generators, one per file. To add a generator, write its file and add its name to the list
+//! below.
 
 use crate::App;
 

@@ -54,7 +54,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 /// One connection.
 #[derive(Clone, Debug)]
 struct Transfer {
-    /// Bytes not yet written.
+    /// The number of bytes not yet written.
     left: u64,
     conn: Option<ConnId>,
     read: u64,
@@ -63,7 +63,7 @@ struct Transfer {
 
 struct Bulk {
     sender: Side,
-    /// Bytes that each connection has to carry; 0 has no end.
+    /// The number of bytes that each connection must carry; 0 stands for no end.
     size: u64,
     span: Option<Duration>,
     transfers: Vec<Transfer>,
@@ -159,8 +159,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Whether every connection delivered all of its bytes; a connection that was stopped delivered
-    /// fewer.
+    /// Returns whether every connection delivered all of its bytes. A connection that was stopped
+    /// delivered fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }
@@ -175,7 +175,8 @@ mod tests {
     fn a_transfer_of_a_size_ends_and_says_when() {
         let mut net = Net::new(1).with_delay(Duration::from_millis(5));
         let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
-        // 1000 segments of 1500 bytes at 10 Mbit/s, a handshake, and the one-way delay.
+        // The time of 1000 segments of 1500 bytes at 10 Mbit/s, plus a handshake and the one-way
+        // delay.
         close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
         close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
     }

@@ -1,12 +1,13 @@
-//! A telephone call: constant-rate voice both ways, and the quality rating at each side.
+//! A telephone call: voice at a constant rate in both directions, and the quality rating at each
+//! side.
 //!
 //! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
 //! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
 //! sending time plus a delay. The delay is either fixed by the first packet or adapts as in Ramjee,
 //! Kurose, Towsley and Schulzrinne (1994), algorithm 1.
 //!
-//! Differences: there is no silence suppression, and the adaptive playout moves with every
-//! packet instead of between talk spurts, as receivers that stretch time do.
+//! Differences: there is no silence suppression. The adaptive playout time changes with every
+//! packet and not between talk spurts, as in receivers that stretch time.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
 
@@ -19,10 +20,11 @@ use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
 
-/// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
+/// The weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
 const MEMORY: f64 = 0.998_002;
 
-/// At least one byte of voice, at most the bytes that fit a datagram beside the header.
+/// The bounds of the voice bytes: at least one, and at most the bytes that fit into a datagram
+/// together with the header.
 const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
 
 const DEJITTER: Param = Param {
@@ -120,9 +122,9 @@ fn build(args: &Args) -> Box<dyn App> {
 struct Playout {
     margin_ms: f64,
     adaptive: bool,
-    /// Estimated delay and variation, in milliseconds; `None` before the first packet.
+    /// The estimated delay and variation, in milliseconds; `None` before the first packet.
     estimate: Option<(f64, f64)>,
-    /// Sum of the playout delays given to packets.
+    /// The sum of the packets' playout delays.
     waited_ms: f64,
     packets: u64,
     late: u64,
@@ -136,7 +138,7 @@ impl Playout {
 
     fn take(&mut self, delay: Duration) {
         let delay = delay.as_secs_f64() * 1e3;
-        // The margin is four variations, so that the first packet waits for exactly the margin.
+        // The margin is four variations, so the first packet waits for exactly the margin.
         let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
         let deadline = mean + 4.0 * variation;
         self.packets += 1;
@@ -150,7 +152,7 @@ impl Playout {
         });
     }
 
-    /// Mean delay from sending to playing.
+    /// Returns the mean delay from sending to playout.
     fn delay_ms(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.waited_ms / self.packets as f64 }
     }
@@ -159,7 +161,7 @@ impl Playout {
 struct Voip {
     pacer: Pacer,
     playouts: [Playout; 2],
-    /// Time to fill a packet and to encode it.
+    /// The time to fill a packet and to encode it.
     coding_ms: f64,
     codec: Codec,
     full: bool,
@@ -183,7 +185,8 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// The opinion score of `direction`, if a packet was sent in it.
+    /// Adds the opinion score of `direction` to `out`. Returns `None` if no packet was sent in that
+    /// direction.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];
@@ -266,7 +269,7 @@ mod tests {
     fn a_clean_call_is_rated_by_its_delay() {
         let fixed = ("dejitter", Value::Word("fixed", &[]));
         let summary = Net::new(1).run_secs(&mut *build("voip", &[fixed]), 60);
-        // 20 ms of network and 0.16 ms of link, 60 ms of buffer, 20 ms of packet.
+        // The delay is 20 ms of network, 0.16 ms of link, 60 ms of buffer and 20 ms of packet.
         close(known(&summary, "mouth_to_ear_up_ms"), 100.16, 0.01);
         close(known(&summary, "r_factor_down"), 93.2 - 0.024 * 100.16, 0.01);
         close(known(&summary, "mos_up"), 4.36, 0.01);

@@ -1,4 +1,4 @@
-//! Web browsing: a page, a pause, another page.
+//! Web browsing: pages with pauses between them.
 //!
 //! Source: HTTP/1.1 (RFC 9112) as in browsers, with up to six connections per host and one request
 //! at a time on each, or HTTP/2 (RFC 9113), with one connection per host that carries all requests.
@@ -6,9 +6,9 @@
 //! round trip for each step that discovers objects, and the transfers. The pages are those of
 //! `page`; the pause is exponential with the 30 s of the 3GPP model.
 //!
-//! Differences: HTTP/2 answers in the order of requests, without priorities and without a limit
+//! Differences: HTTP/2 responds in the order of requests, without priorities and without a limit
 //! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
-//! resolv.conf(5). The sizes of TLS messages are typical ones, our choice.
+//! resolv.conf(5). The sizes of TLS messages are typical values, not taken from the sources.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 

@@ -1,9 +1,10 @@
-//! The quality for a viewer: rates, switches, stalls, and one number for all of them.
+//! The quality as a viewer experiences it: rates, switches, stalls, and a single number for all of
+//! them.
 //!
-//! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and
-//! Branch 2017; the linear quality of experience of Yin et al. (2015) in the form of Pensieve
-//! (2017): the mean over segments of rate − |change of rate| − μ · (stalls and startup), with
-//! the rate in Mbit/s and μ the highest rate of the Big Buck Bunny ladder.
+//! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and Branch
+//! 2017. The linear quality of experience is that of Yin et al. (2015) in the form of Pensieve
+//! (2017). It is the mean over segments of rate − |change of rate| − μ · (stalls and startup). The
+//! rate is in Mbit/s, and μ is the highest rate of the Big Buck Bunny ladder.
 
 use aqmlab_core::Duration;
 
@@ -18,7 +19,7 @@ pub(crate) struct Measures {
     achieved: Quantiles,
     represented: Quantiles,
     switches: u64,
-    /// Sum of |R(k + 1) − R(k)|, in Mbit/s.
+    /// The sum of |R(k + 1) − R(k)|, in Mbit/s.
     amplitude: f64,
     last: Option<f64>,
     pub(crate) abandoned: u64,
@@ -37,7 +38,7 @@ impl Measures {
         }
     }
 
-    /// The linear quality of experience, per segment.
+    /// Returns the linear quality of experience, per segment.
     fn quality(&self, player: &Player) -> Option<f64> {
         let segments = self.represented.count() as f64;
         let waited = player.stalls().1 + player.startup()?;
@@ -45,7 +46,7 @@ impl Measures {
         Some(self.represented.mean()? - bother / segments)
     }
 
-    /// The measures of the session.
+    /// Returns the measures of the session.
     pub(crate) fn report(&self, player: &Player) -> Summary {
         let (stalls, stalled) = player.stalls();
         let mut out = vec![
@@ -91,7 +92,7 @@ mod tests {
             measures.segment(mbit, 9.0);
         }
         let mut player = Player::new(Instant::ZERO);
-        // A startup of 1 s and, 1.5 s later, a stall of 2 s.
+        // The session has a startup of 1 s and, 1.5 s later, a stall of 2 s.
         player.append(Duration::from_secs(2), Instant::from_millis(1_000));
         player.append(Duration::from_secs(2), Instant::from_millis(4_500));
         let out = measures.report(&player);
