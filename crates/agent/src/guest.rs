@@ -12,7 +12,7 @@ use crate::sys;
 
 /// The I/O port of the result.
 const RESULT_PORT: u16 = 0xe9;
-/// The I/O port of the captures, which are written one after the other.
+/// The I/O port of the captures, which are written one after another.
 const CAPTURES_PORT: u16 = 0xeb;
 /// The I/O port that receives a byte for each second of virtual time.
 const PROGRESS_PORT: u16 = 0xea;

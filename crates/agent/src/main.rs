@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 /// Runs a command outside a virtual machine:
 ///
 /// - `check [ours] [host]` reads a trial from standard input. If the kernel cannot run the trial,
-///   it prints the reason and exits with status 1;
+///   the command prints the reason and exits with status 1;
 /// - `run PARENT [ours] host` runs that trial on the host's own kernel, for the process `PARENT`;
 /// - `missing KIND…` prints the requirements that this host does not meet, one per line.
 fn elsewhere() -> ExitCode {

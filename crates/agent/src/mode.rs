@@ -3,7 +3,8 @@
 /// The mode of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mode {
-    /// Whether the simulator's disciplines replace the kernel's between the kernel's TCPs.
+    /// Whether the simulator's disciplines run between the kernel's TCPs, in place of the kernel's
+    /// disciplines.
     pub(crate) ours: bool,
     /// Whether the trial runs on the host's own kernel, in real time, and not in a virtual machine.
     pub(crate) host: bool,

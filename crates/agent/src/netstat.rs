@@ -1,8 +1,8 @@
 //! The TCP counters of a namespace: `/proc/net/netstat`.
 //!
 //! Only these counters contain timeouts, probes, recoveries and undone reductions (Linux 6.1,
-//! net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). They can be attributed to a connection
-//! only if it was the only one in the namespace.
+//! net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). The counts can be attributed to a
+//! connection only if the namespace had no other connection.
 
 use aqmlab_trial::findings::TcpEvents;
 

@@ -5,7 +5,7 @@ use aqmlab_trial::{Grain, Spec};
 /// The interval at which the taps are drained. Within this interval their buffers never fill, and
 /// one drain delays applications only briefly.
 pub(crate) const DRAIN_NS: u64 = 2_000_000;
-/// One second.
+/// One second in nanoseconds.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// The times of the periodic work, in nanoseconds since the start.

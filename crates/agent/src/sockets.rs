@@ -164,9 +164,9 @@ impl End {
     }
 }
 
-/// `TCP_SYN_SENT` of the kernel.
+/// The kernel's TCP state `TCP_SYN_SENT`.
 const SYN_SENT: u8 = 2;
-/// `TCP_CLOSE` of the kernel.
+/// The kernel's TCP state `TCP_CLOSE`.
 const CLOSED: u8 = 7;
 
 /// Fields of `TCP_INFO` (linux/tcp.h).

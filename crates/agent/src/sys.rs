@@ -249,7 +249,7 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
 /// A TUN interface, whose packets a program reads and writes.
 pub(crate) struct Tun(OwnedFd);
 
-// Numbers and flags of linux/if_tun.h.
+// The request number and the flags of linux/if_tun.h.
 const TUN_SET_INTERFACE: u64 = 0x4004_54ca;
 const TUN_SET_OFFLOAD: u64 = 0x4004_54d0;
 const TUN_CHECKSUM: u64 = 1;

@@ -23,7 +23,7 @@ use crate::window_rates::WindowRates;
 pub(crate) struct Active {
     span: Range<u64>,
     step: u64,
-    /// Steps in a window.
+    /// The number of steps in a window.
     width: usize,
     phase: Phase,
     /// The end of the open step. Outside the active interval, the time of the next change of phase.

@@ -1,14 +1,14 @@
 //! A histogram of durations with a relative error of at most 0.1 %.
 //!
 //! Log-linear buckets as in `HdrHistogram` (Tene 2012): each octave, the range between two powers
-//! of two, has [`SLOTS`] equal slots. A slot is at most 1/512 as wide as its values are large, so
+//! of two, has [`SLOTS`] equal slots. The width of a slot is at most 1/512 of the values in it, so
 //! its middle is within 1/1024 of each value. Values below 1024 ns are exact. Count, sum, minimum
 //! and maximum are always exact. An octave takes memory when it receives its first value, so a
 //! histogram takes at most 56 octaves of 4 kB.
 
 use aqmlab_core::Duration;
 
-/// Slots per octave.
+/// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 /// The number of octaves. Octave 0 holds values below 512; each further bit of a `u64` has its own

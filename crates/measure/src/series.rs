@@ -43,7 +43,7 @@ pub(crate) struct Series {
     min: u64,
     max: u64,
     kept: Vec<u64>,
-    /// The number of samples for each stored one; a power of two.
+    /// The number of samples for each stored sample; a power of two.
     stride: u64,
 }
 

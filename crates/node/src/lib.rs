@@ -3,8 +3,7 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `port` | an output port: a discipline in front of a link; [`Port::take`] decides when a packet
-//! may leave |
+//! | `port` | an output port: a discipline in front of a link; [`Port::take`] decides when a packet may leave |
 //! | `shaper` | the rate limit of a link: HTB's credit and dummynet's tick |
 //! | `pipe` | dummynet's arithmetic, and when dummynet frees an idle pipe |
 //! | `overhead` | the bytes that a link charges for a packet |

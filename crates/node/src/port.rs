@@ -73,7 +73,7 @@ impl Port {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Puts a new port into the state of one that has long been in service and is idle. `phase`
+    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`
     /// sets the position within the period of its timers, as a share of 2⁶⁴.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));

@@ -19,8 +19,8 @@
 //! - The rate is fixed: there is no rate control, no probing and no retry series.
 //! - Every packet belongs to the best-effort access category and to one block-ack agreement, set up
 //!   in advance. There is no power saving, beacon, encryption or RTS.
-//! - The receiver releases reordered frames as soon as the sender gives up the missing one. In the
-//!   standard, a `BlockAckReq` first informs the receiver.
+//! - The receiver releases reordered frames as soon as the sender gives up the missing frame. In
+//!   the standard, a `BlockAckReq` first informs the receiver.
 //! - After a failed exchange, all stations wait as long as the sender. In the standard, stations
 //!   that did not send wait for EIFS, which is 53 us longer. With two stations, one station is
 //!   always the sender.

@@ -384,7 +384,8 @@ fn memory_of(packet: &Packet) -> Bytes {
     Bytes(buffer.next_power_of_two() + DESCRIPTOR)
 }
 
-/// The finaliser of `MurmurHash3` in 32 bits: every bit of the salt affects every bit of the index.
+/// Applies the finaliser of `MurmurHash3` in 32 bits: every bit of the salt affects every bit of
+/// the index.
 #[inline]
 pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^= x >> 16;

@@ -131,8 +131,8 @@ fn c10_signals_quicken_by_the_root_of_their_count_and_do_not_drift() {
     assert_eq!(times("codel"), [107, 207, 257, 314, 363, 407]);
 }
 
-/// Runs an episode of six signals, waits for `pause` and runs another episode; returns the count at
-/// which the second one begins.
+/// Runs an episode of six signals, waits for `pause` and runs another episode. Returns the count at
+/// which the second episode begins.
 fn second_episode(name: &str, pause: u64) -> u64 {
     let mut rig = full(name, 2_000, ms(0));
     let (_, now) = signals(&mut rig, 6, 6);

@@ -172,8 +172,8 @@ fn c26_flows_of_small_and_large_packets_get_equal_bytes() {
     }
 }
 
-/// Returns a discipline with a limit of 200 packets that is exceeded by one. A thin flow has ten
-/// packets; a fat flow has the rest.
+/// Returns a discipline whose limit of 200 packets is exceeded by one packet. A thin flow has ten
+/// packets, a fat flow has 190, and a third flow has one.
 fn overflowing(name: &str) -> Rig {
     let mut rig = rig(name, 200, 1_514);
     (0..10).for_each(|id| rig.offer(ms(0), of(1, 1_000 + id, 1_000)));
@@ -200,8 +200,8 @@ fn c27_fattest_is_by_bytes_and_linux_stops_at_half_of_them() {
     for (name, want) in [("fq_codel", vec![1_000]), ("fq_codel_rfc", vec![1_000])] {
         let mut rig = rig(name, 12, 1_514);
         (0..10).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
-        // This flow has three packets but more bytes; its first packet alone is half of these
-        // bytes.
+        // This flow has only three packets, but more bytes than the other flow. Its first packet
+        // has more than half of these bytes.
         for (id, len) in [(1_000, 1_500), (1_001, 400), (1_002, 900)] {
             rig.offer(ms(0), of(1, id, len));
         }
@@ -311,8 +311,8 @@ fn c31_a_tuple_has_one_queue_and_the_salt_decides_which() {
     assert_eq!(map(1), map(1));
     let same = map(1).iter().zip(map(2)).filter(|(one, two)| **one == *two).count();
     assert!(same < 20, "{same} of 2000 tuples have the same queue under another salt");
-    // 2000 tuples in 1024 queues: the distribution is as even as a random one, which leaves a
-    // proportion of e^-1.95 of the queues empty.
+    // 2000 tuples in 1024 queues: the distribution is as even as a random distribution, which
+    // leaves a proportion of e^-1.95 of the queues empty.
     let mut used = map(1);
     used.sort_unstable();
     used.dedup();

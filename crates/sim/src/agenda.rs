@@ -7,7 +7,7 @@
 //!
 //! The agenda is a tournament tree: every inner node holds the smaller of its two children. A
 //! changed time repeats the comparisons on the path to the root, which are log2(actors) comparisons
-//! of neighbours. Nothing else moves.
+//! of neighbours. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 

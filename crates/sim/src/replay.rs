@@ -5,12 +5,12 @@
 //! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
 //! numbers come from the recording. If one packet differs, the disciplines therefore differ.
 //!
-//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units, so that
-//! its updates fall between the same operations as in the recording. The kernel's timers wait until
-//! the sender has finished, so an operation may precede an update that was due a few microseconds
-//! before. Such an operation is moved to just before the update, by at most [`LATE`], and counted
-//! as `moved`. Sometimes the kernel's timer is late by a whole tick from some time on. The replay
-//! then delays its timer at the same time, and counts this as `late`.
+//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. Its
+//! updates then fall between the same operations as in the recording. The kernel's timers wait
+//! until the sender has finished, so an operation may precede an update that was due a few
+//! microseconds before. Such an operation is moved to just before the update, by at most [`LATE`],
+//! and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some time on.
+//! The replay then delays its timer at the same time, and counts this as `late`.
 
 use std::collections::BTreeMap;
 

@@ -102,7 +102,7 @@ impl<O: Observer> Network<O> {
         self.observer.lost(packet, self.now);
     }
 
-    /// Returns packets in drivers and on the air.
+    /// Returns the number of packets in drivers and on the air.
     pub(crate) fn on_media(&self) -> usize {
         self.media.iter().map(|medium| medium.cell.len()).sum()
     }

@@ -55,8 +55,9 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement is a duplicate if it reports new data, regardless of
-    /// its window. Before 10.3 it was one if it carried no data and did not change the window.
+    /// Whether, with SACK, an acknowledgement that reports new data is a duplicate, regardless of
+    /// its window. Before 10.3, an acknowledgement was a duplicate if it carried no data and did
+    /// not change the window.
     @FreeBsd sack_news (flag) = false;
     /// The number of segments by which a segment may be reordered before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);

@@ -54,7 +54,7 @@ impl StackState {
         fn serve_application(&mut, tcb: &mut Tcb);
         /// Adds up to `bytes` to the send buffer, and returns the number accepted.
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
-        /// Handles that the application has closed the sending direction.
+        /// Reacts to the application's close of the sending direction.
         fn on_close(&mut, tcb: &mut Tcb);
         /// Updates the memory of this connection's segments in the queue of its host. Returns
         /// whether segments that were held back may be sent.
@@ -79,9 +79,9 @@ impl StackState {
         /// Sets the sizes of segments, windows and buffers for the transfer. `header` is that of
         /// the segment that completes the handshake.
         fn init_transfer(&mut, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake);
-        /// Handles that the connection is open after a SYN-ACK.
+        /// Updates the state after a SYN-ACK has opened the connection.
         fn on_active_open(&mut, tcb: &mut Tcb, handshake: &Handshake);
-        /// Handles that the connection is open after an acknowledgement of the SYN-ACK.
+        /// Updates the state after an acknowledgement of the SYN-ACK has opened the connection.
         fn on_passive_open(&mut, tcb: &mut Tcb);
 
         /// Starts to wake the application.

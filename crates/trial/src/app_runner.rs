@@ -129,7 +129,7 @@ impl AppRunner {
         self.apps[app].app.as_deref().expect("an application is absent only during a call")
     }
 
-    /// Returns the engine's numbers of the connections of application number `app`.
+    /// Returns the numbers that the engine gave to the connections of application `app`.
     pub fn conns(&self, app: usize) -> &[u32] {
         &self.apps[app].conns
     }

@@ -143,7 +143,7 @@ pub struct Drops {
     pub overlimit: u64,
     /// Drops because of the sojourn time.
     pub sojourn: u64,
-    /// Drops at random.
+    /// Drops by a random decision.
     pub early: u64,
     /// Drops above RED's upper threshold; `None` if `early` includes them.
     pub forced: Option<u64>,

@@ -149,7 +149,7 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// Returns bits per second; zero for a link with the rate of its radio.
+    /// Returns the rate in bits per second; zero for a link with the rate of its radio.
     pub fn rate_bps(&self) -> u64 {
         self.rate.map_or(0, BitRate::as_bps)
     }

@@ -28,7 +28,7 @@ pub(crate) struct Arrival {
     pub(crate) len: u64,
 }
 
-/// Returns the traces of a job, or `None` if `json` is not one.
+/// Returns the traces of a job, or `None` if `json` is not a job.
 pub(crate) fn parse(json: &str) -> Option<Result<Vec<Trace>, String>> {
     let whole: Value = serde_json::from_str(json).ok()?;
     let traces = whole.get("traces")?.as_array()?;

@@ -120,7 +120,7 @@ mod tests {
     fn lost_pings_are_counted() {
         let mut net = Net::new(1).with_loss(0.2);
         let app = &mut *build("ping", &[("interval", ms(10))]);
-        // A ping can be lost in either direction, with a probability of 1 - 0.8 · 0.8.
+        // A ping can be lost in either direction, so the probability of a loss is 1 - 0.8 · 0.8.
         close(known(&net.run_secs(app, 60), "loss_percent"), 36.0, 2.0);
         let mut dead = Net::new(1).with_loss(1.0);
         close(known(&dead.run_secs(&mut *build("ping", &[]), 9), "loss_percent"), 100.0, 0.0);

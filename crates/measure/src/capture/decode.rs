@@ -2,8 +2,8 @@
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
 //! code 511 for TCP and 2111 for UDP, as TEACUP sets it). Differences: up to 20 bytes of payload
-//! count instead of 12, IPv6 is read, and the IP length and identification are compared in addition
-//! to the CRC. TTL, DSCP, ECN and checksums never count.
+//! count, where `spp` counts 12. IPv6 is read. The IP length and identification are compared in
+//! addition to the CRC. TTL, DSCP, ECN and checksums never count.
 
 use std::cmp::Ordering;
 use std::fmt;

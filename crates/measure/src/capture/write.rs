@@ -13,7 +13,7 @@ use crate::wire::{Guise, encode};
 
 /// The magic number of captures with nanosecond timestamps.
 const MAGIC: u32 = 0xa1b2_3c4d;
-/// IP packets without a link header.
+/// The link type of IP packets without a link header.
 const LINKTYPE_RAW: u32 = 101;
 /// The snapshot length, which exceeds the headers of any packet here.
 const SNAPLEN: u32 = 128;

@@ -6,28 +6,29 @@
 
 use aqmlab_core::{BitRate, Duration};
 
-/// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame check sequence 4.
+/// The number of bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame
+/// check sequence 4.
 pub(crate) const FRAMING: u32 = 38;
 /// The bytes before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
-/// Legacy and HT signal fields and the short training field, without the long training fields.
+/// The duration of the HT preamble, without the long training fields of HT.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
-/// One HT long training field.
+/// The duration of one HT long training field.
 const LONG_TRAINING_US: u64 = 4;
-/// Preamble and signal field of a non-HT PPDU.
+/// The duration of the preamble and signal field of a non-HT PPDU.
 const LEGACY_PREAMBLE_US: u64 = 20;
 const SYMBOL_US: u64 = 4;
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
-/// A compressed block acknowledgement.
+/// The length of a compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
 /// The longest A-MPDU that ath9k makes, in whole words (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
-/// Data bits per symbol of one stream in 20 MHz, by MCS.
+/// The number of data bits per symbol of one stream in 20 MHz, by MCS.
 const BITS: [u64; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
-/// Data bits per symbol of one stream in 40 MHz, by MCS.
+/// The number of data bits per symbol of one stream in 40 MHz, by MCS.
 const WIDE_BITS: [u64; 8] = [54, 108, 162, 216, 324, 432, 486, 540];
 
 /// The width of a channel.

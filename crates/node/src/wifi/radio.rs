@@ -99,7 +99,7 @@ pub struct Radio {
     rng: Rng,
     /// The number of backoff slots left at the beginning of the contention.
     pub(super) backoff: u32,
-    /// Consecutive transmissions without a response.
+    /// The number of consecutive transmissions without a response.
     pub(super) unanswered: u32,
     /// The time since which the radio has a frame to send.
     pub(super) ready_since: Instant,

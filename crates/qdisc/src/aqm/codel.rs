@@ -58,7 +58,7 @@ pub struct Settings {
     /// The largest backlog that is never signalled. FreeBSD learns this value from [`State::saw`]
     /// and ignores the setting.
     pub mtu: Bytes,
-    /// Whether ECN-capable packets are marked rather than dropped.
+    /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
     /// Linux: the sojourn above which every ECN-capable packet is marked.
     pub ce_threshold: Option<Duration>,
@@ -136,7 +136,7 @@ impl State {
         self.dropping = false;
     }
 
-    /// Returns the signals since the dropping state began, plus the initial count.
+    /// Returns the number of signals since the dropping state began, plus the initial count.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -352,7 +352,7 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether the packet at the head is marked rather than dropped.
+    /// Returns whether to mark the packet at the head. Otherwise it is dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }

@@ -9,7 +9,7 @@
 //! Differences from ns-3, each pinned by a test:
 //!
 //! - above the upper threshold, `gentle` rises from the adapted probability; ns-3 continues from
-//!   the initial one;
+//!   the initial probability;
 //! - the adapted probability stays at 1 % or more, as in the paper; ns-3 computes a far lower bound
 //!   from the rate;
 //! - an idle period begins when the last packet leaves, not at the first empty dequeue.
@@ -25,7 +25,8 @@ pub struct Settings {
     pub tuning: Tuning,
     /// The initial probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises to 1 at twice the upper threshold instead of jumping.
+    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise it
+    /// jumps to 1 at the upper threshold.
     pub gentle: bool,
     /// Whether drops are spaced apart.
     pub wait: bool,
@@ -36,7 +37,7 @@ pub struct Settings {
 /// The source of the thresholds and the weight.
 #[derive(Clone, Copy, Debug)]
 pub enum Tuning {
-    /// Given values.
+    /// Values that the user sets.
     Fixed {
         /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
@@ -62,7 +63,7 @@ pub struct Floyd {
     tuned: Tuned,
     max_p: f64,
     average: f64,
-    /// Arrivals since the last signal.
+    /// The number of arrivals since the last signal.
     count: u64,
     above: bool,
     idle_since: Option<Instant>,

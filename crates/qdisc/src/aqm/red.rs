@@ -93,7 +93,7 @@ struct Thresholds {
 
 /// The default bandwidth of `tc`.
 const DEFAULT_RATE: u64 = 10_000_000;
-/// `RED_ONE_PERCENT`, rounded to the nearest integer.
+/// 1 % on the kernel's scale of probabilities (`RED_ONE_PERCENT`), rounded to the nearest integer.
 const ONE_PERCENT: u32 = 42_949_673;
 const MAX_P_MIN: u32 = ONE_PERCENT;
 const MAX_P_MAX: u32 = 50 * ONE_PERCENT;

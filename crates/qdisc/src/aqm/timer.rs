@@ -4,9 +4,9 @@
 //! (`usecs_to_jiffies`). The wheel, which rounds up, came with Linux 4.8; earlier timers expire in
 //! the exact tick.
 //!
-//! The rounding matters because PIE's gains are per update and not per second. If the interval of a
-//! law is 15 ms, a kernel with 250 ticks per second updates it every 20 ms, and a kernel with 100
-//! ticks per second every 30 ms.
+//! The rounding matters because PIE's gains are per update and not per second. Suppose that a law
+//! has an interval of 15 ms. A kernel with 250 ticks per second updates it every 20 ms; a kernel
+//! with 100 ticks per second updates it every 30 ms.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -86,8 +86,8 @@ impl Clock {
 
 /// The finest time unit of `tc` and `ipfw`. It limits the number of updates to catch up on.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// Each level of the wheel holds 64 slots (63 are used) and is eight times coarser than the level
-/// below.
+/// The span of a level of the wheel in its own slots: 63 of 64 slots are used. Each level is eight
+/// times coarser than the level below.
 const LEVEL_SPAN: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 const TOP_LEVEL: u32 = 24;
@@ -116,8 +116,9 @@ impl Timer {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Puts the timer into the state of one that has long been running. Its next expiry is within
-    /// one period, at the share `phase` of 2⁶⁴. A timer that expires once has already expired.
+    /// Puts the timer into the state of a timer that has long been running. Its next expiry is
+    /// within one period, at the share `phase` of 2⁶⁴. A timer that expires once has already
+    /// expired.
     pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;

@@ -67,7 +67,7 @@ pub(super) const INTERVAL: Param = Param {
     doc: "Time above target before the first signal; a worst-case RTT.",
 };
 
-/// The parameter `ecn`, with its default.
+/// Returns the parameter `ecn` with this default.
 pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",

@@ -1,8 +1,8 @@
 //! `pie`: one queue that drops arrivals to hold its delay near a target.
 //!
 //! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for the differences. This file
-//! adds the limit: packets in Linux, bytes in the RFC, either in dummynet. Dummynet checks its byte
-//! limit before it adds the packet, so a queue can exceed it by one packet.
+//! adds the limit: packets in Linux, bytes in the RFC, and packets or bytes in dummynet. Dummynet
+//! checks its byte limit before it adds the packet, so a queue can exceed the limit by one packet.
 
 pub(super) mod params;
 

@@ -1,9 +1,9 @@
 //! Delivery-rate samples of acknowledgements.
 //!
-//! Source: pending-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`. A
-//! sample is the data delivered between the transmission of a segment and its acknowledgement,
-//! divided by a time. The time is the longer of two: the time in which the data was sent, and the
-//! time in which it was acknowledged.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`. A sample
+//! is the data delivered between the transmission of a segment and its acknowledgement, divided by
+//! a time. The time is the longer of two: the time in which the data was sent, and the time in
+//! which it was acknowledged.
 
 use aqmlab_core::{Duration, Instant};
 

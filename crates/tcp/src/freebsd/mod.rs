@@ -145,7 +145,7 @@ impl FreeBsd {
         self.check_space(tcb);
     }
 
-    /// Handles that the application has closed the sending direction (`tcp_usrclosed`).
+    /// Reacts to the application's close of the sending direction (`tcp_usrclosed`).
     pub(crate) fn on_close(&mut self, tcb: &mut Tcb) {
         tcb.close_half();
     }

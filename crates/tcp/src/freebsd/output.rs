@@ -138,7 +138,7 @@ impl FreeBsd {
         }
     }
 
-    /// Handles that nothing may be sent: starts to probe the peer's window if it is closed.
+    /// Starts to probe the peer's window if nothing may be sent because the window is closed.
     fn check_closed_window(&mut self, tcb: &mut Tcb, plan: Plan) {
         if plan.window == 0 && plan.offset < tcb.snd.buffered() {
             if tcb.timers.xmit == XmitTimer::Retransmit {

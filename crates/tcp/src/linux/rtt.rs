@@ -17,7 +17,7 @@ pub(super) struct RttEstimator {
     rule: RtoRule,
     minimum: u64,
     maximum: Duration,
-    /// Four times the mean deviation.
+    /// Four times the mean deviation of the round-trip time.
     mdev4: u64,
     /// Four times the maximum deviation in this round trip.
     mdev4_max: u64,

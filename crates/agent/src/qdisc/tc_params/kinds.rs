@@ -20,9 +20,9 @@ use How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 
 /// A discipline that the kernel has.
 pub(super) struct Known {
-    /// The simulator's name.
+    /// The simulator's name of the discipline.
     pub(super) ours: &'static str,
-    /// The kernel's name.
+    /// The kernel's name of the discipline.
     pub(super) kernel: &'static str,
     /// The simulator's parameters, in the order in which tc expects them.
     pub(super) params: &'static [(&'static str, How)],

@@ -25,7 +25,8 @@ const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3: the number of segment lengths after which a
+/// download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 

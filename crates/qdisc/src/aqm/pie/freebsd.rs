@@ -96,7 +96,7 @@ struct Params {
     derand: bool,
     delay_from: DelayFrom,
     switch: Switch,
-    /// Microseconds in a tick.
+    /// The number of microseconds in a tick.
     tick: u64,
 }
 
@@ -323,7 +323,8 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement continues: the flag is cleared only in the other branch.
+                    // The measurement continues, because the kernel clears the flag only in the
+                    // other branch.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);

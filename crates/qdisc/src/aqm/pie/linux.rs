@@ -80,7 +80,7 @@ struct Vars {
     avg_dq_rate: u32,
 }
 
-/// `PSCHED_TICKS_PER_SEC`.
+/// The number of units of 64 ns in a second (`PSCHED_TICKS_PER_SEC`).
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> 6;
 const BURST: u64 = 150_000_000 >> 6;
 const LONG_DELAY: u64 = 250_000_000 >> 6;

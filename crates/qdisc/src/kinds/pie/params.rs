@@ -4,7 +4,7 @@ use aqmlab_core::{Bounds, Bytes, Duration, Param, Value};
 
 use crate::bounds;
 
-/// The limit of a queue counted in packets.
+/// Returns the parameter for the limit of a queue counted in packets.
 pub(crate) const fn limit(packets: u64) -> Param {
     Param {
         name: "limit",
@@ -14,7 +14,7 @@ pub(crate) const fn limit(packets: u64) -> Param {
     }
 }
 
-/// The target delay.
+/// Returns the parameter for the target delay.
 pub(crate) const fn target(ms: u64) -> Param {
     Param {
         name: "target",
@@ -24,7 +24,7 @@ pub(crate) const fn target(ms: u64) -> Param {
     }
 }
 
-/// The time between updates.
+/// Returns the parameter for the time between updates.
 pub(crate) const fn tupdate(ms: u64) -> Param {
     Param {
         name: "tupdate",
@@ -160,7 +160,7 @@ pub(crate) const LIMIT_BYTES: Param = Param {
     doc: "Queue limit in bytes, in place of the limit in packets; 0 selects the latter.",
 };
 
-/// The source of the delay.
+/// Returns the parameter for the source of the delay.
 pub(crate) const fn delay_from(default: &'static str) -> Param {
     Param {
         name: "delay_from",
@@ -170,7 +170,8 @@ pub(crate) const fn delay_from(default: &'static str) -> Param {
     }
 }
 
-/// The tick of Linux's timers: 4 ms on Debian. TEACUP's routers were built with a tick of 0.1 ms.
+/// Returns the parameter for the tick of Linux's timers: 4 ms on Debian. TEACUP's routers were
+/// built with a tick of 0.1 ms.
 pub(crate) const fn tick(us: u64) -> Param {
     Param {
         name: "tick",

@@ -50,7 +50,8 @@ pub(in crate::linux) struct DelayedAck {
     last_size: u32,
     /// The estimate of the peer's segment size (`rcv_mss`).
     rcv_mss: u32,
-    /// The number of acknowledgements compressed into the next one (`compressed_ack`).
+    /// The number of acknowledgements that were not sent, because a later acknowledgement replaces
+    /// them (`compressed_ack`).
     compressed: u32,
     compressed_at: u64,
     duplicates: u32,

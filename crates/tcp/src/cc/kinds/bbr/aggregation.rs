@@ -71,7 +71,7 @@ fn product(bw: u64, micros: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// One segment is sent per millisecond, and twenty segments are acknowledged at a time.
+    /// The test sends one segment per millisecond, and acknowledges twenty segments at a time.
     #[test]
     fn aggregation_is_allowed_for_and_expires_after_ten_rounds() {
         let bw = BW_UNIT / 1_000;

@@ -79,7 +79,7 @@ impl SlowStart {
 
 /// The window in segments from which HyStart tests for the end of slow start.
 const LOW_WINDOW: u64 = 16;
-/// Acknowledgements at most this many microseconds apart form a train.
+/// The longest time in microseconds between two acknowledgements of a train.
 const ACK_DELTA: u64 = 2_000;
 /// The minimum number of samples for the minimum delay of a round to count.
 const SAMPLES: u32 = 8;
