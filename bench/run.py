@@ -1,4 +1,4 @@
-"""Measures speed and memory side by side in one run.
+"""Measures the speed and the memory of aqmlab, and the speed of ns-3, in one run.
 
 Prints the CPU time of one core, as the operating system counts it. aqmlab and ns-3 take turns with
 the same dumbbell; ns-3 runs if its development files are installed (Debian: libns3-dev). Machines
@@ -32,7 +32,10 @@ ROUNDS = 5
 def dumbbell(
     *, mbit: float, flows: int, qdisc: str, span_s: float, measure: bool, rtt_ms: float = 40
 ) -> dict[str, Any]:
-    """Bulk CUBIC flows down one link; a queue of 200 packets; both links at the same rate."""
+    """A trial of bulk CUBIC downloads over one link with a queue of 200 packets.
+
+    Both directions have the same rate.
+    """
     limit = 200 if qdisc == "pfifo" else 10240
     kind = {"kind": qdisc, "params": {"limit": limit}}
     link = {"rate_bps": round(mbit * 1e6), "qdisc": kind}
@@ -76,7 +79,7 @@ def ours(**shape: Any) -> tuple[float, int]:
 
 
 def build_ns3(folder: Path) -> Path | None:
-    """ns-3's dumbbell, compiled; `None` where ns-3 or a compiler is missing."""
+    """Compiles ns-3's dumbbell. Returns `None` if ns-3 or a compiler is missing."""
     packages = [f"ns3-{module}" for module in NS3_MODULES]
     if not (shutil.which("pkg-config") and shutil.which("g++")):
         return None
@@ -103,7 +106,7 @@ def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
 
 
 def packets_per_second(program: Path | None) -> None:
-    """Two bulk CUBIC flows at 50 Mbit/s for 60 simulated seconds."""
+    """Prints the speed with two bulk CUBIC flows at 50 Mbit/s for 60 simulated seconds."""
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     for qdisc in ("pfifo", "fq_codel"):
         rates: dict[str, list[float]] = {"off": [], "on": [], "ns-3": []}
@@ -113,7 +116,8 @@ def packets_per_second(program: Path | None) -> None:
                 cpu_s, packets = ours(**shape, measure=measure)
                 rates[name].append(packets / cpu_s)
             if program:
-                # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
+                # A sixth of the simulated time is enough for a rate; the whole trial takes ns-3 a
+                # minute.
                 cpu_s, packets = ns3(program, qdisc, 10)
                 rates["ns-3"].append(packets / cpu_s)
         off, on = median(rates["off"]), median(rates["on"])
@@ -129,7 +133,7 @@ def packets_per_second(program: Path | None) -> None:
 
 
 def home() -> None:
-    """Simulated seconds per second, and memory, for the home of Kua et al. (2017) at 12/1."""
+    """Prints simulated seconds per second, and memory, for the home of `kua2017` at 12/1."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
@@ -150,7 +154,7 @@ def home() -> None:
 
 
 def resident_mb(spec_json: str) -> float:
-    """Peak resident memory of a process that does nothing but run a trial, in MB.
+    """The peak resident memory, in MB, of a process that only runs a trial.
 
     From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
     """
@@ -164,7 +168,7 @@ def resident_mb(spec_json: str) -> float:
 
 
 def scaling() -> None:
-    """The growth of run time with flows and with rate."""
+    """Prints the growth of run time with the number of flows and with the rate."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)

@@ -44,7 +44,7 @@ def _setting(name: str, hosts: list[catalogue.Kind]) -> tuple[str, ...]:
 
 
 def _default(param: catalogue.Param) -> str:
-    """The default as people write it in a scenario."""
+    """The default in scenario notation."""
     value = param.default if param.type == "word" else param.show(param.default)
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -35,14 +35,19 @@ pub(crate) fn set_up() -> Result<(), String> {
     for port in [RESULT_PORT, PROGRESS_PORT, CAPTURES_PORT, EXIT_PORT] {
         sys::allow_ports(port, 1).map_err(|error| format!("I/O port {port:#x}: {error}"))?;
     }
-    let modules = fs::read_to_string(MODULES).map_err(|error| format!("{MODULES}: {error}"))?;
-    modules.lines().try_for_each(load)
+    load_listed(MODULES)
 }
 
 /// Loads the kernel module for a discipline in user space. Other trials do not load it, because it
 /// changes the kernel's memory.
 pub(crate) fn allow_tun() -> Result<(), String> {
     if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
+}
+
+/// Loads the modules in a file like [`MODULES`], which only some jobs bring.
+pub(crate) fn load_listed(file: &str) -> Result<(), String> {
+    let modules = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    modules.lines().try_for_each(load)
 }
 
 fn load(line: &str) -> Result<(), String> {

@@ -23,6 +23,7 @@
 //! | `taps`         | records of packets at the ends, captures, sojourn times          |
 //! | `netstat`      | the TCP counters of a host                                       |
 //! | `tables`       | the findings, for the tables of a trial; `output` writes them    |
+//! | `pasted`       | commands for a gateway, run as a user pastes them, in place of a trial |
 //! | `trace`        | a recording of a discipline, packet by packet, in place of a trial |
 //! | `command`      | programs and kernel settings                                     |
 //! | `sys`          | system calls; with `taps::ring`, the only unsafe code            |
@@ -37,6 +38,7 @@ mod links;
 mod mode;
 mod netstat;
 mod output;
+mod pasted;
 mod qdisc;
 mod schedule;
 mod sockets;
@@ -136,6 +138,10 @@ fn trial() -> Result<String, (bool, String)> {
     if let Some(traces) = trace::wanted(&json) {
         let traces = traces.map_err(|problem| (true, problem))?;
         return trace::record(&traces, guest::tick).map_err(|problem| (false, problem));
+    }
+    if let Some(commands) = pasted::wanted(&json) {
+        let commands = commands.map_err(|problem| (true, problem))?;
+        return pasted::run(&commands).map_err(|problem| (false, problem));
     }
     // The kernel passes unknown words of its own command line to this process.
     let mode = Mode { ours: std::env::args().any(|word| word == "ours"), host: false };

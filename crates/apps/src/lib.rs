@@ -15,11 +15,14 @@ mod contract;
 pub mod datagrams;
 pub mod emodel;
 pub mod kinds;
+pub mod needs;
 mod pacer;
 mod params;
 pub mod pipe;
+mod playout;
 mod prober;
 pub mod quantiles;
+mod schedule;
 #[cfg(test)]
 mod testing;
 

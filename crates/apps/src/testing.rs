@@ -33,6 +33,8 @@ enum Event {
     /// A segment with this number of bytes was acknowledged to the end that sent it.
     Acked(ConnId, Side, u64),
     Arrive(ConnId, Side, u64),
+    /// The network itself changes.
+    Change(fn(&mut Net)),
 }
 
 #[derive(Debug, Default)]
@@ -106,6 +108,12 @@ impl Net {
         Self { loss, ..self }
     }
 
+    /// Changes the network at `after`.
+    pub(crate) fn then(mut self, after: Duration, change: fn(&mut Net)) -> Self {
+        self.at(Instant::ZERO + after, Event::Change(change));
+        self
+    }
+
     /// Runs `app` from the start to `end`, with the stop notice at `stop`.
     pub(crate) fn run(&mut self, app: &mut dyn App, stop: Duration, end: Duration) -> Summary {
         self.at(Instant::ZERO, Event::Tell(Notice::Start));
@@ -136,6 +144,7 @@ impl Net {
     fn happen(&mut self, event: Event, app: &mut dyn App) {
         match event {
             Event::Tell(notice) => app.handle(notice, self),
+            Event::Change(change) => change(self),
             Event::Arrive(conn, at, bytes) => {
                 let conn_ref = &self.conns[conn.0 as usize];
                 if conn_ref.gone {

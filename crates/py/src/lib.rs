@@ -6,6 +6,7 @@ mod columns;
 mod kinds;
 mod replay;
 mod spp;
+mod verdicts;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -69,6 +70,30 @@ fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
 }
 
+/// Composes the trial of a scenario without loops, in JSON, as the page does.
+///
+/// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
+#[pyfunction]
+fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
+    let spec = aqmlab_compose::from_json(scenario_json, seed)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    text(&spec)
+}
+
+/// The text of a trial with every member, in the order of the core's type.
+///
+/// Trials of which the core reads the same have the same text.
+#[pyfunction]
+fn complete(spec_json: &str) -> PyResult<String> {
+    let spec =
+        aqmlab_trial::parse(spec_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    text(&spec)
+}
+
+fn text(spec: &aqmlab_trial::Spec) -> PyResult<String> {
+    serde_json::to_string(spec).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
     let create = |path: &str| {
         std::fs::File::create(path)
@@ -87,6 +112,22 @@ fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
+/// The commands that set up a gateway, as JSON; `gateway` is JSON too.
+///
+/// Raises `ValueError` if `gateway` is not the JSON of a gateway.
+#[pyfunction]
+fn gateway_settings(gateway: &str) -> PyResult<String> {
+    aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
+}
+
+/// The sentences of a conclusion, as JSON; `conclusion` is JSON too.
+///
+/// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
+#[pyfunction]
+fn advice_sentences(conclusion: &str) -> PyResult<String> {
+    aqmlab_advice::sentences(conclusion).map_err(PyValueError::new_err)
+}
+
 /// Returns the version of the core.
 #[pyfunction]
 fn version() -> &'static str {
@@ -99,9 +140,19 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(trial_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(compose, module)?)?;
+    module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_class::<verdicts::Judge>()?;
+    module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::app_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     Ok(())
 }

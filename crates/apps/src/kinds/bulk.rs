@@ -7,6 +7,7 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -50,6 +51,20 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         })
     },
 }];
+
+/// A transfer of up to 10 MB has a time. Any other is compared with its fair share of the line. A
+/// flow is reasonably fair within a factor of two (RFC 5348 §1). G.1010 accepts four times the
+/// preferred time, so a quarter of that share is tolerable.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "bulk",
+    "gets its part of the line",
+    &[
+        Need::from("fair share reached", Measure::FairShare, [100.0, 50.0, 12.5], "%")
+            .because("it crawls", "RFC 5348 §1; G.1010 Table I.2"),
+        Need::up_to("transferred in", Measure::TransferTime, [15_000.0, 60_000.0], "ms")
+            .because("it takes too long", "G.1010 Table I.2: bulk data, up to 10 MB"),
+    ],
+)];
 
 /// One connection.
 #[derive(Clone, Debug)]

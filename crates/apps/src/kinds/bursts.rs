@@ -9,6 +9,7 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -99,6 +100,37 @@ pub const KINDS: &[Kind<dyn App>] = &[
         ],
         build: |args: &Args| Box::new(Bursts::new(Duration::ZERO, args)),
     },
+];
+
+const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
+/// The tolerable time of a transfer without a deadline, and the most bytes for which it applies.
+const MOST_MS: f64 = 60_000.0;
+const MOST_BYTES: u64 = 10_000_000;
+
+/// A transfer is late after its deadline. One with a size and without a deadline is judged as bulk
+/// data. One without a size stands for a page or a mail: its round trips are judged.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "bursts",
+        "each transfer is over at once",
+        &[
+            LATE.because("transfers miss their deadline", "the scenario; 5 % is our choice"),
+            Need::up_to("transfers", Measure::Own(&["transfer_p75_ms"]), [15_000.0, MOST_MS], "ms")
+                .because("transfers crawl", "G.1010 Table I.2: bulk data, up to 10 MB"),
+            Need::up_to("round trips", Measure::RoundTrip, [1_000.0, 2_000.0], "ms")
+                .because("pages are slow", "Boerlage and Collom 2016, Table I (G.1010)"),
+        ],
+    ),
+    Needs::of(
+        "notification",
+        "each one comes in time",
+        &[LATE.because("notifications are late", "Armitage et al. 2017, §VI; 5 % is our choice")],
+    ),
+    Needs::of(
+        "photo_upload",
+        "each photo is sent in time",
+        &[LATE.because("photos crawl", "Armitage et al. 2017, §VI; 5 % is our choice")],
+    ),
 ];
 
 const fn seconds(s: u64) -> Value {
@@ -194,6 +226,19 @@ impl Bursts {
         }
     }
 
+    /// The 75th percentile of the times of transfers. An active transfer counts with its age once
+    /// that is more than is tolerable.
+    fn usual_ms(&self, now: Instant) -> Option<f64> {
+        let mut times = self.took.clone();
+        for burst in &self.active {
+            let age = now.since(burst.started);
+            if age.as_secs_f64() * 1e3 > MOST_MS {
+                times.add_ms(age);
+            }
+        }
+        times.at(0.75)
+    }
+
     fn stop(&mut self, io: &mut dyn Io) {
         self.running = false;
         for burst in &self.active {
@@ -237,6 +282,9 @@ impl App for Bursts {
             ["completion_p50_ms", "completion_p95_ms", "completion_p99_ms", "completion_max_ms"],
             &mut out,
         );
+        if (1..=MOST_BYTES).contains(&self.size) && self.deadline.is_none() {
+            out.extend(self.usual_ms(now).map(|ms| ("transfer_p75_ms", ms)));
+        }
         if let Some(deadline) = self.deadline {
             let overdue = |burst: &&Burst| now.since(burst.started) > deadline;
             let late = self.late + self.active.iter().filter(overdue).count() as u64;

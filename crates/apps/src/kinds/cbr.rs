@@ -12,6 +12,7 @@
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
@@ -63,7 +64,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
     Kind {
         name: "video_call",
-        summary: "A video call at a constant rate, both ways",
+        summary: "A video call at a constant rate, both ways; it does not adapt",
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I; Armitage et al. 2017, App. D",
         params: &[
             Param {
@@ -77,6 +78,36 @@ pub const KINDS: &[Kind<dyn App>] = &[
             WAYS,
         ],
         build: |args: &Args| Box::new(Cbr::new(args)),
+    },
+];
+
+/// Datagrams at a constant rate carry what is watched as it happens, such as a camera. Nobody speaks
+/// back, so they may be as late as telemonitoring.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "cbr",
+        "arrives as it happens",
+        &[
+            Need::up_to("one-way delay", Measure::OneWayDelay, [250.0, 1_000.0], "ms").because(
+                "what it shows is over",
+                "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+            ),
+            Need::up_to("loss", Measure::Loss, [1.0, 3.0], "%")
+                .because("parts of it are missing", "G.1010 Table I.1: video, voice"),
+        ],
+    ),
+    Needs {
+        note: "its rate is constant; a call that adapts would send less",
+        ..Needs::of(
+            "video_call",
+            "voice and picture come at once and whole",
+            &[
+                Need::up_to("one-way delay", Measure::OneWayDelay, [150.0, 400.0], "ms")
+                    .because("people talk over each other", "G.1010 Table I.1; G.114 §4"),
+                Need::up_to("loss", Measure::Loss, [1.0, 3.0], "%")
+                    .because("the picture breaks up", "G.1010 Table I.1: video call, voice"),
+            ],
+        )
     },
 ];
 

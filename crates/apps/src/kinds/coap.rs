@@ -12,9 +12,10 @@ use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side,
 
 use crate::bounds;
 use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open, schedule};
 
 /// The length of the header of a request: the fixed header, a token of 4 bytes, a path option of 8
 /// bytes, and the payload marker.
@@ -81,6 +82,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             conn: None,
             running: false,
             started: Instant::ZERO,
+            stopped: None,
             exchange: None,
             asked: 0,
             answered: 0,
@@ -89,12 +91,29 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             spurious: 0,
             response_time: Quantiles::default(),
             waited: Quantiles::default(),
+            age: Quantiles::default(),
         })
     },
 }];
 
+/// Those of telemonitoring in real time. An answer's time begins when its request is due, so it
+/// includes the wait behind earlier requests.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "coap",
+    "each request is answered in time",
+    &[
+        Need::up_to("unanswered", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+            .because("requests fail", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+        Need::up_to("answers", Measure::Own(&["answer_p95_ms"]), [250.0, 1_000.0], "ms").because(
+            "answers come late",
+            "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+        ),
+    ],
+)];
+
 /// The one request in progress.
 struct Exchange {
+    due: Instant,
     first_sent: Instant,
     timeout: Duration,
     /// The number of copies sent after the first.
@@ -111,6 +130,7 @@ struct Coap {
     conn: Option<ConnId>,
     running: bool,
     started: Instant,
+    stopped: Option<Instant>,
     exchange: Option<Exchange>,
     /// The number of requests begun. The request in progress has this number minus one.
     asked: u64,
@@ -120,6 +140,8 @@ struct Coap {
     spurious: u64,
     response_time: Quantiles,
     waited: Quantiles,
+    /// From the time at which a request was due to its answer.
+    age: Quantiles,
 }
 
 impl Coap {
@@ -138,7 +160,7 @@ impl Coap {
         let longest = self.ack_timeout.as_secs_f64() * self.random_factor;
         let drawn = io.rng().uniform(self.ack_timeout.as_secs_f64(), longest);
         let timeout = Duration::from_secs_f64(drawn);
-        self.exchange = Some(Exchange { first_sent: io.now(), timeout, repeats: 0 });
+        self.exchange = Some(Exchange { due, first_sent: io.now(), timeout, repeats: 0 });
         self.asked += 1;
         self.transmit(io);
     }
@@ -179,12 +201,14 @@ impl Coap {
         self.spurious += exchange.repeats.saturating_sub(copy);
         self.answered += 1;
         self.response_time.add_ms(io.now().since(exchange.first_sent));
+        self.age.add_ms(io.now().since(exchange.due));
         self.exchange = None;
         self.next(io);
     }
 
     fn stop(&mut self, io: &mut dyn Io) {
         self.exchange = None;
+        self.stopped = Some(io.now());
         if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
             datagrams::close(conn, io);
         }
@@ -230,7 +254,7 @@ impl App for Coap {
         Carries::One(Direction::Up)
     }
 
-    fn summary(&self, _now: Instant) -> Summary {
+    fn summary(&self, now: Instant) -> Summary {
         let mut out = vec![
             ("requests_count", self.asked as f64),
             ("answered_count", self.answered as f64),
@@ -238,6 +262,11 @@ impl App for Coap {
             ("retransmissions_count", self.retransmitted as f64),
             ("spurious_count", self.spurious as f64),
         ];
+        let span = self.stopped.unwrap_or(now).since(self.started);
+        let missing = schedule::missing_percent(span, self.interval, self.answered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
+        self.age
+            .report(["answer_p50_ms", "answer_p95_ms", "answer_p99_ms", "answer_max_ms"], &mut out);
         self.response_time.report(
             ["response_p50_ms", "response_p95_ms", "response_p99_ms", "response_max_ms"],
             &mut out,

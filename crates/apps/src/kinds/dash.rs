@@ -18,6 +18,7 @@
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Notice};
@@ -127,6 +128,38 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
+/// The tolerable time from the request to the first picture.
+pub(crate) const MOST_STARTUP_MS: f64 = 10_000.0;
+
+const STALLS: Need = Need::up_to("stalled", Measure::Own(&["stalled_percent"]), [0.0, 1.0], "%")
+    .because("it stops in the middle", "our choice: any stall is noticed; 1 % is a second or so");
+const STARTUP: Need =
+    Need::up_to("starts after", Measure::Own(&["startup_ms"]), [2_000.0, MOST_STARTUP_MS], "ms")
+        .because(
+            "it takes long to start",
+            "Krishnan and Sitaraman 2012: viewers leave after 2 s; G.1010 Table I.1: 10 s",
+        );
+const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
+
+/// The picture is that of television: high definition begins at 720 lines, standard definition at
+/// 480. A video that offers less is compared with its best.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "dash",
+        "plays at once, sharp and without a stop",
+        &[
+            STALLS,
+            STARTUP,
+            Need {
+                at_most: Some("offered_lines"),
+                ..Need::from("picture", LINES, [1_080.0, 720.0, 480.0], "lines")
+                    .because("the picture is blurred", "our choice: high and standard definition")
+            },
+        ],
+    ),
+    Needs::of("audio_stream", "plays at once and without a stop", &[STALLS, STARTUP]),
+];
+
 fn build_video(args: &Args) -> Box<dyn App> {
     let (segment, offered) = ladder::offer(args.word("segment"));
     let cap = args.rate("max_rate").as_bps();
@@ -146,6 +179,7 @@ fn build_video(args: &Args) -> Box<dyn App> {
         _ => Abr::DashJs,
     };
     Box::new(Dash::new(Config {
+        lines: &ladder::LINES,
         length: args.maybe_duration("length"),
         ..config(args, segment, abr, ladder)
     }))
@@ -162,6 +196,7 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
         server: params::sender(args),
         segment,
         ladder,
+        lines: &[],
         abr,
         length: None,
         request: args.bytes("request").0,

@@ -26,6 +26,7 @@ use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value
 
 use crate::bounds;
 use crate::datagrams::{self, Arrivals};
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
@@ -103,6 +104,21 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     ],
     build,
 }];
+
+/// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
+/// loss are our choice, where players begin to notice it and where it decides duels.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "game",
+    "plays without lag",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [100.0, 200.0], "ms").because(
+            "shots land late",
+            "Armitage 2003; Boerlage and Collom 2016, Table I (G.1010)",
+        ),
+        Need::up_to("loss", Measure::Loss, [3.0, 5.0], "%")
+            .because("players jump about", "our choice, for fast games"),
+    ],
+)];
 
 fn build(args: &Args) -> Box<dyn App> {
     let title = args.word("title");

@@ -13,6 +13,7 @@ use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
 
 use crate::bounds;
 use crate::datagrams::{self, Arrivals};
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
@@ -47,6 +48,20 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         )))
     },
 }];
+
+/// A probe stands for any application that may need an immediate answer. Loss as for calls.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "irtt",
+    "answers come at once",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [150.0, 400.0], "ms")
+            .because("whatever needs an answer feels slow", "G.114 §4; its delays are one-way"),
+        Need::up_to("loss", LOSS, [1.0, 3.0], "%")
+            .because("answers fail to come", "G.1010 Table I.1: video call, voice"),
+    ],
+)];
+
+const LOSS: Measure = Measure::Own(&["loss_up_percent", "loss_down_percent"]);
 
 /// A request that reached the server: the number of its response, and the time at which it was
 /// sent.

@@ -12,10 +12,11 @@
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Io, Notice, Open, schedule};
 
 const CONNACK: u64 = 4;
 const ACK: u64 = 4;
@@ -98,6 +99,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             running: false,
             accepted: false,
             link: None,
+            opened: Instant::ZERO,
+            stopped: None,
             started: Instant::ZERO,
             last_sent: Instant::ZERO,
             published: 0,
@@ -109,6 +112,22 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         })
     },
 }];
+
+/// Those of telemonitoring in real time. A message is delivered when the broker has read it; its
+/// time begins when it is due.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "mqtt",
+    "each message arrives in time",
+    &[
+        Need::up_to("missing", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+            .because("messages are missing", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+        Need::up_to("delivery", Measure::Own(&["delivery_p95_ms"]), [250.0, 1_000.0], "ms")
+            .because(
+                "messages are stale",
+                "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+            ),
+    ],
+)];
 
 /// Returns the length of a control packet with a remaining length of `remaining` bytes (§2.2.3).
 const fn packet(remaining: u64) -> u64 {
@@ -158,6 +177,10 @@ struct Mqtt {
     /// Whether the broker has accepted the client.
     accepted: bool,
     link: Option<Link>,
+    /// The time of its start.
+    opened: Instant,
+    stopped: Option<Instant>,
+    /// The time at which the broker accepted it.
     started: Instant,
     last_sent: Instant,
     published: u64,
@@ -171,6 +194,7 @@ struct Mqtt {
 impl Mqtt {
     fn start(&mut self, io: &mut dyn Io) {
         self.running = true;
+        self.opened = io.now();
         let conn = io.open(Open { nodelay: self.nodelay, ..Open::tcp(Side::Home) });
         let (up, down) = (Pipe::new(conn, Side::Home), Pipe::new(conn, Side::Wan));
         self.link = Some(Link { conn, up, down });
@@ -293,6 +317,7 @@ impl App for Mqtt {
             Notice::Start => self.start(io),
             Notice::Stop => {
                 self.running = false;
+                self.stopped = Some(io.now());
                 if let Some(link) = &self.link {
                     io.close(link.conn, Side::Home);
                 }
@@ -322,6 +347,9 @@ impl App for Mqtt {
             let due = now.since(self.started).as_nanos() / self.interval.as_nanos() + 1;
             out.push(("backlog_messages", due.saturating_sub(self.published) as f64));
         }
+        let span = self.stopped.unwrap_or(now).since(self.opened);
+        let missing = schedule::missing_percent(span, self.interval, self.delivered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
         self.delivery.report(
             ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
             &mut out,

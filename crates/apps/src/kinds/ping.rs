@@ -10,6 +10,7 @@ use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
 use crate::bounds;
 use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
@@ -43,6 +44,18 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         })
     },
 }];
+
+/// A probe stands for any application that may need an immediate answer. Loss as for calls.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "ping",
+    "answers come at once",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [150.0, 400.0], "ms")
+            .because("whatever needs an answer feels slow", "G.114 §4; its delays are one-way"),
+        Need::up_to("loss", Measure::Own(&["loss_percent"]), [1.0, 3.0], "%")
+            .because("answers fail to come", "G.1010 Table I.1: video call, voice"),
+    ],
+)];
 
 struct Ping {
     prober: Prober,

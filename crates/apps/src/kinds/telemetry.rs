@@ -19,10 +19,11 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms, rate};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Io, Notice, Open, schedule};
 
 const SAMPLE: u64 = 2;
 const SAMPLES_PER_MESSAGE: u64 = 50;
@@ -98,6 +99,21 @@ pub const KINDS: &[Kind<dyn App>] = &[
             Box::new(Telemetry::new(message, interval, args))
         },
     },
+];
+
+const SENSOR: &[Need] = &[
+    Need::up_to("missing", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+        .because("readings are missing", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+    Need::up_to("delivery", Measure::Own(&["delivery_p95_ms"]), [250.0, 1_000.0], "ms")
+        .because("readings are stale", "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII"),
+];
+const FINE: &str = "each reading arrives in time";
+
+/// Those of telemonitoring in real time.
+pub const NEEDS: &[Needs] = &[
+    Needs::of("iot_low", FINE, SENSOR),
+    Needs::of("iot_high", FINE, SENSOR),
+    Needs::of("telemetry", FINE, SENSOR),
 ];
 
 /// Returns the bytes of a message and the time between two messages, for a sensor of `bps`.
@@ -231,6 +247,8 @@ impl App for Telemetry {
         if self.sent > 0 {
             out.push(("completeness_percent", 100.0 * self.delivered as f64 / self.sent as f64));
         }
+        let missing = schedule::missing_percent(span, self.interval, self.delivered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
         self.latency.report(
             ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
             &mut out,

@@ -13,6 +13,7 @@
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Io, Notice};
@@ -136,6 +137,17 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         })
     },
 }];
+
+/// The tolerable time of a page.
+pub(crate) const MOST_MS: f64 = 4_000.0;
+
+/// Three pages in four must load in time. A page that is still loading counts once it is late.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "web",
+    "pages open at once",
+    &[Need::up_to("page loads", Measure::Own(&["page_p75_ms"]), [2_000.0, MOST_MS], "ms")
+        .because("pages open slowly", "G.1010 Table I.2: web pages")],
+)];
 
 struct Web {
     browser: Browser,

@@ -31,7 +31,10 @@ class Columns:
         return len(self._types) + 2
 
     def schema(self, taken: Collection[str]) -> pa.Schema:
-        """Names and types. A condition with the name of a table's column gets another name."""
+        """The names and types of the columns.
+
+        A condition that has the name of a table's column in `taken` gets another name.
+        """
         import pyarrow as pa
 
         # SQL ignores case.

@@ -44,6 +44,13 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
+/// The lines of the picture at each rate, by the resolutions in the MPDs. Those of the rates whose
+/// MPD was not available are their neighbours'.
+pub(crate) const LINES: [u16; 20] = [
+    240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
+    1080, 1080,
+];
+
 /// The available segment lengths.
 pub(crate) const LENGTHS: &[&str] = &["1s", "2s", "4s", "6s", "10s", "15s"];
 

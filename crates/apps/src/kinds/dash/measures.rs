@@ -9,6 +9,7 @@
 
 use aqmlab_core::Duration;
 
+use super::MOST_STARTUP_MS;
 use super::player::Player;
 use crate::quantiles::{Quantiles, Summary};
 
@@ -19,6 +20,7 @@ const STALL_WEIGHT: f64 = 4.22;
 pub(crate) struct Measures {
     achieved: Quantiles,
     represented: Quantiles,
+    lines: Quantiles,
     switches: u64,
     /// The sum of |R(k + 1) − R(k)|, in Mbit/s.
     amplitude: f64,
@@ -37,6 +39,19 @@ impl Measures {
             self.switches += u64::from(change > 0.0);
             self.amplitude += change;
         }
+    }
+
+    /// Adds the picture of a segment.
+    pub(crate) fn picture(&mut self, lines: u16) {
+        self.lines.add(f64::from(lines));
+    }
+
+    /// The time to the first picture. A viewer who still waits has waited until now; that counts
+    /// once it is more than is tolerable.
+    fn startup_ms(player: &Player) -> Option<f64> {
+        let began = player.startup().map(|span| span.as_secs_f64() * 1e3);
+        let waiting = player.asked_ago().as_secs_f64() * 1e3;
+        began.or(Some(waiting).filter(|&ms| ms > MOST_STARTUP_MS))
     }
 
     /// Returns the linear quality of experience, per segment.
@@ -66,6 +81,8 @@ impl Measures {
             out.push(("stalled_percent", 100.0 * share));
         }
         for (name, value) in [
+            ("startup_ms", Self::startup_ms(player)),
+            ("picture_mean_lines", self.lines.mean()),
             ("startup_delay_s", player.startup().map(Duration::as_secs_f64)),
             ("rr_mean_mbit", self.represented.mean()),
             ("rr_median_mbit", self.represented.at(0.5)),

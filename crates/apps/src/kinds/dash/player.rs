@@ -102,6 +102,11 @@ impl Player {
         self.began.map(|began| began.since(self.asked))
     }
 
+    /// Time from the start of the session to the last advance.
+    pub(crate) fn asked_ago(&self) -> Duration {
+        self.since.since(self.asked)
+    }
+
     /// Returns the number of stalls, and their total duration as of the last advance.
     pub(crate) fn stalls(&self) -> (u64, Duration) {
         let lasting = self.stalled_since.map_or(Duration::ZERO, |since| self.since.since(since));

@@ -46,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) segment: Duration,
     /// The rates in bits per second, each with the variation of its segments.
     pub(crate) ladder: Vec<(u64, Spread)>,
+    /// The lines of the picture at each rate; none for music.
+    pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,
     pub(crate) request: u64,
@@ -217,6 +219,9 @@ impl Session {
         // A response read in one piece has no time between its first byte and its last.
         let sample = if sample.is_finite() { sample } else { bps(size, fetching) };
         self.measures.segment(represented, achieved);
+        if let Some(&lines) = self.config.lines.get(request.quality) {
+            self.measures.picture(lines);
+        }
         io.note("ar_mbit", achieved);
         io.note("rr_mbit", represented);
         io.note("buffer_s", self.player.level().as_secs_f64());
@@ -342,7 +347,10 @@ impl Session {
         if self.running {
             player.advance(now);
         }
-        self.measures.report(&player)
+        let mut out = self.measures.report(&player);
+        let top = self.config.lines.get(self.rates.len() - 1);
+        out.extend(top.map(|&lines| ("offered_lines", f64::from(lines))));
+        out
     }
 }
 
