@@ -35,12 +35,12 @@ generators! {
     ping,
 }
 
-/// The needs of every kind.
+/// Returns the needs of every kind.
 pub fn all_needs() -> impl Iterator<Item = &'static Needs> {
     NEEDS.iter().flat_map(|needs| needs.iter())
 }
 
-/// The needs of the kind called `kind`.
+/// Returns the needs of the kind called `kind`.
 pub fn needs_of(kind: &str) -> Option<&'static Needs> {
     all_needs().find(|needs| needs.kind == kind)
 }

@@ -31,7 +31,7 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
-/// The needs of an application's kind, with what else a reader of its verdicts must know.
+/// Returns the needs of an application's kind, with the notes for a reader of its verdicts.
 fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     let (all, list) = (PyDict::new(py), PyList::empty(py));
     let Some(stated) = aqmlab_apps::kinds::needs_of(kind) else { return Ok(all) };
@@ -54,7 +54,7 @@ fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     Ok(all)
 }
 
-/// The columns of `flows`, or the metrics of `apps`, that a need reads.
+/// Returns the columns of `flows`, or the metrics of `apps`, that a need reads.
 fn measure(measure: Measure) -> Vec<&'static str> {
     match measure {
         Measure::Own(metrics) => metrics.to_vec(),

@@ -80,9 +80,9 @@ fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
     text(&spec)
 }
 
-/// The text of a trial with every member, in the order of the core's type.
+/// Returns the text of a trial with every member, in the order of the core's type.
 ///
-/// Trials of which the core reads the same have the same text.
+/// Trials that the core reads as equal have the same text.
 #[pyfunction]
 fn complete(spec_json: &str) -> PyResult<String> {
     let spec =
@@ -112,7 +112,7 @@ fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
-/// The commands that set up a gateway, as JSON; `gateway` is JSON too.
+/// Returns the commands that set up a gateway, as JSON. `gateway` is also JSON.
 ///
 /// Raises `ValueError` if `gateway` is not the JSON of a gateway.
 #[pyfunction]
@@ -120,7 +120,7 @@ fn gateway_settings(gateway: &str) -> PyResult<String> {
     aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
 }
 
-/// The sentences of a conclusion, as JSON; `conclusion` is JSON too.
+/// Returns the sentences of a conclusion, as JSON. `conclusion` is also JSON.
 ///
 /// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
 #[pyfunction]

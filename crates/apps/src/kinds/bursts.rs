@@ -103,12 +103,14 @@ pub const KINDS: &[Kind<dyn App>] = &[
 ];
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
-/// The tolerable time of a transfer without a deadline, and the most bytes for which it applies.
+/// The tolerable time of a transfer without a deadline. The next constant is the largest size to
+/// which it applies.
 const MOST_MS: f64 = 60_000.0;
 const MOST_BYTES: u64 = 10_000_000;
 
-/// A transfer is late after its deadline. One with a size and without a deadline is judged as bulk
-/// data. One without a size stands for a page or a mail: its round trips are judged.
+/// A transfer with a deadline is late after it. A transfer with a size and without a deadline is
+/// judged as bulk data. A transfer without a size stands for a page or a mail, and is judged by its
+/// round trips.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",
@@ -226,8 +228,8 @@ impl Bursts {
         }
     }
 
-    /// The 75th percentile of the times of transfers. An active transfer counts with its age once
-    /// that is more than is tolerable.
+    /// Returns the 75th percentile of the times of transfers. An unfinished transfer counts with
+    /// its age if that age exceeds the tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.took.clone();
         for burst in &self.active {

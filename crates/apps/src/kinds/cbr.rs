@@ -81,8 +81,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// Datagrams at a constant rate carry what is watched as it happens, such as a camera. Nobody speaks
-/// back, so they may be as late as telemonitoring.
+/// Datagrams at a constant rate carry live content, such as that of a camera. Nobody answers, so
+/// their delay may be as long as that of telemonitoring.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "cbr",

@@ -96,8 +96,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// Those of telemonitoring in real time. An answer's time begins when its request is due, so it
-/// includes the wait behind earlier requests.
+/// The needs of telemonitoring in real time. The time of an answer begins when its request is due,
+/// so it includes the wait behind earlier requests.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "coap",
     "each request is answered in time",
@@ -140,7 +140,7 @@ struct Coap {
     spurious: u64,
     response_time: Quantiles,
     waited: Quantiles,
-    /// From the time at which a request was due to its answer.
+    /// The times from the due time of a request to its answer.
     age: Quantiles,
 }
 

@@ -141,8 +141,8 @@ const STARTUP: Need =
         );
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
-/// The picture is that of television: high definition begins at 720 lines, standard definition at
-/// 480. A video that offers less is compared with its best.
+/// The picture is judged as that of television. High definition begins at 720 lines, and standard
+/// definition at 480 lines. A video that offers fewer lines is compared with its own best picture.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",

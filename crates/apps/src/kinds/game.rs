@@ -106,7 +106,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
-/// loss are our choice, where players begin to notice it and where it decides duels.
+/// loss are not from a source. They are where players begin to notice the loss, and where the loss
+/// decides duels.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",

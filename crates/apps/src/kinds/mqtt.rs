@@ -113,8 +113,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// Those of telemonitoring in real time. A message is delivered when the broker has read it; its
-/// time begins when it is due.
+/// The needs of telemonitoring in real time. A message is delivered when the broker has read it.
+/// The time of a message begins when it is due.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "mqtt",
     "each message arrives in time",
@@ -177,10 +177,10 @@ struct Mqtt {
     /// Whether the broker has accepted the client.
     accepted: bool,
     link: Option<Link>,
-    /// The time of its start.
+    /// The start time of the connection.
     opened: Instant,
     stopped: Option<Instant>,
-    /// The time at which the broker accepted it.
+    /// The time at which the broker accepted the connection.
     started: Instant,
     last_sent: Instant,
     published: u64,

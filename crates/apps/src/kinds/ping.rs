@@ -45,7 +45,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A probe stands for any application that may need an immediate answer. Loss as for calls.
+/// A probe stands for any application that may need an immediate answer. The limits of loss are
+/// those of calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",

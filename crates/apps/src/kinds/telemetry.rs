@@ -109,7 +109,7 @@ const SENSOR: &[Need] = &[
 ];
 const FINE: &str = "each reading arrives in time";
 
-/// Those of telemonitoring in real time.
+/// The needs of telemonitoring in real time.
 pub const NEEDS: &[Needs] = &[
     Needs::of("iot_low", FINE, SENSOR),
     Needs::of("iot_high", FINE, SENSOR),

@@ -108,7 +108,7 @@ const VOICE: &[Need] = &[
 ];
 const FINE: &str = "each word is heard, and at once";
 
-/// The opinion score covers loss, delay and codec.
+/// The needs of a call. The opinion score covers loss, delay and codec.
 pub const NEEDS: &[Needs] = &[Needs::of("voip", FINE, VOICE), Needs::of("voip_g729", FINE, VOICE)];
 
 fn build(args: &Args) -> Box<dyn App> {

@@ -141,7 +141,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 /// The tolerable time of a page.
 pub(crate) const MOST_MS: f64 = 4_000.0;
 
-/// Three pages in four must load in time. A page that is still loading counts once it is late.
+/// Three of four pages must load in time. A page that is still loading counts after its time is
+/// over.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "web",
     "pages open at once",

@@ -44,8 +44,8 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
-/// The lines of the picture at each rate, by the resolutions in the MPDs. Those of the rates whose
-/// MPD was not available are their neighbours'.
+/// The lines of the picture at each rate, by the resolutions in the MPDs. If the MPD of a rate was
+/// not available, its value is that of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and Branch
-//! 2017. The linear quality of experience is that of Yin et al. (2015) in the form of Pensieve
+//! (2017). The linear quality of experience is that of Yin et al. (2015) in the form of Pensieve
 //! (2017). It is the mean over segments of the rate, minus the absolute change of the rate, minus μ
 //! times the duration of stalls and startup. The rate is in Mbit/s, and μ is the highest rate of
 //! the Big Buck Bunny ladder.
@@ -41,13 +41,13 @@ impl Measures {
         }
     }
 
-    /// Adds the picture of a segment.
+    /// Adds the picture height of a segment.
     pub(crate) fn picture(&mut self, lines: u16) {
         self.lines.add(f64::from(lines));
     }
 
-    /// The time to the first picture. A viewer who still waits has waited until now; that counts
-    /// once it is more than is tolerable.
+    /// Returns the time to the first picture. If there is no picture yet, the waiting time until
+    /// now counts, provided that it exceeds the tolerable time.
     fn startup_ms(player: &Player) -> Option<f64> {
         let began = player.startup().map(|span| span.as_secs_f64() * 1e3);
         let waiting = player.asked_ago().as_secs_f64() * 1e3;

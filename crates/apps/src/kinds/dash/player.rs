@@ -102,7 +102,7 @@ impl Player {
         self.began.map(|began| began.since(self.asked))
     }
 
-    /// Time from the start of the session to the last advance.
+    /// Returns the time from the start of the session to the last advance.
     pub(crate) fn asked_ago(&self) -> Duration {
         self.since.since(self.asked)
     }

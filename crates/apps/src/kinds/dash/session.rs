@@ -46,7 +46,7 @@ pub(crate) struct Config {
     pub(crate) segment: Duration,
     /// The rates in bits per second, each with the variation of its segments.
     pub(crate) ladder: Vec<(u64, Spread)>,
-    /// The lines of the picture at each rate; none for music.
+    /// The lines of the picture at each rate. The list is empty for music.
     pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,

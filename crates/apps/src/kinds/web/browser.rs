@@ -375,8 +375,8 @@ impl Browser {
         self.dispatch(link.host, io);
     }
 
-    /// The 75th percentile of page load times. A page that is still loading counts with its age
-    /// once that is more than is tolerable.
+    /// Returns the 75th percentile of page load times. A page that is still loading counts with its
+    /// age if that age exceeds the tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.load.clone();
         let age = self.stopped.unwrap_or(now).since(self.started);
