@@ -71,9 +71,9 @@ impl Ring {
     /// Passes the next packet to `look` and returns true, or returns false if there is no packet
     /// yet.
     pub(crate) fn take(&mut self, look: impl FnOnce(&Seen<'_>)) -> bool {
-        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping, which is aligned
-        // for and shared by the kernel. The kernel does not touch the frame while the status is
-        // ours.
+        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping. The mapping is
+        // aligned for these types, and the kernel shares it. The kernel does not touch a frame
+        // whose status gives it to this process.
         let (status, frame) = unsafe {
             let at = self.start.as_ptr().add(self.next * FRAME);
             let status = AtomicU32::from_ptr(at.add(STATUS).cast());
