@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aqmlab.advise.cases import Case, Setup
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways
 from aqmlab.households import line as lines
 from aqmlab.page.choices import choices
@@ -29,7 +29,7 @@ def test_each_gateway_has_the_links_of_its_case_of_advise(
         text = tab.page.locator("#toml").input_value()
         setup = Setup(Scenario.from_toml(text), lines.find(line), gateways())
         share = 95 if setup.gateways[name].shapes else None
-        case = setup.whole([Case(Tier.parse(TIER), name, share)], 1)
+        case = setup.whole([GatewayCase(Tier.parse(TIER), name, share)], 1)
         assert _links(text, tmp_path) == _links(case.to_toml(), tmp_path), name
 
 
