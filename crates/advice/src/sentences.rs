@@ -42,8 +42,8 @@ pub struct Way {
     pub well: Option<String>,
     /// The next slower tier that was run and does not suffice.
     pub failed: Option<String>,
-    /// The applications that are bad at that slower tier. Without a sufficient tier, those that are
-    /// bad at the fastest tier.
+    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
+    /// that are bad at the fastest tier.
     pub failing: Vec<String>,
     /// Applications that a slower tier would serve if only the median of their round trips counted.
     pub by_median: Vec<ByMedian>,

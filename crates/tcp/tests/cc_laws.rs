@@ -172,7 +172,7 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
     }
 }
 
-/// The path is one on which Reno grows faster than the cubic function: 20 segments and 10 ms.
+/// With 20 segments and 10 ms, Reno grows faster than the cubic function.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
     // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments.
