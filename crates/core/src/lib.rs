@@ -1,4 +1,4 @@
-//! The vocabulary of every crate of the laboratory: time, sizes, random numbers, packets, kinds.
+//! The types that every crate uses: time, sizes, random numbers, packets, kinds.
 //!
 //! **Invariant:** no code here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a clock,
 //! draws entropy or touches a file. Time, random numbers and I/O are arguments.

@@ -6,7 +6,8 @@ use aqmlab_measure::capture::{Endpoints, Options, spp, write_captures};
 
 const MS: u64 = 1_000_000;
 
-/// Datagrams of a far flow in both directions, and of a near one upstream only.
+/// Returns captures with datagrams of a far flow in both directions and of a near flow upstream
+/// only.
 fn captures() -> [Vec<u8>; 2] {
     let endpoints = [1, 2].map(|host| {
         Endpoints::plain(FiveTuple {
@@ -17,7 +18,7 @@ fn captures() -> [Vec<u8>; 2] {
             destination_port: 61_000,
         })
     });
-    // Connection, direction, time of departure, and delay.
+    // The connection, direction, time of departure and delay of each packet.
     let mut passages = Vec::new();
     for n in 0..50 {
         for (conn, direction, delay_ms) in

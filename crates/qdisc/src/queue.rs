@@ -7,9 +7,9 @@ use aqmlab_core::{Bytes, Duration, Instant, Packet};
 /// The packets and bytes in a queue or a discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets waiting.
+    /// The number of packets.
     pub packets: usize,
-    /// Their total size, as the discipline counts it.
+    /// The total size of the packets, as the discipline counts it.
     pub bytes: Bytes,
 }
 

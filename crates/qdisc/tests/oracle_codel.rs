@@ -1,5 +1,5 @@
-//! CoDel alone, against the naive transcriptions of its three sources: over hundreds of random
-//! arrivals and departures the kinds must deliver, drop and mark the very same packets.
+//! Compares CoDel alone with the naive transcriptions of its three sources. Over hundreds of random
+//! arrivals and departures, the kinds must deliver, drop and mark exactly the same packets.
 
 mod oracle;
 mod rig;
@@ -10,7 +10,8 @@ use aqmlab_core::{Ecn, Instant, Rng, Value};
 use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Rfc};
 use rig::Rig;
 
-/// Arrivals in bursts and departures at a wavering pace: a queue that fills, drains and idles.
+/// Compares a kind and its oracle over bursts of arrivals and departures at a varying rate, so that
+/// the queue fills, drains and idles.
 fn compare<L: Law>(name: &str, ecn: bool) {
     let mut signals = 0;
     for seed in 0..400 {
@@ -18,7 +19,7 @@ fn compare<L: Law>(name: &str, ecn: bool) {
         let (mut rig, mut law) = (Rig::new(name, &changes), L::new(ecn));
         let (mut queue, mut fates) = (VecDeque::new(), Fates::default());
         let mut rng = Rng::stream(seed, "oracle");
-        // An odd start, so that no time is a round number in any unit.
+        // A random start, so that no time is a round number in any unit.
         let mut now = 3_000_000_000 + rng.below(1_000_000_000);
         for id in 0..1_500 {
             now += rng.below(4) * rng.below(3_000_000);

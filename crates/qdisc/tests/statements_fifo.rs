@@ -1,5 +1,5 @@
-//! Conformance statements C-01 to C-05: the FIFO family. (C-06, conservation and order, is held
-//! for every kind by `conformance.rs`.)
+//! Conformance statements C-01 to C-05: the FIFO family. The tests of `conformance.rs` check C-06,
+//! conservation and order, for every kind.
 
 mod rig;
 
@@ -40,12 +40,12 @@ fn c03_pfifo_head_drop_keeps_the_newest_and_loses_the_oldest() {
 
 #[test]
 fn c04_dummynet_in_bytes_overshoots_by_less_than_a_packet() {
-    // 0 and 900 are not more than 1000; 2400 is.
+    // Backlogs of 0 and 900 bytes do not exceed the limit of 1000; a backlog of 2400 does.
     let mut rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[900, 1_500, 40]);
     assert_eq!(rig.ledger.drops(), [3]);
     assert_eq!(rig.bytes(), Bytes(2_400));
     assert_eq!(rig.drain(ms(1)), [1, 2]);
-    // Exactly the limit is not more than it.
+    // A backlog of exactly 1000 bytes does not exceed the limit.
     let rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[1_000, 40, 40]);
     assert_eq!(rig.ledger.drops(), [3]);
 }

@@ -1,17 +1,18 @@
-//! The agenda: the order of calls to actors.
+//! The agenda: it determines the order in which actors are called.
 //!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
 //! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The
-//! agenda's size is therefore the number of actors, not of packets, and a changed time leaves no
+//! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the lesser of its two children. A
-//! changed time replays the matches on the path to the root, log2(actors) comparisons of
-//! neighbours, and moves nothing else.
+//! The agenda is a tournament tree: every inner node holds the smaller of its two children. A
+//! changed time repeats the comparisons on the path to the root, which are log2(actors) comparisons
+//! of neighbours. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 
-/// The bits of a key that identify the actor; the rest of its lower half is the ticket.
+/// The number of bits of a key that identify the actor. The rest of the key's lower half is the
+/// ticket.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The key of an actor without a request.
@@ -45,22 +46,22 @@ pub(crate) struct Slot(pub(crate) u32);
 /// An actor: a part of the world that the agenda calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// A link that has become free while packets wait.
+    /// A link that becomes free while packets are queued.
     Link(usize),
-    /// A line at the arrival of its first packet.
+    /// A delay line when its first packet arrives.
     Line(usize),
     /// A medium on which an exchange begins or ends.
     Medium(usize),
     /// An application at a wake-up, its start or its stop.
     App(u32),
-    /// One end of a connection, at a possible expiry of a timer.
+    /// One end of a connection, when a timer may have expired.
     End(u32, Side),
     /// The sampler of TCP and queue state.
     Sampler,
 }
 
-/// The tree of an actor. Links and lines are few and are called for every packet; hosts may be
-/// many and are called seldom. Each has its own tree, so that a link's path to the root does
+/// The tree of an actor. Links and lines are few, and are called for every packet. Hosts may be
+/// many, and are called rarely. Each group has its own tree, so that a link's path to the root does
 /// not grow with the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
@@ -80,45 +81,45 @@ impl Actor {
 }
 
 impl Slot {
-    /// Its rank's place in arrays.
+    /// Returns the rank's index in arrays.
     #[inline]
     const fn rank(self) -> usize {
         (self.0 % 2) as usize
     }
 
-    /// Its place among those of its rank.
+    /// Returns the actor's index among the actors of its rank.
     #[inline]
     const fn index(self) -> usize {
         (self.0 / 2) as usize
     }
 }
 
-/// A set of actors, each with at most one time. Calls are in order of time and, at equal times, in
-/// order of request.
+/// A set of actors, each of which has at most one time. Calls are in order of time and, at equal
+/// times, in order of request.
 ///
-/// This rule makes the order total. Together with integer time and named random streams it makes
+/// This rule makes the order total. Together with integer times and named random streams, it makes
 /// runs deterministic.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// By rank.
+    /// The trees, by rank.
     trees: [Tree; 2],
-    /// By rank and slot.
+    /// The actors, by rank and slot.
     actors: [Vec<Actor>; 2],
     tickets: u64,
 }
 
 impl Agenda {
-    /// An agenda without actors.
+    /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
         let trees = [Tree::new(), Tree::new()];
         Self { trees, actors: [Vec::new(), Vec::new()], tickets: 0 }
     }
 
-    /// Gives an actor a slot. It has no time yet.
+    /// Assigns a slot to an actor, which has no time yet.
     ///
     /// # Panics
     ///
-    /// If there are half a million actors of that rank already.
+    /// If there are already half a million actors of that rank.
     pub(crate) fn register(&mut self, actor: Actor) -> Slot {
         let rank = actor.rank() as usize;
         let index = self.trees[rank].join();
@@ -133,7 +134,7 @@ impl Agenda {
         Slot(slot as u32)
     }
 
-    /// The actor of a slot.
+    /// Returns the actor of a slot.
     #[inline]
     pub(crate) fn actor(&self, slot: Slot) -> Actor {
         self.actors[slot.rank()][slot.index()]
@@ -145,7 +146,7 @@ impl Agenda {
         self.trees[slot.rank()].vacant.push(slot.index());
     }
 
-    /// Takes a ticket: among equal times, the lower ticket is served first.
+    /// Returns a new ticket. At equal times, the lower ticket is served first.
     #[inline]
     pub(crate) fn ticket(&mut self) -> u64 {
         self.tickets += 1;

@@ -10,14 +10,14 @@ use crate::observer::Observer;
 use crate::own_links::OwnLinks;
 use crate::wifi::{Medium, Place};
 
-/// A port and its place in the agenda.
+/// A port and its slot in the agenda.
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
     slot: Slot,
-    /// Whether it belongs to the hosts that send into it.
+    /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
-    /// The radio that sends, if it is a link of 802.11n.
+    /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
     /// The time of its next call, if it has no radio.
     called: Instant,
@@ -27,15 +27,15 @@ pub(crate) struct Link {
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<usize>,
-    /// The line from each link to the next, and from the last to the host. A route without links
-    /// has only the line to the host.
+    /// The lines from each link to the next link, and from the last link to the host. A route
+    /// without links has only the line to the host.
     lines: Box<[usize]>,
     impairments: Impairments,
-    /// Packets lost after the last link.
+    /// The number of packets lost after the last link.
     pub(crate) lost: u64,
 }
 
-/// A route before its lines exist.
+/// The plan of a route whose lines do not exist yet.
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
@@ -45,14 +45,14 @@ pub(crate) struct RoutePlan {
     pub(crate) impairments: Impairments,
 }
 
-/// Everything that packets pass through.
+/// The links, lines, routes and media that packets pass through.
 pub(crate) struct Network<O> {
     pub(crate) now: Instant,
     pub(crate) agenda: Agenda,
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<DelayLine>,
     pub(crate) media: Vec<Medium>,
-    /// The routes of each flow: up, down.
+    /// The routes of each flow: first up, then down.
     pub(crate) routes: Vec<[Route; 2]>,
     pub(crate) own: OwnLinks,
     pub(crate) observer: O,
@@ -88,7 +88,7 @@ impl<O: Observer> Network<O> {
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
-    /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
+    /// Creates a route. It shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
@@ -179,7 +179,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Lets a link send now, and requests a call at the next time at which it can send.
+    /// Lets a link send now, and requests a call at the next time at which the link can send.
     pub(crate) fn pump(&mut self, index: usize) {
         let link = &mut self.links[index];
         if let Some(place) = link.radio {
@@ -208,8 +208,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The next line of a packet that leaves its link at `at`, and that time with the packet's
-    /// jitter; none if the packet is lost.
+    /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
+    /// packet's jitter. Returns `None` if the packet is lost.
     #[inline]
     pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(usize, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
@@ -238,7 +238,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Whether the packets of `flow` from `side` enter the sender's own link first.
+    /// Returns whether the packets of `flow` from `side` first enter the sender's own link.
     pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
         let route = &self.routes[flow as usize][side.sends().index()];
         route.first.is_some_and(|link| self.links[link].own)
@@ -264,14 +264,15 @@ impl<O: Observer> Network<O> {
         Some(packet)
     }
 
-    /// The packets that are neither delivered nor destroyed: in queues, on lines and on media.
+    /// Returns the number of packets that are neither delivered nor dropped: in queues, on lines
+    /// and on media.
     pub(crate) fn in_transit(&self) -> u64 {
         let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
         let travelling: usize = self.lines.iter().map(DelayLine::len).sum();
         (waiting + travelling + self.on_media()) as u64
     }
 
-    /// The packets destroyed, in queues and on the path.
+    /// Returns the number of packets dropped, in queues and on the path.
     pub(crate) fn destroyed(&self) -> u64 {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();

@@ -1,8 +1,8 @@
-//! The world: applications over connections over the network, and the loop that moves them.
+//! The world: applications on connections on the network, and the loop that runs them.
 //!
-//! The path of a packet is on two screens: [`World::run`] calls the next actor; a packet that
-//! arrives at a host goes to its connection ([`World::deliver`]), which answers with segments
-//! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
+//! The path of a packet is short. [`World::run`] calls the next actor. A packet that arrives at a
+//! host goes to its connection ([`World::deliver`]). The connection responds with segments
+//! ([`World::drain`]), and `Network::send` passes them to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
@@ -22,9 +22,9 @@ use crate::silent_reads::SilentReads;
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
     pub(crate) slot: Slot,
-    /// The configuration of its TCPs, home first.
+    /// The configuration of the application's TCPs, home first.
     pub(crate) endpoints: [Endpoint; 2],
-    /// The priority of its packets, if the scenario sets it.
+    /// The priority of the application's packets, if the scenario sets it.
     pub(crate) priority: Option<u8>,
 }
 
@@ -34,8 +34,9 @@ pub(crate) struct World<O> {
     pub(crate) conns: Vec<Conn>,
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) runner: AppRunner,
-    /// Ends that may have something to send since an application acted on them, in the order of its
-    /// calls: a system call on one socket sends before the call on the next.
+    /// The ends that may have something to send since an application acted on them, in the order of
+    /// the application's calls. A system call on one socket sends before the call on the next
+    /// socket.
     pub(crate) touched: Vec<(u32, Side)>,
     pub(crate) silent_reads: SilentReads,
     pub(crate) sampler: Option<Sampler>,
@@ -255,7 +256,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers notices and drains the ends that they touched, until neither is left.
+    /// Delivers notices, and drains the ends that the applications touched, until neither is left.
     fn settle(&mut self) {
         let mut drained = 0;
         loop {
@@ -264,7 +265,7 @@ impl<O: Observer> World<O> {
                 self.drain(conn, side, Entry::Waits);
                 continue;
             }
-            // A list that is emptied at its end costs less than a ring buffer.
+            // Emptying a list from its end costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
             if !deliver_one(self) {
@@ -273,7 +274,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Opens a five-tuple for an application; see [`aqmlab_apps::Io::open`].
+    /// Opens a connection or datagram socket for an application; see [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
         let tuple = tuple_of(index, app, open);

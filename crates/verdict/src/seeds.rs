@@ -1,10 +1,10 @@
 //! Statistics over the seeds of a condition.
 //!
-//! The interval of a median consists of order statistics and assumes no distribution: the number of
-//! values below the median is binomial with a chance of one half (the sign test; David and Nagaraja,
-//! "Order Statistics", 2003, §7.1). A paired difference is the median of the differences seed by
-//! seed. Two conditions of one seed have the same random values, so its interval is narrower than
-//! those of the two conditions.
+//! The interval of a median consists of order statistics and assumes no distribution. The number of
+//! values below the median is binomial with a probability of 1/2 (the sign test; David and
+//! Nagaraja, "Order Statistics", 2003, §7.1). A paired difference is the median of the differences
+//! of the seeds. Two conditions with the same seed have the same random values. The interval of the
+//! difference is therefore narrower than those of the two conditions.
 
 use aqmlab_core::math;
 use serde::Serialize;
@@ -21,15 +21,16 @@ pub struct Estimate {
     /// The median.
     pub median: f64,
     /// The lower end of the interval that contains the median with at least 95 % confidence. With
-    /// fewer than six values it is the least, whose confidence is lower.
+    /// fewer than six values it is the smallest value, and the confidence is lower.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
     /// The number of values.
     pub seeds: usize,
 }
 
-/// The median of `values`, which is the mean of the two middle ones of an even number.
+/// Returns the median of `values`. For an even number of values, it is the mean of the two middle
+/// values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -40,8 +41,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The interval that contains the median of `values` with at least 95 % confidence; the least and
-/// the greatest of fewer than six.
+/// Returns the interval that contains the median of `values` with at least 95 % confidence. With
+/// fewer than six values, it consists of the smallest and the largest value.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -61,7 +62,7 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[last - low]))
 }
 
-/// The median and the interval of `values`.
+/// Returns the median and the interval of `values`.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let (low, high) = interval(values)?;
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })

@@ -20,7 +20,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A law at work with this probability, delay and last delay, and no burst allowance.
+/// Returns an active law with this probability, delay and last delay, and no burst allowance.
 fn at(settings: &Settings, drop_prob: i64, current_qdelay: u32, qdelay_old: u32) -> FreeBsd {
     let mut law = FreeBsd::new(settings);
     law.born = true;
@@ -174,8 +174,8 @@ fn c44_the_first_sample_of_the_rate_brings_a_second_that_is_longer() {
             averages.push(law.vars.avg_dq_time);
         }
     }
-    // 17 packets make 16384 bytes. The 18th yields a sample of 18 ms. Then a new measurement
-    // begins, and its 17 packets take 17 ms.
+    // 17 packets exceed 16384 bytes. The 18th packet yields a sample of 18 ms. Then a new
+    // measurement begins, and its 17 packets take 17 ms.
     let second = (18_000 * 64 + 17_000 * 192) >> 8;
     let third = (17_000 * 64 + second * 192) >> 8;
     assert_eq!(averages, [0, 17_000, second, third]);

@@ -16,7 +16,7 @@ fn design_b() -> Settings {
     Settings::appendix_b(Bytes(300_000))
 }
 
-/// A law at work with this probability, delay and last delay, and no burst allowance.
+/// Returns an active law with this probability, delay and last delay, and no burst allowance.
 fn at(settings: Settings, drop_prob: f64, qdelay: f64, qdelay_old: f64) -> Rfc8033 {
     let mut law = law(settings);
     law.vars.active = true;
@@ -103,7 +103,7 @@ fn appendix_b_decays_below_half_the_target_and_a_only_at_zero() {
 fn c37_after_a_quiet_time_nothing_is_dropped_for_ten_updates() {
     let mut law = law(design_a());
     assert_eq!(offer(&mut law, 1, 100, Ecn::NotEct), Verdict::Keep);
-    // From here on the queue is not quiet.
+    // From 2 ms on, the queue is not quiet.
     for ms in 2..200 {
         law.catch_up(Instant::from_millis(ms), waiting(100));
         (law.vars.drop_prob, law.vars.qdelay, law.vars.qdelay_old) = (1.0, 0.1, 0.1);
@@ -225,9 +225,9 @@ fn c43_a_tail_drop_clears_what_was_accumulated() {
 
 #[test]
 fn c44_the_estimator_finds_the_rate() {
-    // One packet each millisecond, a hundred waiting: the delay is 100 ms. Sixteen packets of 1024
-    // bytes are exactly the threshold. Packets of 1000 bytes need seventeen, and RFC 8033 §5.2 does
-    // not correct for the excess.
+    // One packet is sent every millisecond, and a hundred are queued: the delay is 100 ms. Sixteen
+    // packets of 1024 bytes are exactly the threshold. With 1000 bytes, seventeen packets are
+    // needed, and RFC 8033 §5.2 does not correct for the bytes beyond the threshold.
     for (size, packets, delay) in [(1_024, 16.0, 0.100), (1_000, 17.0, 0.100 * 17.0 / 16.384)] {
         let mut law = law(Settings { delay_from: DelayFrom::Departures, ..design_b() });
         offer(&mut law, 0, 150, Ecn::NotEct);
