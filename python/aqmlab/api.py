@@ -209,6 +209,8 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
             one.conditions,
             one.text,
             one.engine,
+            links=links_of(one.spec),
+            rtt_base_ms=one.rtt_base_ms,
         )
         for index, one in enumerate(plan.trials)
     ]
