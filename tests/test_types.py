@@ -20,7 +20,7 @@ import aqmlab
 import polars as pl
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.report.figures.drawing import Drawing
+from aqmlab.report.figures.drawing import Drawings
 from aqmlab.results.labels import Label
 
 home = aqmlab.Scenario.from_toml(Path("home.toml").read_text())
@@ -45,7 +45,7 @@ assert_type(results.digest, str | None)
 assert_type(results.complete, bool)
 assert_type(results.path, Path)
 assert_type(results.report(), Path)
-assert_type(results.figure("throughput"), list[Drawing])
+assert_type(results.figure("throughput"), Drawings)
 assert_type(results.figure("throughput")[0].rendered("png"), bytes)
 try:
     results.flowz  # type: ignore[attr-defined]

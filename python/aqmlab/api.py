@@ -27,7 +27,7 @@ from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import condition_digest
-from aqmlab.report import figures
+from aqmlab.report import figures, notebook
 from aqmlab.report.page import write
 from aqmlab.results import results as stored
 from aqmlab.results import spans
@@ -39,7 +39,7 @@ from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
     from aqmlab.planning.plan import Plan, PlannedTrial
-    from aqmlab.report.figures.drawing import Drawing
+    from aqmlab.report.figures.drawing import Drawings
     from aqmlab.scenario.model import Scenario
 
 __all__ = [
@@ -57,9 +57,14 @@ __all__ = [
 class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
-    def figure(self, name: str) -> list[Drawing]:
+    def _repr_html_(self) -> str:
+        """The conclusion and the numbers of each application, for notebooks."""
+        return notebook.html_of(self)
+
+    def figure(self, name: str) -> Drawings:
         """The figure called `name` as drawings, each with a `matplotlib` figure and a caption.
 
+        A notebook shows them.
         Raises `RequestError` if there is no such figure, or if it has no data.
         """
         return figures.draw(self, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import math
 import textwrap
@@ -38,6 +40,26 @@ class Drawing:
     notes: Sequence[str] = ()
     _rendered: dict[str, bytes] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """The caption and the notes, as sentences."""
+        notes = ". ".join(note[0].upper() + note[1:] for note in self.notes)
+        return self.caption + (f" {notes}." if notes else "")
+
+    def _repr_png_(self) -> bytes:
+        """The drawing, for notebooks."""
+        return self.rendered("png")
+
+    def _repr_html_(self) -> str:
+        """The drawing with its caption, for notebooks."""
+        data = base64.b64encode(self.rendered("png")).decode()
+        text = html.escape(self.text)
+        return (
+            f'<figure style="margin: 0 0 1em"><img src="data:image/png;base64,{data}" '
+            f'alt="{html.escape(self.caption)}" style="max-width: 100%; width: {WIDTH_INCH:g}in">'
+            f"<figcaption>{text}</figcaption></figure>"
+        )
+
     def rendered(self, kind: str) -> bytes:
         """The drawing as `png` or `svg`; equal results give equal bytes."""
         if kind not in self._rendered:
@@ -63,6 +85,14 @@ class Drawing:
             png: Any = FigureCanvasAgg(self.canvas)  # Its `print_png` has no types.
             png.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
+
+
+class Drawings(list[Drawing]):
+    """The drawings of a figure, which a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        """The drawings one below another, for notebooks."""
+        return "\n".join(one._repr_html_() for one in self)
 
 
 def own_names(wanted: Sequence[str]) -> list[str]:
