@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError, TrialsError
+from aqmlab.base.python_words import of_arguments
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
@@ -76,7 +78,8 @@ class Results(stored.CampaignResults):
 
 def load(path: Path | str) -> Results:
     """The results in a campaign's folder, which may be unfinished."""
-    return Results(Path(path))
+    with of_arguments((), ()):
+        return Results(Path(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +172,27 @@ def run(
     kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in kernel.warnings:
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
-    request = Request(
-        scenario, *_changes(changes), seeds, duration, engine, kernel.qdisc_source, kernel.run_on
-    )
-    owned = None if out is not None else Scratch()
-    folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
-    campaign = campaign_for(request, request.plan())
-    report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
+    with of_arguments(changes, _ARGUMENTS):
+        request = Request(
+            scenario,
+            *_changes(changes),
+            seeds,
+            duration,
+            engine,
+            kernel.qdisc_source,
+            kernel.run_on,
+        )
+        owned = None if out is not None else Scratch()
+        folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
+        campaign = campaign_for(request, request.plan())
+        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
     complete(report)
     return Results(folder, owned)
+
+
+_ARGUMENTS = [
+    name for name, one in signature(run).parameters.items() if one.kind is one.KEYWORD_ONLY
+]
 
 
 def _refuse_senseless(jobs: object, out: object) -> None:
