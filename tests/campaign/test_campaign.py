@@ -241,6 +241,7 @@ def test_conditions_keep_their_types_and_their_own_columns(tmp_path):
     ]
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     flows = load(tmp_path / "out").flows
-    assert flows.columns[:6] == ["trial", "ecn", "share", "condition.flow", "odd", "seed"]
+    assert flows.columns[:5] == ["trial", "ecn", "share", "condition.flow", "odd"]
+    assert flows.columns[5:8] == ["rate_down_mbit", "rate_up_mbit", "seed"]
     assert flows.schema["ecn"] == pl.Boolean and flows.schema["share"] == pl.Float64
     assert flows["odd"].unique(maintain_order=True).to_list() == ["[1, 2]", None]
