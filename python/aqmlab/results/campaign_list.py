@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from aqmlab.base.failures import LabError, size_text
 from aqmlab.campaign.store import snapshot
@@ -93,26 +93,26 @@ def _changed(folder: Path) -> float:
 
 def _line(folder: Path, changed: float) -> CampaignLine:
     modified = datetime.fromtimestamp(changed, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    facts = {"folder": str(folder), "modified": modified, "size_bytes": _size_bytes(folder)}
+    line = CampaignLine(folder=str(folder), modified=modified, size_bytes=_size_bytes(folder))
     try:
         size = (folder / MANIFEST).stat().st_size
         if size > _LARGEST_BYTES:
             problem = f"its manifest has {size_text(size)}, too much for a list"
-            return CampaignLine(**facts, problem=problem)
+            return structs.replace(line, problem=problem)
         taken = snapshot.take(Folder(folder), whole=False)
-        done = taken.in_tables
-        manifest = taken.manifest
+        done, manifest = len(taken.in_tables), taken.manifest
     except LabError as error:
-        return CampaignLine(**facts, problem=error.problem)
+        return structs.replace(line, problem=error.problem)
     except OSError as error:
-        return CampaignLine(**facts, problem=f"cannot be read: {error.strerror or error}")
+        return structs.replace(line, problem=f"cannot be read: {error.strerror or error}")
     waiting = len(list((folder / PARTS).glob("*.zip"))) if taken.is_running else 0
-    return CampaignLine(
-        **facts,
+    planned = len(manifest.trials)
+    return structs.replace(
+        line,
         name=manifest.name,
         engine=manifest.engine,
-        planned=len(manifest.trials),
-        done=min(len(done) + waiting, len(manifest.trials)),
+        planned=planned,
+        done=min(done + waiting, planned),
         digest=manifest.digest,
     )
 

@@ -53,7 +53,13 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
         head(made, f"{FIGURE.title}{' at ' + place if place else ''}")
         panels = made.subplots(len(links), 2, sharex=True, sharey="col", squeeze=False)
         for column, (quantity, text) in enumerate(_COLUMNS):
-            _column(panels[:, column], here, links, quantity, {one: looks[one] for one in queues})
+            _column(
+                panels[:, column].tolist(),
+                here,
+                links,
+                quantity,
+                {one: looks[one] for one in queues},
+            )
             panels[0, column].set_title(text)
         for row, link in zip(panels, links, strict=True):
             row[0].set_ylabel(plain_text(shortened(link, 24)))
@@ -92,7 +98,7 @@ def _column(
                     line["t_s"].to_numpy(), values, look.line, color=look.colour, linewidth=0.9
                 )
     visible = [max(size, _LEAST[quantity]) for size in sizes if size > 0]
-    show_range(list(panels), visible, zeros=True)
+    show_range(panels, visible, zeros=True)
     for axes in panels:
         calmest_above(axes)
 

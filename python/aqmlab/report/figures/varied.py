@@ -182,7 +182,7 @@ def _drawings(results: CampaignResults, quantity: VariedQuantity) -> Iterator[Dr
             _curves(rate, own, _RATE, shown)
             show_range([rate], [], zeros=True)
             panel_title(delay, app, columns=2)
-        _name(panels[: len(apps)], rows.filter(here))
+        _name(panels[: len(apps)].tolist(), rows.filter(here))
         if shares.height:
             _verdict_panels(panels[-1], shares.filter(here), shown)
         for axes in panels[-1]:
