@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aqmlab.api import Results, load, run
@@ -60,11 +60,13 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Imports a public name on first access."""
-    if name not in _HOMES:
-        raise AttributeError(f"module `aqmlab` has no attribute `{name}`")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # Type checkers have the imports above, and refuse any other name.
+
+    def __getattr__(name: str) -> object:
+        """Imports a public name on first access."""
+        if name not in _HOMES:
+            raise AttributeError(f"module `aqmlab` has no attribute `{name}`")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError, TrialsError
+from aqmlab.base.python_words import of_arguments
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
@@ -27,7 +29,7 @@ from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import condition_digest
-from aqmlab.report import figures
+from aqmlab.report import figures, notebook
 from aqmlab.report.page import write
 from aqmlab.results import results as stored
 from aqmlab.results import spans
@@ -40,7 +42,7 @@ from aqmlab.scenario.seeds import spelled
 if TYPE_CHECKING:
     from aqmlab.households.household import Household
     from aqmlab.planning.plan import Plan, PlannedTrial
-    from aqmlab.report.figures.drawing import Drawing
+    from aqmlab.report.figures.drawing import Drawings
     from aqmlab.scenario.model import Scenario
 
 __all__ = [
@@ -58,9 +60,14 @@ __all__ = [
 class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
-    def figure(self, name: str) -> list[Drawing]:
+    def _repr_html_(self) -> str:
+        """The conclusion and the numbers of each application, for notebooks."""
+        return notebook.html_of(self)
+
+    def figure(self, name: str) -> Drawings:
         """Draws the figure called `name`. Each drawing has a `matplotlib` figure and a caption.
 
+        A notebook shows them.
         Raises `RequestError` if there is no such figure, or if it has no data.
         """
         return figures.draw(self, name)
@@ -72,7 +79,8 @@ class Results(stored.CampaignResults):
 
 def load(path: Path | str) -> Results:
     """The results in a campaign's folder, which may be unfinished."""
-    return Results(Path(path))
+    with of_arguments((), ()):
+        return Results(Path(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +174,27 @@ def run(
     kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in kernel.warnings:
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
-    request = Request(
-        scenario, *_changes(changes), seeds, duration, engine, kernel.qdisc_source, kernel.run_on
-    )
-    owned = None if out is not None else Scratch()
-    folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
-    campaign = campaign_for(request, request.plan())
-    report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
+    with of_arguments(changes, _ARGUMENTS):
+        request = Request(
+            scenario,
+            *_changes(changes),
+            seeds,
+            duration,
+            engine,
+            kernel.qdisc_source,
+            kernel.run_on,
+        )
+        owned = None if out is not None else Scratch()
+        folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
+        campaign = campaign_for(request, request.plan())
+        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
     complete(report)
     return Results(folder, owned)
+
+
+_ARGUMENTS = [
+    name for name, one in signature(run).parameters.items() if one.kind is one.KEYWORD_ONLY
+]
 
 
 def _refuse_senseless(jobs: object, out: object) -> None:
@@ -211,6 +231,8 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
             one.conditions,
             one.text,
             one.engine,
+            links=links_of(one.spec),
+            rtt_base_ms=one.rtt_base_ms,
         )
         for index, one in enumerate(plan.trials)
     ]

@@ -65,6 +65,9 @@ def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):
     assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
 
 
+RATES = ["rate_down_mbit", "rate_up_mbit"]
+
+
 def test_files_of_a_table_have_the_same_columns_in_the_end(tmp_path, small_chunks):
     specs = [
         *(({"flow": str(seed)}, spec_of("pie", seed=seed)) for seed in (1, 2, 3, 4)),
@@ -75,7 +78,8 @@ def test_files_of_a_table_have_the_same_columns_in_the_end(tmp_path, small_chunk
         files = (tmp_path / "out" / "tables" / name).rglob("*.parquet")
         first, second = (pl.read_parquet_schema(path) for path in sorted(files))
         assert first == second
-        assert list(first)[:4] == ["trial", "condition.flow", "share", "seed"]
+        front = [*RATES, "rtt_base_ms"] if name == "summary" else RATES
+        assert list(first)[: len(front) + 4] == ["trial", "condition.flow", "share", *front, "seed"]
     extra = load(tmp_path / "out").summary["extra"].to_list()
     assert extra == [None] * 4 + ["yes"] * 2
 

@@ -10,10 +10,11 @@ from aqmlab.cli import summary
 from aqmlab.report import figures
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import canvas, log_axis_from_zero
+from aqmlab.report.figures.looks import APP_COLOURS, CONDITION_COLOURS, app_looks
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.page import tables
 from PIL import Image
-from support.campaigns import app, campaign_of, grid
+from support.campaigns import app, campaign_of, grid, spec_of
 
 
 def pixels(png):
@@ -39,7 +40,9 @@ def test_every_figure_is_registered_and_described():
     assert "`dash`" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", [name for name in figures.FIGURES if name != "rates"])
+@pytest.mark.parametrize(
+    "name", [name for name in figures.FIGURES if name not in ("rates", "varied")]
+)
 def test_a_figure_shows_something(home_results, name):
     for drawing in figures.draw(home_results, name):
         assert marks(drawing) > 3, drawing.name
@@ -105,7 +108,7 @@ def test_many_rates_are_shown_as_curves_and_chosen_elsewhere(tmp_path):
         "9/1",
     ]
     (boxes,) = figures.draw(results, "throughput")
-    assert len(boxes.canvas.axes) == 4 and boxes.notes == ["4 of 20 rates are shown"]
+    assert len(boxes.canvas.axes) == 6 and boxes.notes == ["6 of 20 rates are shown"]
     assert curves.rendered("png") and boxes.rendered("png")
 
 
@@ -152,6 +155,120 @@ def test_zero_throughput_is_drawn_at_zero_over_time(home_results):
     assert ticks["0"] == 0 and axes.get_ylim()[0] < 0
 
 
+def shown_range(axes):
+    """The share of a panel's height between its lowest and its highest value."""
+    low, high = (
+        axes.transData.transform((0, y))[1] for y in (axes.dataLim.ymin, axes.dataLim.ymax)
+    )
+    bottom, top = axes.transAxes.transform([(0, 0), (0, 1)])[:, 1]
+    assert low >= bottom - 1 and high <= top + 1, "nothing is clipped"
+    return (high - low) / (top - bottom)
+
+
+def test_axes_show_the_data(tmp_path):
+    """An axis begins below the smallest typical value, not decades below it."""
+    apps = [app("small", mbit=4.0), app("large", mbit=9.0)]
+    campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "near", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "near"), "throughput_time")
+    assert {axes.get_yscale() for axes in drawing.canvas.axes} == {"linear"}
+    apps = [app("small", mbit=0.3), app("large", mbit=9.0)]
+    campaigns.run(campaign_of(grid(("pfifo", "pie"), apps=apps)), tmp_path / "far", jobs=1)
+    for name in ("throughput_time", "queue_time", "throughput"):
+        (drawing,) = figures.draw(load(tmp_path / "far"), name)
+        drawing.rendered("png")
+        for axes in drawing.canvas.axes:
+            assert axes.get_yscale() in ("symlog", "log"), name
+        assert max(map(shown_range, drawing.canvas.axes)) > 0.4, name
+
+
+def test_compared_panels_share_their_axes(home_results):
+    for name in ("throughput", "induced_rtt", "rtt_time", "throughput_time", "bulk_download"):
+        for drawing in figures.draw(home_results, name):
+            assert len({axes.get_ylim() for axes in drawing.canvas.axes}) == 1, name
+    for drawing in figures.draw(home_results, "queue_time"):
+        for column in range(2):
+            assert len({axes.get_ylim() for axes in drawing.canvas.axes[column::2]}) == 1
+
+
+def test_every_drawing_has_a_title(home_results):
+    for name in figures.applicable(home_results):
+        for drawing in figures.draw(home_results, name):
+            assert drawing.canvas.get_suptitle(), drawing.name
+
+
+def test_a_few_lines_under_one_queue_are_compared_beside_each_other(tmp_path):
+    """The rates of `aqmlab run shaper`; its figures left out the one that it recommends."""
+    rates = [(20, 2), (19.6, 1.96), (19, 1.9), (18, 1.8), (17, 1.7)]
+    campaigns.run(campaign_of(grid(("pie",), rates, (1,))), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    for name in ("throughput", "induced_rtt", "rtt_quantiles", "queue_time", "dash"):
+        (drawing,) = figures.draw(results, name)
+        assert labels_of(drawing.canvas.legends[0])[:5] == [
+            f"{down:g}/{up:g} Mbit/s" for down, up in rates
+        ]
+        assert not [note for note in drawing.notes if "shown" in note]
+    for name in ("rtt_time", "throughput_time", "cwnd_time"):
+        (drawing,) = figures.draw(results, name)
+        titles = [axes.get_title(loc="left") for axes in drawing.canvas.axes]
+        assert [title for title in titles if title] == [
+            f"{down:g}/{up:g} Mbit/s" for down, up in rates
+        ]
+
+
+def test_applications_and_conditions_share_no_colour(home_results):
+    assert not set(APP_COLOURS) & set(CONDITION_COLOURS)
+    of_lines, of_queues = {}, set()
+    for name in ("rtt_time", "throughput_time", "cwnd_time"):
+        for drawing in figures.draw(home_results, name):
+            legend = drawing.canvas.legends[0]
+            for text, line in zip(labels_of(legend), legend.get_lines(), strict=True):
+                of_lines.setdefault(text.split(" ")[0], set()).add(line.get_color())
+    assert all(len(colours) == 1 for colours in of_lines.values()), "one in all figures"
+    assert len({next(iter(one)) for one in of_lines.values()}) == len(of_lines) == 4
+    for name in ("throughput", "queue_time", "rtt_quantiles"):
+        (drawing, *_) = figures.draw(home_results, name)
+        of_queues |= {line.get_color() for line in drawing.canvas.legends[0].get_lines()}
+    assert not of_queues & {colour for one in of_lines.values() for colour in one}
+
+
+def test_an_application_keeps_its_colour_if_others_are_not_shown(tmp_path):
+    apps = [app("silent", silent=True), app("call", "video_call", ["up", "down"]), app("file")]
+    campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
+    looks = app_looks(load(tmp_path / "out"))
+    assert [looks[name].colour for name in ("silent", "call", "file")] == [*APP_COLOURS[:3]]
+    assert looks["call ↑"].colour == looks["call ↓"].colour
+    assert looks["call ↑"].line != looks["call ↓"].line
+
+
+VARIED = [
+    ({"qdisc": queue, "rtt": f"{rtt} ms"}, spec_of(queue, apps=[app("file", rtt_ms=rtt)]))
+    for queue in ("pfifo", "pie")
+    for rtt in (5, 200, 40)
+]
+
+
+def test_what_was_varied_is_an_axis_of_numbers(tmp_path):
+    campaigns.run(campaign_of(VARIED), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    assert labels_of(drawing.canvas.legends[0]) == ["pfifo", "pie"]
+    delay = drawing.canvas.axes[0]
+    assert [list(line.get_xdata()) for line in delay.lines] == [[5, 40, 200]] * 2
+    assert drawing.canvas.axes[-1].get_xlabel() == "rtt (ms)"
+
+
+def test_what_has_no_one_number_stands_side_by_side(tmp_path):
+    rates = [(12, 1), (12, 5), (25, 1), (25, 5)]
+    campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    names = [label.get_text() for label in drawing.canvas.axes[-1].get_xticklabels()]
+    assert names == [f"{down}/{up} Mbit/s" for down, up in rates]
+
+
+def test_conditions_without_numbers_or_with_two_values_are_no_axis(home_results):
+    with pytest.raises(RequestError, match="nothing to show"):
+        figures.draw(home_results, "varied")
+
+
 def test_the_delay_that_decides_a_verdict_is_drawn(home_results):
     (drawing,) = figures.draw(home_results, "induced_rtt")
     highest = max(axes.dataLim.ymax for axes in drawing.canvas.axes)
@@ -159,6 +276,19 @@ def test_the_delay_that_decides_a_verdict_is_drawn(home_results):
     assert "thin lines to the 95th" in drawing.caption
     (drawing,) = figures.draw(home_results, "throughput")
     assert "thin lines" not in drawing.caption
+
+
+def test_long_names_are_shortened_and_nothing_is_cut_off(tmp_path):
+    names = [f"{letter * 60} of a home" for letter in "abcdefgh"]
+    queues = [f"pie_{letter * 90}" for letter in "wx"]
+    apps = [app(name) for name in names]
+    specs = [({"queue": one}, spec_of("pie", apps=apps)) for one in queues]
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
+    for name in ("throughput", "rtt_time", "rtt_quantiles"):
+        for drawing in figures.draw(load(tmp_path / "out"), name):
+            image = pixels(drawing.rendered("png"))
+            rim = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+            assert (rim == 255).all(), "no text reaches the edge"
 
 
 def test_without_a_zero_an_axis_is_logarithmic_all_over(home_results):

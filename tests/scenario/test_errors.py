@@ -400,7 +400,8 @@ def test_values_made_in_python_name_their_place():
     with pytest.raises(ScenarioError) as caught:
         Scenario(path={"rate": "1/1 Mbit/s"}, apps={"x": {"kind": "bulc"}})
     assert str(caught.value) == (
-        "apps.x.kind: unknown application `bulc`\n\nhint: did you mean `bulk`?"
+        'Scenario(apps={"x": {"kind": …}}): unknown application `bulc`\n\n'
+        "hint: did you mean `bulk`?"
     )
 
 

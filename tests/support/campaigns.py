@@ -110,8 +110,10 @@ def campaign_of(specs, **about):
     trials, entries = [], []
     for index, (conditions, spec) in enumerate(specs):
         name = f"trial-{index}"
-        trials.append(Trial(index, name, spec.seed, conditions, spec.text()))
-        entries.append(entry_of(conditions, spec, name))
+        entry = entry_of(conditions, spec, name)
+        facts = {"links": entry.links, "rtt_base_ms": entry.rtt_base_ms}
+        trials.append(Trial(index, name, spec.seed, conditions, spec.text(), **facts))
+        entries.append(entry)
     kinds = {one.name: one.app.kind for _, spec in specs for one in spec.apps}
     facts = {
         "name": "fake",

@@ -27,6 +27,9 @@ class ScenarioError(ValueError):
     hint: add a line
     """
 
+    member: BadMemberError | None = None
+    """The problem and its keys in the value, from which a reader of a file finds the line."""
+
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)
         self.hint = hint and brief(hint)

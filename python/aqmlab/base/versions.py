@@ -14,6 +14,9 @@ _RESULTS_ARE_MADE_BY = (
     "campaign/store",
     "campaign/task.py",
     "engines",
+    "scenario/notation.py",
+    "scenario/number_text.py",
+    "scenario/quantities.py",
 )
 """Modules that convert a resolved trial to tables.
 

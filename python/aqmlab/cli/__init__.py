@@ -12,6 +12,7 @@ import sys
 from typing import Annotated, NoReturn
 
 import typer
+from typer._completion_classes import completion_init
 
 from aqmlab import __version__
 from aqmlab.cli import console, failing
@@ -62,6 +63,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line, prints any error and returns the exit status."""
     console.make_ready()
+    if "_AQMLAB_COMPLETE" in os.environ:
+        completion_init()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0
     try:

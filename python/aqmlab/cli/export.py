@@ -10,7 +10,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.cli import console
 from aqmlab.cli.parameters.export import ExportParameters
 from aqmlab.cli.progress import counted
-from aqmlab.results.export import csvs, flent, teacup, trials
+from aqmlab.results.export import csvs, flent, teacup, teacup_addresses, trials
 from aqmlab.results.export.target import Target
 from aqmlab.results.results import load
 
@@ -58,8 +58,9 @@ def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Ite
     names = {entry.id: every[entry.id] for entry in wanted}
     target.refuse_present(teacup.COMPLETED)
     completed = []
+    ends = teacup_addresses.of_manifest(results.manifest)
     for one in _each(results, teacup.TABLES, ids):
-        for name, data in teacup.files(one, names[one.id].id):
+        for name, data in teacup.files(one, names[one.id].id, ends):
             target.write(f"{names[one.id].prefix}/{name}", data)
         completed.append(names[one.id].id)
     yield from (target.folder / prefix for prefix in {one.prefix: None for one in names.values()})

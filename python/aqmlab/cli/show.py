@@ -1,14 +1,25 @@
-"""`aqmlab show`: the results in a campaign's folder."""
+"""`aqmlab show`: the results in a campaign's folder, or the campaigns that there are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from aqmlab.base.failures import size_text
 from aqmlab.cli import console, summary
 from aqmlab.cli.parameters.show import ShowParameters
+from aqmlab.results import campaign_list
+from aqmlab.results.campaign_list import CampaignLine
 from aqmlab.results.results import load
+
+RESULTS = Path("results")
+"""The folder of campaigns that were run without `--out`."""
 
 
 def command(given: ShowParameters) -> int:
     """Runs `aqmlab show`."""
+    if given.folder is None:
+        return _list(given.as_json)
     results = load(given.folder)
     for warning in results.warnings:
         console.talk(f"warning: {warning}")
@@ -23,3 +34,34 @@ def command(given: ShowParameters) -> int:
         summary.show(results, most, brief=given.brief, baseline=baseline)
         summary.close(results)
     return 0
+
+
+def _list(as_json: bool) -> int:
+    """Prints the campaigns below `results`."""
+    found, is_cut = campaign_list.below(RESULTS)
+    if is_cut:
+        console.talk(f"warning: {RESULTS}: there are more campaigns than the {len(found)} listed")
+    if as_json:
+        console.print_json([one.to_json() for one in found])
+    elif found:
+        _print(found)
+    else:
+        console.talk(f"{RESULTS}: there are no campaigns")
+        console.talk("hint: `aqmlab run SCENARIO` makes one; `aqmlab show DIR` shows any other")
+    return 0
+
+
+def _print(found: Sequence[CampaignLine]) -> None:
+    """Prints a row for each campaign."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("name", "trials", "digest", "engine", "size", "changed (UTC)", "folder"):
+        table.add_column(name, overflow="fold", justify="right" if name == "size" else "left")
+    for one in found:
+        done = "" if one.planned is None else f"{one.done} of {one.planned}"
+        state = one.digest or one.problem or "incomplete"
+        cells = (one.name or "", done, state, one.engine or "", size_text(one.size_bytes))
+        table.add_row(*map(console.Whole, (*cells, one.modified, one.folder)))
+    console.stdout().print(table)

@@ -44,6 +44,29 @@ class CampaignResults(StoredTables):
 
     _verdicts: list[Verdict] | None = None
 
+    if TYPE_CHECKING:  # The tables; a campaign that measured nothing has fewer of them.
+        flows: pl.DataFrame
+        windows: pl.DataFrame
+        rtt: pl.DataFrame
+        apps: pl.DataFrame
+        app_series: pl.DataFrame
+        queues: pl.DataFrame
+        queue_drops: pl.DataFrame
+        queue_series: pl.DataFrame
+        queue_gauges: pl.DataFrame
+        conns: pl.DataFrame
+        tcp_series: pl.DataFrame
+        summary: pl.DataFrame
+        trials: pl.DataFrame
+        links: pl.DataFrame
+    else:
+
+        def __getattr__(self, name):
+            """A table, as an attribute."""
+            if name.startswith("_") or name in ("manifest", "memo") or name not in self.tables:
+                raise AttributeError(name)
+            return self.table(name)
+
     @property
     def name(self) -> str:
         """The scenario's name."""
@@ -128,12 +151,6 @@ class CampaignResults(StoredTables):
         Raises `RequestError` for an unknown name.
         """
         return frame_of(self).lazy() if name == VERDICTS else super().scan(name)
-
-    def __getattr__(self, name: str) -> pl.DataFrame:
-        """A table, as an attribute."""
-        if name.startswith("_") or name in ("manifest", "memo") or name not in self.tables:
-            raise AttributeError(name)
-        return self.table(name)
 
     def __dir__(self) -> list[str]:
         """The attributes, including the tables."""

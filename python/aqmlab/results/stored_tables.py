@@ -16,6 +16,7 @@ from aqmlab.campaign.store.layout import TABLES
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.results.condition_columns import with_numbers
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
@@ -174,8 +175,13 @@ class StoredTables:
         import polars as pl
 
         self._refuse_unknown(name)
-        rows = self._stored(name)
+        rows = with_numbers(self._stored(name), self.manifest, self._columns)
         return rows if self._only is None else rows.filter(pl.col("trial").is_in(self._only))
+
+    def _columns(self) -> Iterator[str]:
+        """The columns of all tables."""
+        for name in self.tables:
+            yield from self._stored(name).collect_schema().names()
 
     def _refuse_unknown(self, name: str) -> None:
         if name not in self.tables:

@@ -9,6 +9,7 @@ from __future__ import annotations
 FIGURES = (
     "throughput",
     "induced_rtt",
+    "varied",
     "rates",
     "bulk_download",
     "dash",

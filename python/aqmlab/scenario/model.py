@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
+from aqmlab.base.python_words import member, spoken
 from aqmlab.scenario import merge, sweep, toml_writer
 from aqmlab.scenario.applications import App, Host, Timing
 from aqmlab.scenario.fields import (
@@ -184,7 +185,13 @@ class Scenario(Value):
             super().__init__(**values)
         except ValidationError as error:
             keys, problem = first_problem(error, type(self))
-            raise _MisplacedError(keys, problem) from None
+            error_here = ScenarioError(
+                member(keys),
+                spoken(problem.problem),
+                problem.hint and spoken(problem.hint),
+            )
+            error_here.member = BadMemberError(keys, problem.problem, problem.hint)
+            raise error_here from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -247,24 +254,14 @@ class Scenario(Value):
         return build(merge.merge(merge.Layer(self.to_dict()), over))
 
 
-class _MisplacedError(ScenarioError):
-    """An error with its keys, from which the caller finds the line."""
-
-    def __init__(self, keys: tuple[str, ...], problem: BadValueError) -> None:
-        super().__init__(".".join(keys), problem.problem, problem.hint)
-        self.keys = keys
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (ScenarioError, (self.where, self.problem, self.hint))
-
-
 def build(layer: merge.Layer) -> Scenario:
     """The scenario of an expanded layer; errors name their location in it."""
     try:
         return Scenario(**layer.data)
-    except _MisplacedError as error:
-        problem = BadValueError(error.problem, error.hint)
-        raise problem.at(layer.where(error.keys)) from None
+    except ScenarioError as error:
+        if error.member is None:
+            raise
+        raise error.member.at(layer.where(error.member.keys)) from None
 
 
 def first_problem(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.condition_text import condition_text
+from aqmlab.campaign.store.condition_numbers import PATH, RTT_BASE, columns
 from aqmlab.campaign.store.folder import Trial
 
 if TYPE_CHECKING:
@@ -15,8 +16,17 @@ LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
 """Columns that `Results.labelled` adds to a table."""
 
 
+LAST = "seed"
+"""The last of the leading columns."""
+
+
+def leading_columns(schema: pa.Schema) -> int:
+    """The number of leading columns of a table."""
+    return int(schema.get_field_index(LAST)) + 1
+
+
 class Columns:
-    """The leading columns of every table: trial, conditions, seed."""
+    """The leading columns of every table: trial, conditions, their numbers, seed."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         names = dict.fromkeys(name for trial in trials for name in trial.conditions)
@@ -24,40 +34,60 @@ class Columns:
             name: _type_of([one.conditions[name] for one in trials if name in one.conditions])
             for name in names
         }
+        self._place_of = {trial.index: place for place, trial in enumerate(trials)}
+        self._numbers = columns(trials)
 
-    @property
-    def count(self) -> int:
-        """The number of columns."""
-        return len(self._types) + 2
+    def schema(self, taken: Collection[str], own: Collection[str] = ()) -> pa.Schema:
+        """Names and types. A condition with the name of a table's column gets another name.
 
-    def schema(self, taken: Collection[str]) -> pa.Schema:
-        """The names and types of the columns.
-
-        A condition that has the name of a table's column in `taken` gets another name.
+        `taken` are the names of all tables' columns, and `own` those of this table. A table with
+        base round-trip times of its own has no others.
         """
         import pyarrow as pa
 
         # SQL ignores case.
-        folded = {name.casefold() for name in (*taken, *LABELS, "trial", "seed")}
-        conditions = [
-            (f"condition.{name}" if name.casefold() in folded else name, kind)
-            for name, kind in self._types.items()
+        folded = {name.casefold() for name in (*taken, *LABELS, "trial", LAST)}
+        kinds = self._types | dict.fromkeys(self._numbers, pa.float64())
+        front = [
+            (name if name in PATH or name.casefold() not in folded else f"condition.{name}", kind)
+            for name, kind in kinds.items()
+            if name not in PATH or name not in own
         ]
-        return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])
+        return pa.schema([("trial", pa.string()), *front, (LAST, pa.int64())])
 
-    def arrays(self, rows: Sequence[tuple[Trial, int]]) -> list[pa.Array]:
-        """The values for the given number of rows of each trial, in order."""
+    def arrays(self, rows: Sequence[tuple[Trial, pa.Table]], own: Sequence[str]) -> list[pa.Array]:
+        """The values for the rows of each trial in a table with the columns `own`, in order."""
         import numpy as np
         import pyarrow as pa
 
-        which = pa.array(np.repeat(np.arange(len(rows)), [count for _, count in rows]))
-        columns: list[tuple[list[Any], pa.DataType]] = [
-            ([trial.id for trial, _ in rows], pa.string())
-        ]
+        which = pa.array(np.repeat(np.arange(len(rows)), [table.num_rows for _, table in rows]))
+        places = [self._place_of[trial.index] for trial, _ in rows]
+
+        def repeated(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+            return pa.array(values, kind).take(which)
+
+        found = [repeated([trial.id for trial, _ in rows], pa.string())]
         for name, kind in self._types.items():
-            columns.append(([_as(trial.conditions.get(name), kind) for trial, _ in rows], kind))
-        columns.append(([trial.seed for trial, _ in rows], pa.int64()))
-        return [pa.array(values, kind).take(which) for values, kind in columns]
+            found.append(repeated([_as(one.conditions.get(name), kind) for one, _ in rows], kind))
+        for name, numbers in self._numbers.items():
+            if name == RTT_BASE and "flow" in own and RTT_BASE not in own:
+                found.append(_own_bases(rows))
+            elif name not in PATH or name not in own:
+                found.append(repeated([numbers[place] for place in places], pa.float64()))
+        return [*found, repeated([trial.seed for trial, _ in rows], pa.int64())]
+
+
+def _own_bases(rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Array:
+    """The base round-trip time of the application of each row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = [pa.array([], pa.float64())]
+    for trial, table in rows:
+        names = pa.array(list(trial.rtt_base_ms), pa.string())
+        known = pa.array(list(trial.rtt_base_ms.values()), pa.float64())
+        parts.append(known.take(pc.index_in(table["flow"].combine_chunks(), names)))
+    return pa.concat_arrays(parts)
 
 
 def _as(value: Any, kind: pa.DataType) -> Any:

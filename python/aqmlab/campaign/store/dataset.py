@@ -24,7 +24,7 @@ from aqmlab.base.checksums import FileChecksum, checksum_of, contents
 from aqmlab.base.files import reason_of, write_atomically
 from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
-from aqmlab.campaign.store.columns import Columns
+from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
@@ -246,14 +246,15 @@ class Dataset:
             for name in record.files
         }
         schemas = {path: pq.read_schema(path) for path in sorted(chunks)}
-        front, taken = self._columns.count, set(OF_TRIALS)
+        taken = set(OF_TRIALS)
         for schema in schemas.values():
-            taken.update(schema.names[front:])
+            taken.update(schema.names[leading_columns(schema) :])
         for paths in _by_table(schemas):
             known: dict[str, pa.DataType] = {}
+            front = leading_columns(schemas[paths[0]])
             for path in paths:
                 widen(known, list(schemas[path])[front:])
-            wanted = _with(self._columns.schema(taken), known)
+            wanted = _with(self._columns.schema(taken, known), known)
             for path in paths:
                 self._replace(chunks[path], path, front, wanted, is_due=schemas[path] != wanted)
 

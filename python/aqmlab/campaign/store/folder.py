@@ -25,7 +25,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
@@ -34,7 +34,14 @@ from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
 from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.layout import CATALOGUE, LOCK, MANIFEST, PARTS, ROWS, TABLES
-from aqmlab.campaign.store.manifest import FORMAT, ConditionValue, Manifest, read
+from aqmlab.campaign.store.manifest import (
+    FORMAT,
+    ConditionValue,
+    Direction,
+    LinkFacts,
+    Manifest,
+    read,
+)
 from aqmlab.campaign.store.trial_file import TrialIdentity, spec_digest
 from aqmlab.engines import registry
 
@@ -53,6 +60,10 @@ class Trial:
     """The engine that runs the trial."""
     recorded: str | None = None
     """The digest of `spec` in the manifest, if `spec` itself is unknown."""
+    links: Mapping[Direction, LinkFacts] = field(default_factory=dict)
+    """The slowest link of each direction."""
+    rtt_base_ms: Mapping[str, float] = field(default_factory=dict)
+    """The round-trip time of each application without queues."""
 
     @property
     def spec_digest(self) -> str:
@@ -72,7 +83,17 @@ class Trial:
 def recorded_trials(manifest: Manifest) -> list[Trial]:
     """The trials in a manifest, which holds only the digests of resolved trials."""
     return [
-        Trial(index, one.id, one.seed, one.conditions, "", one.engine, recorded=one.spec)
+        Trial(
+            index,
+            one.id,
+            one.seed,
+            one.conditions,
+            "",
+            one.engine,
+            one.spec,
+            one.links,
+            one.rtt_base_ms,
+        )
         for index, one in enumerate(manifest.trials)
     ]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
-from aqmlab.campaign.store.columns import Columns
+from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.trial_file import UNREADABLE, TrialFile
@@ -52,8 +52,8 @@ class Finished:
                         table = self._table(part, trial, name)
                         widen(schemas.setdefault(name, {}), table.schema)
         self._own = {name: _schema_of(columns) for name, columns in schemas.items()}
-        taken = {name for own in self._own.values() for name in own.names}
-        self._front = columns.schema({*taken, *OF_TRIALS})
+        own_names = {name for own in self._own.values() for name in own.names}
+        self._taken = {*own_names, *OF_TRIALS}
 
     def names(self) -> list[str]:
         """The names of the tables."""
@@ -63,7 +63,8 @@ class Finished:
         """The columns of a table over all these trials."""
         import pyarrow as pa
 
-        return pa.schema([*self._front, *self._own[name]])
+        own = self._own[name]
+        return pa.schema([*self._columns.schema(self._taken, own.names), *own])
 
     def totals(self) -> tuple[tuple[str, ...], int, int]:
         """The digest of each trial, and the total numbers of events and packets."""
@@ -139,15 +140,16 @@ class Finished:
         import pyarrow as pa
 
         own = pa.concat_tables([self._own[name].empty_table(), *(table for _, table in rows)])
-        front = self._columns.arrays([(trial, table.num_rows) for trial, table in rows])
+        front = self._columns.arrays(rows, self._own[name].names)
         table = pa.Table.from_arrays([*front, *own.columns], schema=self.schema(name))
         return table.combine_chunks()
 
     def _trials_table(self) -> pa.Table:
         import pyarrow as pa
 
-        front = self._columns.arrays([(trial, 1) for trial in self.trials])
-        table = pa.Table.from_arrays(front, schema=self._front)
+        one_row = pa.table({TRIALS: [0]})
+        front = self._columns.arrays([(trial, one_row) for trial in self.trials], OF_TRIALS)
+        table = pa.Table.from_arrays(front, schema=self._columns.schema(self._taken, OF_TRIALS))
         own = [*zip(*self._heads, strict=True)] if self._heads else [()] * len(OF_TRIALS)
         types = (pa.string(), pa.int64(), pa.int64(), pa.string())
         for name, values, kind in zip(OF_TRIALS, own, types, strict=True):
@@ -247,7 +249,12 @@ def _repeated(schema: pa.Schema) -> list[str]:
     """The columns with few distinct values."""
     import pyarrow as pa
 
-    words = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    leading = schema.names[: leading_columns(schema)]
+    words = [
+        field.name
+        for field in schema
+        if field.name in leading or not pa.types.is_floating(field.type)
+    ]
     return [name for name in words if name not in ("digest", "spec")]
 
 

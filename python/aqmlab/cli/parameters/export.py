@@ -28,7 +28,11 @@ class ExportParameters:
     csv: Annotated[bool, typer.Option("--csv", help="A CSV file for each table.")] = False
     trial: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-        typer.Option(metavar="ID", help="Only this trial; may be repeated."),
+        typer.Option(
+            metavar="ID",
+            help="Only this trial; may be repeated.",
+            autocompletion=options.offered_trials,
+        ),
     ] = None
     out: Annotated[
         Optional[Path],  # noqa: UP045

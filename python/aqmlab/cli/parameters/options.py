@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Optional
 
 import typer
 
 from aqmlab.base.errors import shown
+from aqmlab.base.failures import LabError
 
 
 def place(text: str) -> Path:
@@ -23,6 +25,22 @@ def place(text: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise typer.BadParameter(f"{shown(text)}: {reason.lower()}") from None
     return path
+
+
+_MOST_OFFERED = 1_000
+
+
+def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
+    """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
+    # An option without its value, which the shell asks for, ends the reading of arguments.
+    folder = context.params.get("folder") or next(iter(context.args), None)
+    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Other commands do without it.
+    try:
+        entries = load(Path(folder or ".")).manifest().trials
+    except (LabError, OSError, ValueError):
+        return []
+    names = (one.id for one in entries if one.id.startswith(incomplete))
+    return [name for name, _ in zip(names, range(_MOST_OFFERED), strict=False)]
 
 
 ScenarioArg = Annotated[

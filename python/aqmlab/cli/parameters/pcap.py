@@ -32,7 +32,11 @@ class PcapParameters:
     discipline: options.OldDiscipline = None
     trial: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ID", help="The trial; the first if absent."),
+        typer.Option(
+            metavar="ID",
+            help="The trial; the first if absent.",
+            autocompletion=options.offered_trials,
+        ),
     ] = None
     name: Annotated[
         Optional[Path],  # noqa: UP045

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, ClassVar, Optional
 
 import typer
 
@@ -14,7 +15,12 @@ from aqmlab.cli.parameters import options
 class ShowParameters:
     """The parameters of `aqmlab show`."""
 
-    folder: options.FolderArg
+    details: ClassVar[str] = "Without DIR, it lists the campaigns below `results`, newest first."
+
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads the annotation)
+        typer.Argument(parser=options.place, metavar="DIR", help="The folder of a campaign."),
+    ] = None
     as_json: options.AsJson = False
     everything: Annotated[bool, typer.Option("--all", help="Show every row.")] = False
     brief: options.Brief = False

@@ -13,7 +13,7 @@ and after are not simulated.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,9 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
     trials: list[PlannedTrial] = []
     left_out: dict[str, int] = {}
     resolved = 0
+    addresses: dict[str, Mapping[str, object]] = {}
+    varied: set[str] = set()
+
     loops = experiments.varied(config, asked.variables, asked.vary, asked.seeds)
     effects = experiments.effects(loops)
     for experiment in experiments.experiments(config, loops, asked.variables):
@@ -108,13 +111,15 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             problem = f"more than {MOST_RESOLVED} traffic generators in all experiments"
             raise ScenarioError(config.where("traffic_gens"), problem, "vary less")
         try:
-            spec = resolved_trial(config, own_hosts, experiment, asked)
+            spec, ends = resolved_trial(config, own_hosts, experiment, asked)
         except hosts.NotModelledError as missing:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
             continue
         effects.note(experiment.picks, trial_spec.values(spec))
         resolved += len(spec.apps) + len(spec.links)
+        for name, own in ends.items():
+            varied |= {name} if addresses.setdefault(name, own) != own else set()
         trials.append(_ConfigTrial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
@@ -129,7 +134,11 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
         trials=tuple(trials),
         conditions=tuple(trials[0].conditions),
         warnings=tuple(config.warnings),
-        scenario={"teacup": _kept(config), "sets": asked.said},
+        scenario={
+            "teacup": _kept(config),
+            "sets": asked.said,
+            "addresses": {name: own for name, own in addresses.items() if name not in varied},
+        },
     )
 
 

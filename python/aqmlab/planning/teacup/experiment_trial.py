@@ -20,14 +20,20 @@ from aqmlab.scenario.quantities import Duration
 
 _MOST_LISTED = 20
 
+Addresses = Mapping[str, Mapping[str, object]]
+"""The ends of each application by its name: see `generators.Traffic.addresses`."""
+
 
 def resolved_trial(
     config: Config,
     own_hosts: hosts.Hosts,
     experiment: experiments.Experiment,
     asked: ConfigChanges,
-) -> TrialSpec:
-    """The trial of an experiment; raises `NotModelledError` for an unsupported one."""
+) -> tuple[TrialSpec, Addresses]:
+    """The trial of an experiment, and the addresses of its applications.
+
+    Raises `NotModelledError` for an unsupported experiment.
+    """
     variables = experiment.variables
     net = network.build(config, own_hosts, variables, asked.overhead)
     found = traffic.read(config, own_hosts, net, variables)
@@ -54,7 +60,7 @@ def resolved_trial(
         **asked.jitters,
     )
     _refuse_impossible(config, found, spec)
-    return spec
+    return spec, found.addresses
 
 
 def _within(app: AppSpec, duration_ns: int) -> AppSpec:

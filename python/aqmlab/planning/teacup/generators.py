@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -35,6 +36,8 @@ class Traffic:
     """The location of each application in the config."""
     ways: dict[tuple[str, str], str] = field(default_factory=dict)
     """Pairs of source and destination addresses, each with the location of its first use."""
+    addresses: dict[str, dict[str, object]] = field(default_factory=dict)
+    """The addresses of both ends of each application, and the server's port if it is stated."""
 
     def ends(self, args: Arguments, first: str, second: str) -> tuple[str, str]:
         """The addresses of two hosts in `args`."""
@@ -83,6 +86,7 @@ class Traffic:
             wan=adapt(self._tcp(args, wan)),
         )
         self.apps.append(app)
+        self.addresses[app.name] = {"home": home, "wan": wan, "port": _port(args)}
         self.places.append(f"{args.where}: {args.task}")
         for way in ((home, wan), (wan, home)):
             self.ways.setdefault(way, self.places[-1])
@@ -115,6 +119,13 @@ class Traffic:
                 raise NotModelledError(f"{name} `{shown(value)}` of {kind}")
             checked[name] = value
         return checked
+
+
+def _port(args: Arguments) -> int | None:
+    """The port of a server: an argument of its own, or in 'host:port'."""
+    ends = (args.text(key, "").partition(":")[2] for key in ("server", "serv"))
+    stated = (args.text("port", ""), args.text("serv_port", ""), *ends)
+    return next((int(text) for text in stated if re.fullmatch("[0-9]{1,5}", text)), None)
 
 
 def host_of(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.report.figures.drawing import Drawing, FigureDefinition, own_names, styled
+from aqmlab.report.figures.drawing import Drawing, Drawings, FigureDefinition, own_names, styled
 from aqmlab.results.summary import sparse
 from aqmlab.scenario.figure_names import FIGURES
 
@@ -42,13 +42,13 @@ def wanted(results: CampaignResults) -> list[str]:
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
 
-def draw(results: CampaignResults, name: str) -> list[Drawing]:
+def draw(results: CampaignResults, name: str) -> Drawings:
     """The drawings of the figure `name`; raises `RequestError` if it has nothing to show."""
     chosen = figure(name)
     if not _applies(chosen, results):
         raise RequestError(f"the figure `{name}` has nothing to show in these results")
     with styled():
-        drawings = list(chosen.draw(results))
+        drawings = Drawings(chosen.draw(results))
     names = own_names([drawing.name for drawing in drawings])
     for drawing, own in zip(drawings, names, strict=True):
         drawing.name = own

@@ -10,8 +10,7 @@ leads down to zero. Zeros appear there as open triangles, and missing values as 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +18,15 @@ from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
     MARKERS,
     Drawing,
-    colour,
+    head,
     legend_below,
-    log_axis,
-    log_axis_from_zero,
+    name_ticks,
+    panel_title,
     plain_text,
+    show_range,
     stacked,
 )
+from aqmlab.report.figures.looks import Look
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,17 +57,18 @@ class BoxFigure:
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One figure with a panel for each rate."""
         frame = data.carrying(results, "flows")
-        choice = ShownPart.of(frame)
+        choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)
-        floor = self._floor(rows)
-        made, panels = stacked(len(choice.rates), 2.3)
+        made, panels = stacked(len(choice.rates), 2.3, sharey=True)
+        head(made, self.title)
         for axes, rate in zip(panels, choice.rates, strict=True):
-            axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
-            self._panel(axes, _lookup(rows, rate, self._columns), choice, floor)
+            panel_title(axes, f"{rate} Mbit/s (down/up)" if rate else "")
+            self._panel(axes, _lookup(rows, rate, self._columns), choice)
+        self._scale(panels, rows, choice)
         _legend(made, choice, panels)
         caption = (
-            f"{self.title} of each application by queue{data.place_note(choice.rtts)}. Markers are "
-            f"medians, bars reach from the 25th to the 75th percentile"
+            f"{self.title} of each application by {choice.compared}{data.place_note(choice.rtts)}. "
+            f"Markers are medians, bars reach from the 25th to the 75th percentile"
             f"{', thin lines to the 95th, by which delays are judged' if self.tail else ''}; "
             f"{data.span_note(results)}, {data.seeds_note(results)}."
         )
@@ -76,41 +78,39 @@ class BoxFigure:
     def _columns(self) -> tuple[str, ...]:
         return self.columns if self.tail is None else (*self.columns, self.tail)
 
-    def _floor(self, rows: pl.DataFrame) -> float:
-        """A power of ten below every positive value: the start of the logarithmic section."""
-        found = [value for column in self.columns for value in rows[column] if value and value > 0]
-        least = max(min(found, default=self.least_floor), self.least_floor)
-        return float(10 ** math.floor(math.log10(least)))
+    def _scale(self, panels: Sequence[Axes], rows: pl.DataFrame, choice: ShownPart) -> None:
+        """Gives all panels the axis on which every box is visible."""
+        import polars as pl
 
-    def _panel(self, axes: Axes, found: Found, choice: ShownPart, floor: float) -> None:
-        from_zero = any(
-            value is None or value < floor
-            for (app, queue, rtt), box in found.items()
-            if app in choice.apps and queue in choice.queues and rtt in choice.rtts
-            for value in box
-        )
+        wanted = rows.filter(*(pl.col(key).is_in(list(one)) for key, one in choice.members.items()))
+        found = [value for column in self.columns for value in wanted[column]]
+        known = [value for value in found if value is not None]
+        sizes = [max(value, self.least_floor) for value in known if value > 0]
+        floor = min(sizes, default=0.0)
+        show_range(panels, sizes, zeros=len(known) < len(found) or min(known, default=0) < floor)
+
+    def _panel(self, axes: Axes, found: Found, choice: ShownPart) -> None:
         width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
-        for number, queue in enumerate(choice.queues):
-            for step, (marker, rtt) in enumerate(zip(MARKERS, choice.rtts, strict=False)):
+        for number, (queue, look) in enumerate(choice.queues.items()):
+            for step, rtt in enumerate(choice.rtts):
                 offset = width * (number * len(choice.rtts) + step + 0.5) - 0.42
                 boxes = [
                     (x + offset, found[app, queue, rtt])
                     for x, app in enumerate(choice.apps)
                     if (app, queue, rtt) in found
                 ]
-                draw_boxes(axes, boxes, colour(number), marker)
-        axes.set_ylim(floor * 0.8, max(axes.dataLim.ymax, floor) * 1.5)
-        if from_zero:
-            log_axis_from_zero(axes, floor)
-        else:
-            log_axis(axes.yaxis)
+                marker = look.marker if len(choice.rtts) == 1 else MARKERS[step % len(MARKERS)]
+                draw_boxes(axes, boxes, look.colour, marker)
         axes.set_ylabel(self.axis)
-        axes.set_xticks(range(len(choice.apps)), [plain_text(app) for app in choice.apps])
-        axes.tick_params(axis="x", length=0, rotation=0 if len(choice.apps) <= 8 else 20)
+        name_ticks(axes, choice.apps)
         axes.grid(visible=False, axis="x")
         for x in range(1, len(choice.apps)):
             axes.axvline(x - 0.5, color="#BBBBBB", linewidth=0.5)
         axes.set_xlim(-0.5, len(choice.apps) - 0.5)
+
+
+_MOST_BOXES = 130
+"""The boxes in a panel that remain distinct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +119,37 @@ class ShownPart:
 
     rates: list[str]
     apps: list[str]
-    queues: list[str]
+    queues: dict[str, Look]
     rtts: list[str]
     notes: list[str]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, most_rates: int = data.MOST_RATES) -> ShownPart:
-        """The part of `frame` that stays readable."""
-        rates, note_rates = data.chosen(frame, "rate_label", most_rates, "rates")
+    def of(
+        cls, frame: pl.DataFrame, looks: Mapping[str, Look], most_rtts: int = data.MOST_RTTS
+    ) -> ShownPart:
+        """The part of `frame` that stays readable. `looks` are those of queues."""
+        rates, note_rates = data.chosen(frame, "rate_label", data.MOST_RATES, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
-        queues, note_queues = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
-        rtts, note_rtts = data.chosen(frame, "rtt_label", data.MOST_RTTS, "round-trip times")
+        queues, note_queues = data.chosen_queues(frame, looks)
+        room = max(2, _MOST_BOXES // max(1, len(apps) * len(queues)))
+        rtts, note_rtts = data.chosen(frame, "rtt_label", min(most_rtts, room), "round-trip times")
         notes = [*note_rates, *note_apps, *note_queues, *note_rtts]
-        return cls(rates, apps, queues, rtts, notes)
+        return cls(rates, apps, {one: looks[one] for one in queues}, rtts, notes)
+
+    @property
+    def members(self) -> dict[str, Collection[str]]:
+        """The shown values of each column."""
+        return {
+            "rate_label": self.rates,
+            "app": self.apps,
+            "queue_label": self.queues,
+            "rtt_label": self.rtts,
+        }
+
+    @property
+    def compared(self) -> str:
+        """The conditions beside each other, in a caption."""
+        return "queue" if self.rates != [""] or self.rtts != [""] else "condition"
 
 
 Box = tuple[float | None, ...]
@@ -164,7 +182,7 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
     if bars:
         axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
     if shown:
-        axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
+        axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=4)
     if zero:
         axes.plot(zero, [0] * len(zero), "v", color=colour, markersize=4.5, clip_on=False,
                   markerfacecolor="white", label=ZERO)  # fmt: skip
@@ -176,9 +194,10 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
 def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=colour(n), linewidth=3) for n in range(len(choice.queues))]
+    marked = len(choice.rtts) == 1
+    handles = [look.handle(marked=marked) for look in choice.queues.values()]
     labels = [plain_text(queue) for queue in choice.queues]
-    if len(choice.rtts) > 1:
+    if not marked:
         for marker, rtt in zip(MARKERS, choice.rtts, strict=False):
             handles.append(Line2D([], [], color="#555555", marker=marker, linestyle=""))
             labels.append(f"RTT {rtt}")

@@ -24,7 +24,9 @@ def _senders(results: CampaignResults) -> pl.DataFrame:
     sender = pl.col("direction").replace({"up": "home", "down": "wan"}).alias("side")
     keys = ["trial", "flow", "side"]
     sides = primary.with_columns(sender).select(keys)
-    frame = results.labelled("tcp_series").join(sides, on=keys, how="inner", maintain_order="left")
+    frame = data.labelled(results, "tcp_series").join(
+        sides, on=keys, how="inner", maintain_order="left"
+    )
     few = frame.group_by("trial", "flow").agg(pl.col("conn").n_unique().alias("conns"))
     groups = results.manifest.app_groups
     return (
@@ -49,7 +51,9 @@ _SERIES = SeriesFigure(
     axis="congestion window (kB)",
     caption="Congestion window of each sender over time",
     frame=_senders,
-    log=False,
+    title="Congestion windows over time",
+    zeros=True,
+    least=1.0,
 )
 
-FIGURE = FigureDefinition("Congestion windows", ("flows", "tcp_series"), _SERIES.draw, _applies)
+FIGURE = FigureDefinition(_SERIES.title, ("flows", "tcp_series"), _SERIES.draw, _applies)

@@ -9,20 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
+from aqmlab.report.figures.bars import BarPlace, bar_panels, share_if_alike
 from aqmlab.report.figures.boxes import NO_DATA, ShownPart
-from aqmlab.report.figures.drawing import (
-    Drawing,
-    FigureDefinition,
-    colour,
-    legend_below,
-    plain_text,
-    stacked,
-)
+from aqmlab.report.figures.drawing import Drawing, FigureDefinition, legend_below, plain_text
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
     from aqmlab.results.results import CampaignResults
 
@@ -33,7 +26,7 @@ def _streams(results: CampaignResults) -> pl.DataFrame:
     """A row per trial and stream with columns for AR and RR."""
     import polars as pl
 
-    frame = results.labelled("apps").filter(
+    frame = data.labelled(results, "apps").filter(
         pl.col("metric").is_in([_AR, _RR]) & data.of_kind(results, "dash")
     )
     keys = ["trial", "queue_label", "rate_label", "rtt_label", "flow"]
@@ -49,60 +42,48 @@ def _applies(results: CampaignResults) -> bool:
 
 
 def _draw(results: CampaignResults) -> Iterator[Drawing]:
-    import polars as pl
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     frame = _streams(results)
-    choice = ShownPart.of(frame)
+    choice = ShownPart.of(frame, data.conditions(results), data.MOST_GROUPS)
     rows = data.medians(frame, (_AR, _RR), "rate_label", "queue_label", "rtt_label")
-    made, panels = stacked(len(choice.rates), 2.0)
-    for axes, rate in zip(panels, choice.rates, strict=True):
-        axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
-        _panel(axes, rows.filter(pl.col("rate_label") == rate), choice)
-    handles: list[Artist] = [Patch(color=colour(n)) for n in range(len(choice.queues))]
+    made, panels, places = bar_panels(FIGURE.title, rows, choice, 2.0)
+    for place in places:
+        _bar(place)
+    notes = [*choice.notes, *share_if_alike(panels)]
+    for axes in panels:
+        axes.set_ylabel("rate (Mbit/s)")
+    handles: list[Artist] = [Patch(color=look.colour) for look in choice.queues.values()]
     labels = [plain_text(queue) for queue in choice.queues]
     handles += [
         Line2D([], [], color="#555555", marker="o", linestyle=""),
         Patch(facecolor="#999999", alpha=0.6),
     ]
-    labels += ["achieved rate (AR)", "representation rate (RR)"]
+    labels += ["achieved rate of downloads (AR)", "selected rate of the video (RR)"]
     if any(line.get_label() == NO_DATA for axes in panels for line in axes.lines):
         handles.append(Line2D([], [], color="#555555", marker="x", linestyle=""))
         labels.append(NO_DATA)
     legend_below(made, handles, labels)
     apps = ", ".join(data.ordered(frame, "app"))
     caption = (
-        f"Video streams ({apps}) by queue: median achieved rate and median representation rate of "
-        f"their segments, {data.seeds_note(results)}."
+        f"Video streams ({apps}) by {choice.compared}: medians over their segments, "
+        f"{data.seeds_note(results)}. RR, the representation rate, is the bit rate of the video "
+        "that the player selected: the higher, the better the picture. AR, the achieved rate, is a "
+        "segment's size divided by the time of its download: if it falls below RR, playback "
+        "outruns the downloads."
     )
-    yield Drawing("dash", made, caption, choice.notes)
+    yield Drawing("dash", made, caption, notes)
 
 
-def _panel(axes: Axes, rows: pl.DataFrame, choice: ShownPart) -> None:
-    import polars as pl
-
-    width = 0.8 / len(choice.queues)
-    for number, queue in enumerate(choice.queues):
-        for row in rows.filter(pl.col("queue_label") == queue).iter_rows(named=True):
-            if row["rtt_label"] not in choice.rtts:
-                continue
-            x = choice.rtts.index(row["rtt_label"]) - 0.4 + width * (number + 0.5)
-            if row[_RR] is None:
-                axes.plot(x, 0, "x", color="#555555", markersize=4, clip_on=False, label=NO_DATA)
-                continue
-            axes.bar(x, row[_RR], width * 0.9, color=colour(number), alpha=0.6)
-            if row[_AR] is not None:
-                axes.plot(
-                    x, row[_AR], "o", color=colour(number), markeredgecolor="white", markersize=5
-                )
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("rate (Mbit/s)")
-    axes.grid(visible=False, axis="x")
-    axes.set_xticks(range(len(choice.rtts)), [f"RTT {rtt}" if rtt else "" for rtt in choice.rtts])
-    axes.tick_params(axis="x", length=0)
-    beside = 0.6 if len(choice.rtts) == 1 else 0.0
-    axes.set_xlim(-0.5 - beside, len(choice.rtts) - 0.5 + beside)
+def _bar(place: BarPlace) -> None:
+    axes, x, width, look, row = place
+    if row[_RR] is None:
+        axes.plot(x, 0, "x", color="#555555", markersize=4, clip_on=False, label=NO_DATA)
+        return
+    axes.bar(x, row[_RR], width, color=look.colour, alpha=0.6)
+    if row[_AR] is not None:
+        axes.plot(x, row[_AR], "o", color=look.colour, markeredgecolor="white", markersize=6)
 
 
-FIGURE = FigureDefinition("Video streams", ("apps",), _draw, _applies)
+FIGURE = FigureDefinition("Rates of video streams", ("apps",), _draw, _applies)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.campaign.trial_facts import trials_with
+from aqmlab.report.figures.looks import Look, condition_looks
 from aqmlab.results import spans
+from aqmlab.results.labels import Label
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_RATES = 4
-MOST_RTTS = 4
+MOST_RATES = 6
+MOST_RTTS = 8
+MOST_GROUPS = 12
+"""Round-trip times with bars."""
+MOST_PANELS = 4
+"""Conditions over time, if there is one queue."""
 MOST_APPS = 16
 MOST_QUEUES = 8
 _MOST_NAMES = 12
@@ -46,11 +52,78 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
     """At most `most` values of a column, and a note; it names the others if they are few."""
     values = ordered(frame, column)
     kept = spread(values, most)
+    return kept, _left_out(values, kept, what)
+
+
+def _left_out(values: Sequence[str], kept: Sequence[str], what: str) -> list[str]:
+    """A note on the values that are not kept."""
     gone = [value for value in values if value not in kept]
     if not gone:
-        return kept, []
-    names = f", not {', '.join(gone)}" if len(gone) <= _MOST_NAMES else ""
-    return kept, [f"{len(kept)} of {len(values)} {what} are shown{names}"]
+        return []
+    between = "; " if any("," in value for value in gone) else ", "
+    names = f", not {between.join(gone)}" if len(gone) <= _MOST_NAMES else ""
+    return [f"{len(kept)} of {len(values)} {what} are shown{names}"]
+
+
+def arranged(results: CampaignResults) -> dict[str, Label]:
+    """The labels of trials as figures compare them.
+
+    If there is one queue and a few lines, figures compare the lines as they would compare queues.
+    """
+    labels = results.labels
+    places = set(labels.values())
+    if len({one.queue for one in places}) > 1 or not 1 < len(places) <= MOST_QUEUES:
+        return labels
+    one_rate, one_rtt = (len(set(parts)) == 1 for parts in zip(*map(_parts, places), strict=True))
+    return {
+        trial: Label(
+            ", ".join(
+                part
+                for part, is_same in (
+                    (f"{label.rate} Mbit/s" if label.rate else "", one_rate),
+                    (f"RTT {label.rtt}" if label.rtt else "", one_rtt),
+                )
+                if part and not is_same
+            ),
+            "",
+            "",
+        )
+        for trial, label in labels.items()
+    }
+
+
+def _parts(label: Label) -> tuple[str, str]:
+    return label.rate, label.rtt
+
+
+def labelled(results: CampaignResults, name: str) -> pl.DataFrame:
+    """A table with the labels of `arranged`."""
+    import polars as pl
+
+    frame, labels = results.labelled(name), arranged(results)
+    if labels is results.labels:
+        return frame
+    queues = pl.col("trial").replace_strict({one: own.queue for one, own in labels.items()})
+    blank = pl.lit("")
+    return frame.with_columns(
+        queues.alias("queue_label"),
+        blank.alias("rate_label"),
+        blank.alias("rtt_label"),
+        blank.alias("place_label"),
+    )
+
+
+def conditions(results: CampaignResults) -> dict[str, Look]:
+    """The look of each queue that figures show, or of each line if they compare lines."""
+    names = list(dict.fromkeys(label.queue for label in arranged(results).values()))
+    return condition_looks(spread(names, MOST_QUEUES))
+
+
+def chosen_queues(frame: pl.DataFrame, looks: Mapping[str, Look]) -> tuple[list[str], list[str]]:
+    """The queues of `frame` that have a look, and a note on the others."""
+    values = ordered(frame, "queue_label")
+    kept = [value for value in values if value in looks]
+    return (kept, _left_out(values, kept, "queues")) if kept else (values[:1], [])
 
 
 def carrying(results: CampaignResults, name: str) -> pl.DataFrame:
@@ -70,7 +143,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
     import polars as pl
 
     keys = ["trial", "flow", "direction"]
-    frame = results.labelled(name)
+    frame = labelled(results, name)
     if name != "flows":
         primary = results.table("flows").filter(pl.col("primary")).select(keys)
         frame = frame.join(primary, on=keys, how="inner", maintain_order="left")
@@ -97,16 +170,20 @@ def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()
+    own = arranged(results)
     labels = pl.DataFrame(
-        [(one, results.labels[one].place, results.labels[one].queue) for one in trials],
+        [(one, own[one].place, own[one].queue) for one in trials],
         schema=["trial", "place_label", "queue_label"],
         orient="row",
     )
+    if labels["queue_label"].n_unique() == 1:
+        most = MOST_PANELS  # in one drawing
     places, notes = chosen(labels, "place_label", most, "conditions")
     first = labels.filter(pl.col("place_label").is_in(places)).unique(
-        ["place_label", "queue_label"], keep="first"
+        ["place_label", "queue_label"], keep="first", maintain_order=True
     )
-    return results.narrowed(first["trial"].to_list()), places, notes
+    some = results.narrowed(first["trial"].to_list())
+    return some, list(dict.fromkeys(label.place for label in arranged(some).values())), notes
 
 
 def of_kind(results: CampaignResults, kind: str) -> pl.Expr:

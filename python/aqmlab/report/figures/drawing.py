@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
+import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +40,26 @@ class Drawing:
     notes: Sequence[str] = ()
     _rendered: dict[str, bytes] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """The caption and the notes, as sentences."""
+        notes = ". ".join(note[0].upper() + note[1:] for note in self.notes)
+        return self.caption + (f" {notes}." if notes else "")
+
+    def _repr_png_(self) -> bytes:
+        """The drawing, for notebooks."""
+        return self.rendered("png")
+
+    def _repr_html_(self) -> str:
+        """The drawing with its caption, for notebooks."""
+        data = base64.b64encode(self.rendered("png")).decode()
+        text = html.escape(self.text)
+        return (
+            f'<figure style="margin: 0 0 1em"><img src="data:image/png;base64,{data}" '
+            f'alt="{html.escape(self.caption)}" style="max-width: 100%; width: {WIDTH_INCH:g}in">'
+            f"<figcaption>{text}</figcaption></figure>"
+        )
+
     def rendered(self, kind: str) -> bytes:
         """The drawing as `png` or `svg`; equal results give equal bytes."""
         if kind not in self._rendered:
@@ -61,6 +85,14 @@ class Drawing:
             png: Any = FigureCanvasAgg(self.canvas)  # Its `print_png` has no types.
             png.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
+
+
+class Drawings(list[Drawing]):
+    """The drawings of a figure, which a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        """The drawings one below another, for notebooks."""
+        return "\n".join(one._repr_html_() for one in self)
 
 
 def own_names(wanted: Sequence[str]) -> list[str]:
@@ -107,11 +139,57 @@ def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
     return made
 
 
-def stacked(count: int, height_inch: float, *, sharex: bool = True) -> tuple[Canvas, list[Axes]]:
+def stacked(
+    count: int, height_inch: float, *, sharex: bool = True, sharey: bool = False
+) -> tuple[Canvas, list[Axes]]:
     """Panels one below another."""
     made = canvas(max(2.6, height_inch * count + 0.7))
-    axes = made.subplots(count, 1, sharex=sharex, squeeze=False)
+    axes = made.subplots(count, 1, sharex=sharex, sharey=sharey, squeeze=False)
     return made, [row[0] for row in axes]
+
+
+def head(made: Canvas, title: str) -> None:
+    """Writes the title of a drawing above its panels, in a line of its own."""
+    made.set_size_inches(made.get_figwidth(), made.get_figheight() + 0.25)
+    words = plain_text(shortened(title, _TITLE))
+    made.suptitle(words, x=0.008, ha="left", fontsize=10, fontweight="bold")
+
+
+def panel_title(axes: Axes, text: str, columns: int = 1) -> None:
+    """Writes the title of a panel, as much of it as the panel's width has room for."""
+    axes.set_title(plain_text(shortened(text, _TITLE // columns - 4)))
+
+
+_TITLE = 104
+"""The characters of a title that fit into the width of a drawing."""
+
+
+def shortened(text: str, most: int) -> str:
+    """`text` in at most `most` characters, without its middle if it is longer.
+
+    >>> shortened("abcdefgh", 8), shortened("abcdefghi", 5)
+    ('abcdefgh', 'ab…hi')
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 2
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def name_ticks(axes: Axes, names: Sequence[str], width_share: float = 1.0) -> None:
+    """Names the ticks 0, 1, 2, … of the x-axis, slanted if they have no room side by side."""
+    room = int(_TICKS * width_share / max(1, len(names)))
+    fits = all(len(name) <= room for name in names)
+    words = [plain_text(shortened(name, _LONGEST_TICK)) for name in names]
+    axes.set_xticks(range(len(names)), words)
+    axes.tick_params(axis="x", length=0, rotation=0 if fits else 30)
+    for label in () if fits else axes.get_xticklabels():
+        label.set_horizontalalignment("right")
+        label.set_rotation_mode("anchor")
+
+
+_TICKS, _LONGEST_TICK = 118, 40
+"""The characters of all names along an axis, and of one slanted name."""
 
 
 def grid(count: int, columns: int, height_inch: float) -> tuple[Canvas, list[Axes]]:
@@ -135,6 +213,33 @@ def name_axes(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
             axes.set_xlabel(x)
         if number % columns == 0:
             axes.set_ylabel(y)
+
+
+_DECADE = 10.0
+
+
+def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -> None:
+    """Gives panels with a common y-axis the scale on which all `sizes` are visible.
+
+    `sizes` are positive and typical of each part of the data. Within a decade, the axis is linear
+    and begins at zero. Otherwise it is logarithmic, and linear below its least decade if there are
+    `zeros`.
+    """
+    known = [size for size in sizes if math.isfinite(size) and size > 0]
+    tops = [float(axes.dataLim.ymax) for axes in panels if axes.has_data()]
+    most = max((top for top in tops if math.isfinite(top)), default=0.0)
+    if not known or max(most, *known) < _DECADE * min(known):
+        for axes in panels:
+            top = most * 1.08 if most > 0 else 1.0
+            axes.set_ylim(-top / 25 if zeros else 0, top)
+        return
+    floor = 10.0 ** math.floor(math.log10(min(known)))
+    for axes in panels:
+        axes.set_ylim(floor * 0.8, most * 1.5)
+        if zeros:
+            log_axis_from_zero(axes, floor)
+        else:
+            log_axis(axes.yaxis)
 
 
 def log_axis(axis: XAxis | YAxis) -> None:
@@ -194,14 +299,16 @@ def line_style(index: int) -> Line:
 
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend for all panels, below them: in one row if it fits, or else in columns."""
+    labels = [textwrap.fill(label, _LONGEST) for label in labels]
     columns = len(labels)
     if sum(len(label) + _HANDLE for label in labels) > _ROW:
         columns = max(1, int(_ROW / (max(map(len, labels)) + _HANDLE)))
-    made.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+    made.legend(list(handles), labels, loc="outside lower center", ncols=columns)
 
 
-_ROW, _HANDLE = 110, 6
-"""The characters in a row of the legend, and those that a line beside a name takes."""
+_ROW, _HANDLE, _LONGEST = 110, 6, 76
+"""The characters in a row of the legend, those that a line beside a name takes, and those of a line
+of wide letters."""
 
 
 def plain_text(text: str) -> str:

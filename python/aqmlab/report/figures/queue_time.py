@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
@@ -10,12 +10,13 @@ from aqmlab.report.figures.drawing import (
     Drawing,
     FigureDefinition,
     canvas,
-    colour,
+    head,
     legend_below,
-    line_style,
-    log_axis_from_zero,
     plain_text,
+    shortened,
+    show_range,
 )
+from aqmlab.report.figures.looks import Look
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.figures.series import MOST_PLACES
 
@@ -25,56 +26,81 @@ if TYPE_CHECKING:
 
     from aqmlab.results.results import CampaignResults
 
-_COLUMNS = (("backlog_packets", "backlog (packets)"), ("sojourn_max_ms", "longest sojourn (ms)"))
-_MOST_POINTS = 200
+_COLUMNS = (
+    ("backlog_packets", "mean backlog (packets)"),
+    ("sojourn_max_ms", "longest sojourn time (ms)"),
+)
+_LEAST = {"backlog_packets": 1.0, "sojourn_max_ms": 0.1}
+"""Smaller values do not decide an axis."""
+_MOST_POINTS = 100
+_MOST_LINKS = 6
 
 
 def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
-    from matplotlib.lines import Line2D
 
     shown, places, notes = data.examples(results, MOST_PLACES)
-    frame = shown.labelled("queue_series")
-    queues, more = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
-    links = data.ordered(frame, "link")[:4]
+    frame = data.labelled(shown, "queue_series")
+    looks = data.conditions(shown if places == [""] else results)
+    queues, more = data.chosen_queues(frame, looks)
+    every = data.ordered(frame, "link")
+    links = every[:_MOST_LINKS]
+    if len(links) < len(every):
+        more = [*more, f"{len(links)} of {len(every)} links are shown"]
     for place in places:
         here = frame.filter(pl.col("place_label") == place)
         made = canvas(2.1 * len(links) + 0.8)
-        panels = made.subplots(len(links), 2, sharex=True, squeeze=False)
+        head(made, f"{FIGURE.title}{' at ' + place if place else ''}")
+        panels = made.subplots(len(links), 2, sharex=True, sharey="col", squeeze=False)
+        for column, (quantity, text) in enumerate(_COLUMNS):
+            _column(
+                panels[:, column].tolist(),
+                here,
+                links,
+                quantity,
+                {one: looks[one] for one in queues},
+            )
+            panels[0, column].set_title(text)
         for row, link in zip(panels, links, strict=True):
-            for axes, (column, text) in zip(row, _COLUMNS, strict=True):
-                _panel(axes, here.filter(pl.col("link") == link), column, queues)
-                axes.set_title(plain_text(link))
-                axes.set_ylabel(text)
+            row[0].set_ylabel(plain_text(shortened(link, 24)))
         for axes in panels[-1]:
             axes.set_xlabel("time (s)")
         rims = rim_covered(panels.ravel().tolist())
-        handles = [
-            Line2D([], [], color=colour(n), linestyle=line_style(n)) for n in range(len(queues))
-        ]
+        handles = [looks[queue].handle() for queue in queues]
         legend_below(made, handles, [plain_text(queue) for queue in queues])
         caption = (
-            f"Mean backlog and longest sojourn of each 200th of the trial at the bottleneck"
-            f"{' at ' + place if place else ''}, {data.seeds_of(here, queues)}; linear below 1."
+            f"Mean backlog and longest sojourn of each 100th of the trial, in the queue of each "
+            f"link{' at ' + place if place else ''}, {data.seeds_of(here, queues)}."
         )
         yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more, *rims])
 
 
-def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> None:
+def _column(
+    panels: Sequence[Axes],
+    frame: pl.DataFrame,
+    links: Sequence[str],
+    quantity: str,
+    looks: Mapping[str, Look],
+) -> None:
+    """Draws a quantity of each link in the panels of a column, which share their axes."""
+    import numpy as np
     import polars as pl
 
-    for number, queue in enumerate(queues):
-        line = frame.filter(pl.col("queue_label") == queue)
-        line = _coarse(line.filter(line["trial"] == line["trial"][0])) if line.height else line
-        axes.plot(
-            line["t_s"].to_numpy(),
-            line[column].to_numpy(),
-            line_style(number),
-            color=colour(number),
-            linewidth=0.8,
-        )
-    log_axis_from_zero(axes, 1, decades=1)
-    calmest_above(axes)
+    sizes = []
+    for axes, link in zip(panels, links, strict=True):
+        for queue, look in looks.items():
+            line = frame.filter((pl.col("link") == link) & (pl.col("queue_label") == queue))
+            if line.height:
+                line = _coarse(line.filter(line["trial"] == line["trial"][0]))
+                values = line[quantity].to_numpy()
+                sizes.append(float(np.nanquantile(values, 0.95)) if line.height else 0.0)
+                axes.plot(
+                    line["t_s"].to_numpy(), values, look.line, color=look.colour, linewidth=0.9
+                )
+    visible = [max(size, _LEAST[quantity]) for size in sizes if size > 0]
+    show_range(panels, visible, zeros=True)
+    for axes in panels:
+        calmest_above(axes)
 
 
 def _coarse(line: pl.DataFrame) -> pl.DataFrame:

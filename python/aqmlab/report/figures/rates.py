@@ -10,9 +10,10 @@ from aqmlab.report.figures.drawing import (
     LINES,
     Drawing,
     FigureDefinition,
-    colour,
+    head,
     legend_below,
     log_axis,
+    panel_title,
     plain_text,
     stacked,
 )
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 _COLUMNS = ("rtt_p25_ms", "rtt_p50_ms", "rtt_p75_ms")
-_MOST_PANELS = 6
+_MOST_PANELS = 8
 _LEAST_RATES = 5
 
 
@@ -36,14 +37,17 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
     frame = data.carrying(results, "flows")
     rates = data.ordered(frame, "rate_label")
     apps, notes = data.chosen(frame, "app", _MOST_PANELS, "applications")
-    queues, more = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
+    looks = data.conditions(results)
+    queues, more = data.chosen_queues(frame, looks)
     rtts, rest = data.chosen(frame, "rtt_label", len(LINES), "round-trip times")
     rows = data.medians(frame, _COLUMNS, "app", "rate_label", "queue_label", "rtt_label")
-    made, panels = stacked(len(apps), 1.7)
+    made, panels = stacked(len(apps), 1.7, sharey=True)
+    head(made, FIGURE.title)
     place = {rate: x for x, rate in enumerate(rates)}
     for axes, app in zip(panels, apps, strict=True):
-        axes.set_title(plain_text(app))
-        for number, queue in enumerate(queues):
+        panel_title(axes, app)
+        for queue in queues:
+            look = looks[queue]
             for line, rtt in zip(LINES, rtts, strict=False):
                 here = rows.filter(
                     (pl.col("app") == app)
@@ -52,14 +56,14 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
                 ).drop_nulls(list(_COLUMNS))
                 x = [place[rate] for rate in here["rate_label"]]
                 low, middle, high = (here[name].to_list() for name in _COLUMNS)
-                axes.plot(x, middle, line, color=colour(number), marker=".", markersize=3)
+                axes.plot(x, middle, line, color=look.colour, marker=look.marker, markersize=2.5)
                 if len(rtts) == 1:  # Several areas would hide each other.
-                    axes.fill_between(x, low, high, color=colour(number), alpha=0.15, linewidth=0)
-        log_axis(axes.yaxis)
+                    axes.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
         axes.set_ylabel("RTT (ms)")
+    log_axis(panels[0].yaxis)
     panels[-1].set_xticks(range(len(rates)), rates, rotation=90, fontsize=6.5)
     panels[-1].set_xlabel("rate down/up (Mbit/s)")
-    handles = [Line2D([], [], color=colour(n)) for n in range(len(queues))]
+    handles = [looks[queue].handle(marked=True) for queue in queues]
     labels = [plain_text(queue) for queue in queues]
     if len(rtts) > 1:
         handles += [Line2D([], [], color="#555555", linestyle=line) for line in LINES[: len(rtts)]]

@@ -9,19 +9,18 @@ from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
     Drawing,
     FigureDefinition,
-    colour,
     grid,
+    head,
     legend_below,
-    line_style,
     log_axis,
     name_axes,
+    panel_title,
     plain_text,
 )
 from aqmlab.report.figures.overlap import rim_covered
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.artist import Artist
 
     from aqmlab.results.results import CampaignResults
 
@@ -49,31 +48,31 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
     everyone = data.ordered(data.carrying(results, "flows"), "app")
     places, notes = data.chosen(frame, "place_label", _MOST_FIGURES, "conditions")
     apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
-    queues, rest = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
+    looks = data.conditions(results)
+    queues, rest = data.chosen_queues(frame, looks)
     rows = data.medians(frame, _COLUMNS, "place_label", "app", "queue_label")
     for place in places:
         here = rows.filter(pl.col("place_label") == place).drop_nulls(_COLUMNS)
         timed = set(here["app"])
         shown = [app for app in apps if app in timed]
         made, panels = grid(len(shown), 3, 2.0)
+        head(made, f"{FIGURE.title}{_at(place)}")
         for axes, app in zip(panels, shown, strict=True):
-            axes.set_title(plain_text(app))
+            panel_title(axes, app, columns=3)
             for row in here.filter(pl.col("app") == app).iter_rows(named=True):
                 if row["queue_label"] in queues:
-                    number = queues.index(row["queue_label"])
+                    look = looks[row["queue_label"]]
                     times = [row[column] for column in _COLUMNS]
                     axes.plot(
-                        times,
-                        _PERCENTILES,
-                        line_style(number),
-                        color=colour(number),
-                        marker=".",
-                    )
-            log_axis(axes.xaxis)
+                        times, _PERCENTILES, look.line, color=look.colour, marker=look.marker,
+                        markersize=3.2,
+                    )  # fmt: skip
             axes.set_yticks((1, 25, 50, 75, 95), ("1", "25", "50", "75", "95"))
+        for axes in panels:
+            log_axis(axes.xaxis)
         rims = rim_covered(panels, along="y")
         name_axes(panels, 3, "RTT (ms)", "percentile")
-        handles = [_line(number) for number in range(len(queues))]
+        handles = [looks[queue].handle(marked=True) for queue in queues]
         legend_below(made, handles, [plain_text(queue) for queue in queues])
         caption = (
             f"Share of round trips that take no longer than a time{_at(place)}: percentiles 1, 5, "
@@ -87,12 +86,6 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
 
 def _at(place: str) -> str:
     return f" at {place}" if place else ""
-
-
-def _line(number: int) -> Artist:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour(number), linestyle=line_style(number))
 
 
 FIGURE = FigureDefinition("Distribution of round-trip times", ("flows",), _draw, _applies)

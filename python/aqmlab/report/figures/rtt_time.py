@@ -10,7 +10,8 @@ _SERIES = SeriesFigure(
     axis="RTT (ms)",
     caption="Round-trip time of each flow over time, the mean of each step,",
     frame=lambda results: data.carrying(results, "rtt"),
-    floor=0.1,
+    title="Round-trip times over time",
+    least=0.1,
 )
 
-FIGURE = FigureDefinition("Round-trip times over time", ("flows", "rtt"), _SERIES.draw)
+FIGURE = FigureDefinition(_SERIES.title, ("flows", "rtt"), _SERIES.draw)

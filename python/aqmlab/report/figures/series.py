@@ -6,28 +6,26 @@ values of every flow of one run, second by second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
-    COLOURS,
     Drawing,
-    colour,
     grid,
+    head,
     legend_below,
-    line_style,
-    log_axis,
-    log_axis_from_zero,
     name_axes,
+    panel_title,
     plain_text,
+    show_range,
 )
+from aqmlab.report.figures.looks import Look, app_looks, shows_copies
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from aqmlab.results.results import CampaignResults
@@ -47,18 +45,19 @@ class SeriesFigure:
     caption: str
     frame: Callable[[CampaignResults], pl.DataFrame]
     """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
-    log: bool = True
-    floor: float = 0.0
-    """On a logarithmic axis, smaller values are drawn at this one."""
-    from_zero: bool = False
-    """Whether zeros occur; the axis is then logarithmic above the floor and linear below."""
+    title: str
+    zeros: bool = False
+    """Whether zeros occur; a logarithmic axis then has a linear section below its least decade."""
+    least: float = 0.0
+    """Smaller values do not decide the axis."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One figure for each of a few conditions, with one panel for each queue."""
         import polars as pl
 
         shown, places, notes = data.examples(results, MOST_PLACES)
-        frame, together = _apart_if_few(self.frame(shown))
+        frame, together = _apart_if_few(results, self.frame(shown))
+        looks = app_looks(results)
         apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
         for place in places:
             here = frame.filter(pl.col("place_label") == place)
@@ -66,49 +65,54 @@ class SeriesFigure:
                 continue
             queues, rest = data.chosen(here, "queue_label", data.MOST_QUEUES, "queues")
             made, panels = grid(len(queues), 2, 2.2)
+            head(made, f"{self.title}{' at ' + place if place else ''}")
+            sizes: list[float] = []
             for axes, queue in zip(panels, queues, strict=True):
                 one = _first_trial(here.filter(pl.col("queue_label") == queue))
-                axes.set_title(plain_text(queue))
-                self._panel(axes, one, apps)
+                panel_title(axes, queue, columns=2)
+                sizes += self._panel(axes, one, {app: looks[app] for app in apps})
+            show_range(panels, [max(size, self.least) for size in sizes], zeros=self.zeros)
+            for axes in panels:
+                calmest_above(axes)
             name_axes(panels, 2, "time (s)", self.axis)
             rest = [*rest, *together, *rim_covered(panels)]
-            handles = [_line(number) for number in range(len(apps))]
-            legend_below(made, handles, [plain_text(app) for app in apps])
+            legend_below(made, [looks[app].handle() for app in apps], list(map(plain_text, apps)))
             seeds = data.seeds_of(here, queues)
             caption = f"{self.caption}{' at ' + place if place else ''}, {seeds}."
             yield Drawing(f"{self.name}-{data.slug(place)}", made, caption, [*notes, *more, *rest])
 
-    def _panel(self, axes: Axes, frame: pl.DataFrame, apps: Sequence[str]) -> None:
+    def _panel(self, axes: Axes, frame: pl.DataFrame, looks: Mapping[str, Look]) -> list[float]:
+        """Draws the lines of a panel; returns a typical positive value of each application."""
         import polars as pl
 
         rasterized = frame.height > MOST_POINTS_AS_LINES
-        for number, app in enumerate(apps):
-            for _, line in _lines(frame.filter(pl.col("app") == app)):
-                values = line[self.column]
-                if self.log and not self.from_zero:
-                    values = values.clip(lower_bound=self.floor)
+        sizes = []
+        for app, look in looks.items():
+            own = frame.filter(pl.col("app") == app)
+            for _, line in _lines(own):
                 axes.plot(
                     line["t_s"].to_numpy(),
-                    values.to_numpy(),
-                    line_style(number),
-                    color=colour(number),
+                    line[self.column].to_numpy(),
+                    look.line,
+                    color=look.colour,
                     linewidth=0.9,
                     rasterized=rasterized,
                 )
-        if self.from_zero:
-            log_axis_from_zero(axes, self.floor)
-        elif self.log:
-            log_axis(axes.yaxis)
-        else:
-            axes.set_ylim(bottom=0)
-        calmest_above(axes)
+            size = own[self.column].quantile(_TYPICAL if self.zeros else 1 - _TYPICAL)
+            if size is not None and size > 0:
+                sizes.append(float(size))
+        return sizes
 
 
-def _apart_if_few(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+_TYPICAL = 0.9
+"""The quantile over time that stands for a line that may rest at zero."""
+
+
+def _apart_if_few(results: CampaignResults, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Names copies of an application separately if the colours suffice; otherwise adds a note."""
     import polars as pl
 
-    if frame["copy"].n_unique() <= COLOURS:
+    if shows_copies(results):
         return frame.with_columns(pl.col("copy").alias("app")), []
     copies = frame.group_by("app", maintain_order=True).agg(pl.col("copy").n_unique())
     shared = copies.filter(pl.col("copy") > 1)["app"]
@@ -136,9 +140,3 @@ def with_gaps(line: pl.DataFrame) -> pl.DataFrame:
     after = line.with_columns(pl.col("t_s").diff().alias("gap")).filter(pl.col("gap") > 4 * step)
     breaks = after.select((pl.col("t_s") - pl.col("gap") / 2).alias("t_s"))
     return pl.concat([line, breaks], how="diagonal").sort("t_s")
-
-
-def _line(number: int) -> Artist:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour(number), linestyle=line_style(number))

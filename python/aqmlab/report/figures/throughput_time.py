@@ -8,10 +8,11 @@ _SERIES = SeriesFigure(
     name="throughput_time",
     column="throughput_mbit",
     axis="throughput (Mbit/s)",
-    caption="Throughput of each flow over time; the axis is logarithmic from 0.001 on,",
+    caption="Throughput of each flow over time",
     frame=lambda results: data.carrying(results, "windows"),
-    floor=1e-3,
-    from_zero=True,
+    title="Throughput over time",
+    zeros=True,
+    least=1e-3,
 )
 
-FIGURE = FigureDefinition("Throughput over time", ("flows", "windows"), _SERIES.draw)
+FIGURE = FigureDefinition(_SERIES.title, ("flows", "windows"), _SERIES.draw)

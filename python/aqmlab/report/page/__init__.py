@@ -112,6 +112,4 @@ def image(drawing: Drawing) -> PageImage:
     if len(drawing.rendered("svg")) > _LARGEST_SVG:
         kind, mime = "png", "image/png"
     data = base64.b64encode(drawing.rendered(kind)).decode()
-    notes = ". ".join(note[0].upper() + note[1:] for note in drawing.notes)
-    caption = drawing.caption + (f" {notes}." if notes else "")
-    return PageImage(f"data:{mime};base64,{data}", caption, drawing.name)
+    return PageImage(f"data:{mime};base64,{data}", drawing.text, drawing.name)

@@ -24,6 +24,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from aqmlab import _core
@@ -31,6 +32,7 @@ from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
 from aqmlab.campaign.store.manifest import TrialEntry
 from aqmlab.results.export import packets
+from aqmlab.results.export.teacup_addresses import ConfigEnds, FlowNames
 
 if TYPE_CHECKING:
     from aqmlab.results.export.rows import TcpSeriesRow
@@ -113,20 +115,25 @@ def _value(text: str) -> str:
     return re.sub("[^A-Za-z0-9.]+", "-", text).strip("-")
 
 
-def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:
+def files(
+    trial: TrialRows, name: str, ends: Mapping[str, ConfigEnds] = MappingProxyType({})
+) -> Iterator[tuple[str, bytes]]:
     """The files of an experiment called `name`; runs the trial again for its packets.
+
+    `ends` are the addresses of applications; others have those of the captures.
 
     Raises `RequestError` if its engine keeps no packets.
     """
-    with packets.of_trial(trial) as ends:
-        home, wan = (packets.read(path) for path in ends)
-        first, second = map(str, ends)
+    with packets.of_trial(trial) as captured:
+        home, wan = (packets.read(path) for path in captured)
+        first, second = map(str, captured)
         wishes = json.dumps({"synchronised": True, "samples": True})
         trips = cast(_PacketPairs, _core.spp(first, second, wishes))
-    yield from _named(name, _sizes(home, wan))
-    yield from _named(name, _round_trips(trips, min(home.at_s.min(), wan.at_s.min())))
-    yield from _named(name, _tcp(trial, home))
-    yield from _named(name, _chunks(trial))
+    flows = FlowNames([app.name for app in trial.spec.apps], ends)
+    yield from _named(name, _sizes(home, wan, flows))
+    yield from _named(name, _round_trips(trips, min(home.at_s.min(), wan.at_s.min()), flows))
+    yield from _named(name, _tcp(trial, home, flows))
+    yield from _named(name, _chunks(trial, flows))
 
 
 def _named(name: str, texts: Iterator[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
@@ -134,13 +141,15 @@ def _named(name: str, texts: Iterator[tuple[str, str]]) -> Iterator[tuple[str, b
         yield f"{name}_{ending}", text.encode()
 
 
-def _sizes(home: packets.Packets, wan: packets.Packets) -> Iterator[tuple[str, str]]:
+def _sizes(
+    home: packets.Packets, wan: packets.Packets, flows: FlowNames
+) -> Iterator[tuple[str, str]]:
     for direction, received in (("up", wan), ("down", home)):
         came = received.going(direction)
         for flow, chosen in came.by_flow():
             own = came.where(chosen)
             pairs = zip(own.at_s.tolist(), own.ip_bytes.tolist(), strict=True)
-            yield f"{flow}.psiz", "".join(f"{at:.6f} {size}\n" for at, size in pairs)
+            yield f"{flows.of(flow)}.psiz", "".join(f"{at:.6f} {size}\n" for at, size in pairs)
 
 
 class _Samples(TypedDict):
@@ -158,21 +167,23 @@ class _PacketPairs(TypedDict):
     samples: _Samples
 
 
-def _round_trips(measured: _PacketPairs, begins_s: float) -> Iterator[tuple[str, str]]:
+def _round_trips(
+    measured: _PacketPairs, begins_s: float, flows: FlowNames
+) -> Iterator[tuple[str, str]]:
     import numpy as np
 
-    flows, samples = measured["flows"], measured["samples"]
+    found, samples = measured["flows"], measured["samples"]
     if not samples:
         return
     rows = np.asarray(samples["row"], np.int64)
     at_s = np.asarray(samples["at_s"]) + begins_s
     rtt_s = np.asarray(samples["rtt_ms"]) / 1e3
-    for row, (start, end) in enumerate(zip(flows["from"], flows["to"], strict=True)):
+    for row, (start, end) in enumerate(zip(found["from"], found["to"], strict=True)):
         own = rows == row
         pairs = zip(at_s[own].tolist(), rtt_s[own].tolist(), strict=True)
         text = "".join(f"{at:.6f} {rtt:.6f}\n" for at, rtt in pairs)
         if text:
-            yield f"{_end(start)}_{_end(end)}.rtts", text
+            yield f"{flows.of(f'{_end(start)}_{_end(end)}')}.rtts", text
 
 
 def _end(text: str) -> str:
@@ -185,7 +196,7 @@ def _end(text: str) -> str:
     return f"{address}_{port or 0}"
 
 
-def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
+def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[tuple[str, str]]:
     """The log entries of the senders' kernels, for each connection that sent data."""
     for number, app in enumerate(trial.spec.apps):
         rows = trial.of("tcp_series", flow=app.name)
@@ -196,13 +207,14 @@ def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
             ends = connections[int(conn)]
             if side == "wan":
                 ends = [*ends[2:], *ends[:2]]
+            flow = flows.of("_".join(ends))
             logger = "siftr" if app.tcp(side).profile.startswith("freebsd") else "web10g"
             yield (
-                f"{'_'.join(ends)}_{logger}.cwnd",
+                f"{flow}_{logger}.cwnd",
                 "".join(f"{_EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
             )
             yield (
-                f"{'_'.join(ends)}_{logger}.tcp_rtt",
+                f"{flow}_{logger}.tcp_rtt",
                 "".join(
                     f"{_EPOCH_S + row['t_s']:.6f},{row['srtt_ms']:.3f},{row['srtt_ms']:.3f}\n"
                     for row in own
@@ -219,7 +231,7 @@ def _by_end(rows: Iterable[TcpSeriesRow]) -> dict[tuple[str, int], list[TcpSerie
     return groups
 
 
-def _chunks(trial: TrialRows) -> Iterator[tuple[str, str]]:
+def _chunks(trial: TrialRows, flows: FlowNames) -> Iterator[tuple[str, str]]:
     for number, app in enumerate(trial.spec.apps):
         if app.app.kind != "dash":
             continue
@@ -228,7 +240,7 @@ def _chunks(trial: TrialRows) -> Iterator[tuple[str, str]]:
             noted.setdefault(row["t_s"], {"t_s": row["t_s"]})[row["metric"]] = row["value"]
         length_s = float(str(app.app.params.get("segment", "2s")).removesuffix("s"))
         lines = [_chunk(chunk, length_s, n) for n, chunk in enumerate(noted.values(), 1)]
-        yield f"172.16.10.{2 + number}_{number}_httperf_dash.dashgp", "".join(lines)
+        yield f"{flows.client(number)}_{number}_httperf_dash.dashgp", "".join(lines)
 
 
 def _chunk(chunk: Mapping[str, float], length_s: float, number: int) -> str:

@@ -1,0 +1,272 @@
+"""Delay, throughput and verdicts over each quantity that was varied.
+
+The quantity is on the x-axis as a number. Without a number of its own, such as rates that differ in
+both directions, its values are beside each other. All other conditions are curves or drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aqmlab.base.condition_text import condition_text
+from aqmlab.campaign.store.condition_numbers import ENDS, Number, columns
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import (
+    Drawing,
+    FigureDefinition,
+    canvas,
+    head,
+    legend_below,
+    name_ticks,
+    panel_title,
+    plain_text,
+    show_range,
+)
+from aqmlab.report.figures.looks import Look, condition_looks
+from aqmlab.results.query.units import unit_of
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import conditions
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from aqmlab.campaign.store.manifest import TrialEntry
+    from aqmlab.results.results import CampaignResults
+
+_LEAST_VALUES, _MOST_VALUES = 3, 30
+_MOST_APPS, _MOST_PLACES, _MOST_TICKS = 6, 2, 8
+_DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
+_GOOD, _SERVED = ("good",), ("good", "tolerable")
+_JUDGED = ("good", "tolerable", "bad")
+_KEYS = ("place", "curve", "x")
+
+
+@dataclass(frozen=True, slots=True)
+class VariedQuantity:
+    """A varied quantity, and the place of each trial in its figure."""
+
+    name: str
+    unit: str
+    x: Mapping[str, float]
+    """The number of each trial, or the position of its value."""
+    names: Sequence[str]
+    """The values by position; empty if they are numbers."""
+    curve: Mapping[str, str]
+    """The conditions of each trial that have no number."""
+    place: Mapping[str, str]
+    """The other quantities of each trial."""
+
+    def scale(self, axes: Axes) -> None:
+        """Prepares the x-axis of a panel."""
+        if self.names:
+            name_ticks(axes, self.names, width_share=0.45)
+            return
+        values = sorted(set(self.x.values()))
+        if values[0] > 0 and values[-1] > 20 * values[0]:
+            axes.set_xscale("log")
+            axes.minorticks_off()
+        some = data.spread(values, _MOST_TICKS)
+        axes.set_xticks(some, [f"{value:g}" for value in some])
+
+
+def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
+    """The quantities with several values, without those that follow from another one."""
+    trials = results.manifest.trials
+    numbers = columns(trials)
+    texts = {
+        name: [condition_text(one.conditions.get(name)) for one in trials]
+        for name in results.manifest.conditions
+    }
+    numeric = {name: _numbers(name, trials, numbers) for name in texts}
+    done: list[str] = []
+    for name, found in numeric.items():
+        count = len(set(texts[name]))
+        if found and count >= _LEAST_VALUES and not any(_follows(texts, name, of) for of in done):
+            made = _quantity(name, found, trials, texts, numeric)
+            if made is not None:
+                done.append(name)
+                yield made
+
+
+def _numbers(
+    name: str, trials: Sequence[TrialEntry], numbers: Mapping[str, Sequence[Number]]
+) -> dict[str, Sequence[Number]]:
+    """The columns of numbers of a condition; empty if it has none."""
+    found = {
+        f"{name}_{end}": numbers[f"{name}_{end}"] for end in ENDS if f"{name}_{end}" in numbers
+    }
+    own = [one.conditions.get(name) for one in trials]
+    plain = [float(one) for one in own if isinstance(one, (int, float))]
+    return found or ({name: plain} if len(plain) == len(own) else {})
+
+
+def _follows(texts: Mapping[str, Sequence[str]], name: str, other: str) -> bool:
+    """Whether each value of a condition belongs to one value of another."""
+    return len(set(zip(texts[name], texts[other], strict=True))) == len(set(texts[other]))
+
+
+def _quantity(
+    name: str,
+    found: Mapping[str, Sequence[Number]],
+    trials: Sequence[TrialEntry],
+    texts: Mapping[str, Sequence[str]],
+    numeric: Mapping[str, object],
+) -> VariedQuantity | None:
+    own = texts[name]
+    order = list(dict.fromkeys(own))
+    column = next((one for one in found if len(set(zip(own, found[one], strict=True)))
+                   == len(set(found[one])) and None not in found[one]), None)  # fmt: skip
+    if column is None and len(order) > _MOST_VALUES:
+        return None
+    xs = found[column] if column is not None else [float(order.index(text)) for text in own]
+    others = [one for one in texts if one != name and not _follows(texts, one, name)]
+    curves = [one for one in others if not numeric[one]]
+    places = [one for one in others if numeric[one]]
+    ids = [one.id for one in trials]
+    return VariedQuantity(
+        name,
+        unit_of(column) if column is not None else "",
+        {one: x for one, x in zip(ids, xs, strict=True) if x is not None},
+        () if column is not None else order,
+        {one: _joined(texts, curves, at) for at, one in enumerate(ids)},
+        {
+            one: _joined(texts, places, at, [f"{place} " for place in places])
+            for at, one in enumerate(ids)
+        },
+    )
+
+
+def _joined(
+    texts: Mapping[str, Sequence[str]], names: Sequence[str], at: int, heads: Sequence[str] = ()
+) -> str:
+    """The values of some conditions of trial number `at`."""
+    words = heads or [""] * len(names)
+    return ", ".join(f"{word}{texts[name][at]}" for word, name in zip(words, names, strict=True))
+
+
+def _applies(results: CampaignResults) -> bool:
+    return next(_varied(results), None) is not None
+
+
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
+    for quantity in _varied(results):
+        yield from _drawings(results, quantity)
+
+
+def _drawings(results: CampaignResults, quantity: VariedQuantity) -> Iterator[Drawing]:
+    import polars as pl
+
+    frame = _placed(data.carrying(results, "flows"), quantity)
+    apps, notes = data.chosen(frame, "app", _MOST_APPS, "applications")
+    places, more = data.chosen(frame, "place", _MOST_PLACES, "conditions")
+    curves, rest = data.chosen(frame, "curve", data.MOST_QUEUES, "queues")
+    queues = list(dict.fromkeys(quantity.curve.values()))
+    looks = condition_looks(queues if len(queues) <= data.MOST_QUEUES else curves)
+    shown = {one: looks[one] for one in curves}
+    rows = data.medians(frame, (_DELAY, _RATE), "app", *_KEYS)
+    shares = _shares(results, quantity)
+    for place in places:
+        here = pl.col("place") == place
+        at = f" at {place}" if place else ""
+        made = canvas(1.45 * (len(apps) + (shares.height > 0)) + 1.0)
+        head(made, f"Delay and throughput by {quantity.name}{at}")
+        panels = made.subplots(len(apps) + (shares.height > 0), 2, sharex=True, squeeze=False)
+        for axes in panels[: len(apps), 0]:
+            axes.sharey(panels[0, 0])
+        for (delay, rate), app in zip(panels, apps, strict=False):
+            own = rows.filter(here, pl.col("app") == app)
+            _curves(delay, own, _DELAY, shown)
+            _curves(rate, own, _RATE, shown)
+            show_range([rate], [], zeros=True)
+            panel_title(delay, app, columns=2)
+        _name(panels[: len(apps)].tolist(), rows.filter(here))
+        if shares.height:
+            _verdict_panels(panels[-1], shares.filter(here), shown)
+        for axes in panels[-1]:
+            axes.set_xlabel(
+                f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
+            )
+        for axes in panels.ravel() if not quantity.names else panels[-1]:
+            quantity.scale(axes)
+        if len(curves) > 1 or curves[0]:
+            handles = [look.handle(marked=True) for look in shown.values()]
+            legend_below(made, handles, list(map(plain_text, shown)))
+        judged = ", and the share of judged applications with each verdict below them"
+        caption = (
+            f"The 95th percentile of round-trip times (left) and the mean throughput (right) of "
+            f"each application over `{quantity.name}`{at}{judged if shares.height else ''}; "
+            f"{data.span_note(results)}, {data.seeds_note(results)}."
+        )
+        name = f"varied-{data.slug(quantity.name)}{'-' if place else ''}{data.slug(place)}"
+        yield Drawing(name, made, caption, [*notes, *more, *rest])
+
+
+def _placed(frame: pl.DataFrame, quantity: VariedQuantity) -> pl.DataFrame:
+    """The rows with the place of their trials in the figure."""
+    import polars as pl
+
+    trial = pl.col("trial")
+    return frame.filter(trial.is_in(list(quantity.x))).with_columns(
+        trial.replace_strict(quantity.x, return_dtype=pl.Float64).alias("x"),
+        trial.replace_strict(quantity.curve, return_dtype=pl.String).alias("curve"),
+        trial.replace_strict(quantity.place, return_dtype=pl.String).alias("place"),
+    )
+
+
+def _shares(results: CampaignResults, quantity: VariedQuantity) -> pl.DataFrame:
+    """The shares of judged applications with the verdict good, and good or tolerable, in %."""
+    import polars as pl
+
+    judged = results.table(VERDICTS).filter("decides", pl.col("verdict").is_in(_JUDGED))
+    trials = results.table("trials")
+    named = {old: new for old, new in conditions(trials.columns).items() if new in judged.columns}
+    front = trials.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
+    one_of_each = front.unique(list(named.values()), keep="first", maintain_order=True)
+    joined = judged.join(one_of_each, on=list(named.values()), nulls_equal=True)
+    return (
+        _placed(joined, quantity)
+        .group_by(_KEYS, maintain_order=True)
+        .agg(
+            (pl.col("verdict").is_in(words).mean() * 100).alias(name)
+            for name, words in (("good", _GOOD), ("served", _SERVED))
+        )
+    )
+
+
+def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Look]) -> None:
+    import polars as pl
+
+    for curve, look in looks.items():
+        own = rows.filter(pl.col("curve") == curve, pl.col(column).is_not_null()).sort("x")
+        axes.plot(
+            own["x"].to_numpy(), own[column].to_numpy(), look.line, color=look.colour,
+            marker=look.marker, markersize=3,
+        )  # fmt: skip
+
+
+def _name(panels: Sequence[Sequence[Axes]], rows: pl.DataFrame) -> None:
+    """Names the y-axes, and gives all delays the axis on which they are visible."""
+    delays = [axes for axes, _ in panels]
+    known = rows[_DELAY].drop_nulls().drop_nans().to_list()
+    show_range(delays, [value for value in known if value > 0], zeros=False)
+    for delay, rate in panels:
+        delay.set_ylabel("RTT p95 (ms)")
+        rate.set_ylabel("Mbit/s")
+
+
+def _verdict_panels(
+    panels: Sequence[Axes], shares: pl.DataFrame, looks: Mapping[str, Look]
+) -> None:
+    words = (("good", "good"), ("served", "good or tolerable"))
+    for axes, (column, text) in zip(panels, words, strict=True):
+        _curves(axes, shares, column, looks)
+        axes.set_ylim(-4, 104)
+        axes.set_yticks((0, 50, 100))
+        axes.set_ylabel("% of apps")
+        panel_title(axes, f"verdict {text}", columns=2)
+
+
+FIGURE = FigureDefinition("Delay and throughput by what was varied", ("flows",), _draw, _applies)

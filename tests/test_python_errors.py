@@ -1,0 +1,74 @@
+"""Errors of the Python interface name its arguments, not options of the command line."""
+
+import re
+
+import aqmlab
+import pytest
+from aqmlab import Scenario
+
+HOME = {"path": {"rate": "12/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "hint"),
+    [
+        ({"path__rt": "20 ms"}, "path__rt: unknown key `rt`", "did you mean `rtt`?"),
+        ({"path.rt": "20 ms"}, "path.rt: unknown key `rt`", "did you mean `rtt`?"),
+        ({"path__rtt": "20"}, "path__rtt: `20` is not", 'write the unit, too: "20 ms"'),
+        ({"path__rtt": ["1 ms", "1 ms"]}, "path__rtt[1]: `1 ms` is given twice", "use `seeds`"),
+        ({"path__qdisc": ["pie", "codell"]}, "path__qdisc: unknown", "did you mean `codel`?"),
+        ({"seed": 3}, "unknown parameter `seed`", "did you mean `seeds`?"),
+        ({"seeds": "x"}, "seeds: `x`", "write how many"),
+        ({"duration": "5"}, "duration: `5`", "write the unit"),
+        ({"engine": "simm"}, "engine: unknown engine `simm`", "did you mean `sim`?"),
+        ({"engine": "kernel", "qdisc_source": "x"}, "qdisc_source: unknown", "kernel, sim"),
+        ({"engine": "kernel", "run_on": "x"}, "run_on: unknown", "host, vm"),
+        ({"apps__uplod__start": "2 s"}, "apps__uplod__start: unknown", "`Scenario.but(apps=…)`"),
+    ],
+)
+def test_an_error_of_a_call_names_its_argument(given, where, hint):
+    with pytest.raises((aqmlab.ScenarioError, aqmlab.LabError)) as caught:
+        aqmlab.run("bufferbloat", **given)
+    assert str(caught.value).startswith(where)
+    assert hint in caught.value.hint
+    assert not re.search(r"--[a-z]|\[path\]|\[apps", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "hint"),
+    [
+        ({"path": {"rt": "3"}}, 'Scenario(path={"rt": …}): unknown key', "did you mean `rtt`?"),
+        ({"path": None}, "Scenario(path=…): ", None),
+        ({"paths": {}}, "Scenario(paths=…): unknown key", "did you mean `path`?"),
+        ({"apps": {}}, "Scenario(apps=…): no application", 'apps={"upload": {"kind": "bulk"}}'),
+        ({"apps": {"a": {"kind": "x"}}}, 'Scenario(apps={"a": {"kind": …}}): unknown', "bulk"),
+        ({"rate": "1 Mbit/s"}, "Scenario(rate=…): unknown key", "in the dictionary `path`"),
+    ],
+)
+def test_an_error_of_a_scenario_names_its_member(given, where, hint):
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        Scenario(**{**HOME, **given})
+    assert str(caught.value).startswith(where)
+    assert hint is None or hint in caught.value.hint
+    assert type(caught.value) is aqmlab.ScenarioError
+
+
+def test_a_missing_member_is_asked_for_in_python():
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        Scenario(apps={"a": {"kind": "bulk"}})
+    assert caught.value.hint == 'add path={"rate": "12/1 Mbit/s", "rtt": "40 ms"}'
+
+
+def test_a_folder_of_another_campaign_asks_for_another_argument(tmp_path):
+    aqmlab.run(Scenario(**HOME, duration="1 s"), out=tmp_path)
+    with pytest.raises(aqmlab.LabError) as caught:
+        aqmlab.run(Scenario(**HOME, duration="2 s"), out=tmp_path)
+    assert "`out=`" in caught.value.hint
+    with pytest.raises(aqmlab.LabError, match=r"aqmlab\.run\(scenario, out=folder\)"):
+        aqmlab.load(tmp_path / "other")
+
+
+def test_errors_of_files_keep_the_words_of_files(tmp_path):
+    (tmp_path / "home.toml").write_text('path.rate = "1/1 Mbit/s"\npath.rt = "1 ms"\n[apps.a]\n')
+    with pytest.raises(aqmlab.ScenarioError, match=r"home\.toml:2: path\.rt: unknown key `rt`"):
+        aqmlab.run(tmp_path / "home.toml")
