@@ -145,3 +145,18 @@ def test_the_command_prints_tiers_sentences_and_settings(tmp_path, capsys, monke
 def test_a_built_in_scenario_can_be_asked_about(name, tmp_path) -> None:
     asked = AdviceQuestion(name, tiers="20/2 Mbit/s", gateways="sqm", seeds=1)
     assert advise(asked, out=tmp_path / "x").results["sqm"].outcomes
+
+
+def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, capsys) -> None:
+    path = tmp_path / "home.toml"
+    path.write_text(HOME.to_toml())
+    tiers = "2/0.5,3/0.5,4/0.5,6/1,8/1,10/1,15/1.5,20/2,30/3 Mbit/s"
+    words = ["advise", str(path), "--tiers", tiers, "--gateways", "sqm-up", "--seeds", "1"]
+    words += ["--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert cli.status_of([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    ran = told["gateways"]["sqm-up"]["tiers"]
+    assert len(told["tiers"]) == 9 and len(ran) < 9
+    assert told["gateways"]["sqm-up"]["served"] in ran
+    assert cli.status_of(words) == 0
+    assert "not run" in capsys.readouterr().out

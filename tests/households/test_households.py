@@ -94,12 +94,26 @@ def test_applications_have_names_of_their_own_and_plain_words() -> None:
     assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
 
 
+def test_copies_are_copies_also_of_a_kind_that_counts_something_else() -> None:
+    home = aqmlab.Household(things={"telephones": {"does": "photo-sync", "count": 3}})
+    (trial, *_) = planner.load(home, seeds=1).trials
+    assert len(trial.spec.apps) == 3
+    assert all(app.app.params.get("count", 0) == 0 for app in trial.spec.apps)
+
+
 def test_a_household_extends_a_built_in_one(tmp_path) -> None:
     path = tmp_path / "home.toml"
     path.write_text('extends = "hectic"\n[people]\nparent-1 = "off"\n')
     home = loading.load(path)
     assert set(home.people) == {"parent-2", "children"}
     assert loading.is_household(path)
+
+
+def test_a_file_that_extends_a_scenario_of_the_same_name_stays_a_scenario(tmp_path) -> None:
+    path = tmp_path / "home.toml"
+    path.write_text('extends = "boerlage2016-d6"\nduration = "5 s"\n')
+    assert not loading.is_household(path)
+    assert planner.load(path, seeds=1).trials[0].spec.duration_ns == 5_000_000_000
 
 
 def test_words_make_people_and_things() -> None:

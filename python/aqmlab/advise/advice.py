@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.advise import conclusion
-from aqmlab.advise.bench import Bench
+from aqmlab.advise.bench import Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import Tier, gateways_of, tiers_of
+from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
 from aqmlab.advise.conclusion import GatewayResult, Words
-from aqmlab.advise.search import search
+from aqmlab.advise.search import run_places, search
 from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.campaign.runner import Progress
 from aqmlab.households import line as lines
@@ -102,10 +102,31 @@ def advise(
     whole = setup.whole(cases, seeds)
     bench = Bench(whole, name, cases, out, jobs, progress)
     found = search(bench, setup, tiers)
-    results = {
-        one: conclusion.result_of(bench, setup, one, outcomes) for one, outcomes in found.items()
+    results = _results(bench, setup, tiers, found)
+    better = conclusion.better_of(results, setup)
+    at = _compared_at(better, tiers, today)
+    # A bisection may have left out the tier at which gateways are compared.
+    compared = [TODAY, *([] if better is None else [better.name])]
+    if left := [(name, at) for name in compared if at not in found[name]]:
+        for case, outcome in run_places(bench, setup, left).items():
+            found[case.gateway][case.tier] = outcome
+        results = _results(bench, setup, tiers, found)
+    return _concluded(bench, setup, scenario, tiers, results, at, _words(household, bench))
+
+
+def _results(
+    bench: Bench,
+    setup: Setup,
+    tiers: Sequence[Tier],
+    found: Mapping[str, Mapping[Tier, CaseOutcome]],
+) -> dict[str, GatewayResult]:
+    """The result of each gateway, from its outcomes at the tiers that were run."""
+    return {
+        name: conclusion.result_of(
+            bench, setup, name, {tier: own[tier] for tier in tiers if tier in own}
+        )
+        for name, own in found.items()
     }
-    return _concluded(bench, setup, scenario, tiers, results, today, _words(household, bench))
 
 
 def _concluded(
@@ -114,11 +135,10 @@ def _concluded(
     scenario: Scenario,
     tiers: Sequence[Tier],
     results: Mapping[str, GatewayResult],
-    today: Sequence[Tier],
+    at: Tier,
     words: Words,
 ) -> Advice:
     better = conclusion.better_of(results, setup)
-    at = _compared_at(better, tiers, today)
     known = conclusion.facts(bench, results, better, at, words)
     case = None if better is None else _recommended(better, at)
     settings = {} if case is None else conclusion.settings(setup, case)
@@ -169,13 +189,9 @@ def _source(
     if households.is_household(source):
         found = households.find(source)
         return found.household, scenario_of(found.household), found.name
-    try:
-        known = loading.find(source)
-    except ScenarioError as error:
-        if "there is no such scenario" not in error.problem:
-            raise
+    if str(source) not in loading.builtin_names() and not Path(source).exists():
         households.find(source)  # raises, and suggests a household
-        raise
+    known = loading.find(source)
     return None, build(known.layer), known.name
 
 

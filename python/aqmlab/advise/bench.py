@@ -19,17 +19,24 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Progress
 from aqmlab.results.results import CampaignResults, load
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.verdict import BAD, GOOD, UNJUDGED
+from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_NEEDS
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
+
+ROUND_TRIPS = "round trips"
+"""The name of the need that a round-trip time is judged by."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOutcome:
-    """The verdict on an application in one case, and the medians of its measurements over seeds."""
+    """An application in one case: its verdict, and the medians over seeds of its measurements."""
 
     word: str
     because: str
+    missed: tuple[str, ...]
+    """The needs that are bad."""
+    rtt_limit_ms: float | None
+    """The limit of tolerable round trips, if the application has such a need."""
     rtt_p50_ms: float | None
     rtt_p95_ms: float | None
     mbit: float | None
@@ -37,7 +44,7 @@ class AppOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a case over some seeds."""
+    """A case over some seeds."""
 
     case: GatewayCase
     seeds: int
@@ -51,7 +58,7 @@ class CaseOutcome:
     @property
     def unserved(self) -> list[str]:
         """The applications without a good verdict, among those that can be judged."""
-        return [name for name, one in self.apps.items() if one.word not in (GOOD, *UNJUDGED)]
+        return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
 
     @property
     def serves(self) -> bool:
@@ -60,7 +67,7 @@ class CaseOutcome:
 
 
 class Bench:
-    """All cases of an advice as one campaign. Only the requested cases run."""
+    """All cases of an advice as one campaign, of which parts run."""
 
     def __init__(
         self,
@@ -84,7 +91,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials on which the advice depends."""
+        """The number of trials that the advice rests on."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -111,11 +118,14 @@ class Bench:
         for one in judge(results):
             case = by_label[one.label]
             known = measured.get((case, one.app), (None, None, None))
-            apps[case][one.app] = AppOutcome(one.word, one.because, *known)
+            missed = tuple(need.need for need in one.findings if need.word == BAD)
+            need = one.finding(ROUND_TRIPS)
+            limit_ms = None if need is None else need.tolerable
+            apps[case][one.app] = AppOutcome(one.word, one.because, missed, limit_ms, *known)
         return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
     def seeds_served(self, case: GatewayCase) -> int:
-        """The number of single seeds in which a case serves everyone."""
+        """The number of seeds in which a case alone serves everyone."""
         return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
 
 
@@ -125,7 +135,7 @@ _Numbers = tuple[float | None, float | None, float | None]
 def _measured(
     results: CampaignResults, chosen: Mapping[str, GatewayCase]
 ) -> dict[tuple[GatewayCase, str], _Numbers]:
-    """The medians over seeds of round-trip times and rates, each for the worse direction."""
+    """The medians over seeds of the round trips and the rates, the worst direction of each."""
     rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
     columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
     flows = results.table("flows").filter("primary").select("trial", "flow", *columns)

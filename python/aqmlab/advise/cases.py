@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aqmlab.advise.choices import TODAY, GatewayChoice, Managed, Tier
+from aqmlab.advise.choices import GatewayChoice, Managed, Tier
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.model import Scenario
@@ -133,8 +133,3 @@ class Setup:
             f"path.{way}.shaper": "htb",
             f"path.{way}.overhead": plain(line.overhead),
         }
-
-
-def is_today(case: GatewayCase) -> bool:
-    """Whether a case has today's gateway."""
-    return case.gateway == TODAY

@@ -1,33 +1,28 @@
 """The conclusion of an advice: facts for the sentences, and settings for the better gateway.
 
-The core's crate `advice` makes the texts. The page also uses this crate.
+The texts are made by the core's crate `advice`, which the page uses, too.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.bench import ROUND_TRIPS, Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Managed, Tier
 from aqmlab.households.line import Line
-from aqmlab.planning.needs import round_trip_limits_ms
 from aqmlab.scenario.parameters import spelled
 
 MOST_NAMED = 4
-"""The largest number of applications that a sentence names."""
+"""The most applications that a sentence names."""
 
 MOST_SENTENCES = 3
-"""The largest number of sentences about each of losses, gains and costs."""
-
-_ROUND_TRIPS_ALONE = re.compile(r"round trips [^,]*$")
-"""The reason of a verdict that only the round trips decide."""
+"""The most sentences about what is spoiled, gained and paid."""
 
 Words = Callable[[str], str]
 """Plain words for an application of the scenario."""
@@ -42,10 +37,7 @@ class GatewayResult:
     served: Tier | None
     well: Tier | None
     failed: CaseOutcome | None
-    """The outcome at the next slower tier.
-
-    Without a sufficient tier, the outcome at the fastest.
-    """
+    """The next slower tier; without a sufficient tier, the fastest."""
     exceptions: tuple[Tier, ...]
     seeds_served: int
     outcomes: Mapping[Tier, CaseOutcome]
@@ -72,8 +64,7 @@ def result_of(
 def better_of(results: Mapping[str, GatewayResult], setup: Setup) -> GatewayResult | None:
     """The gateway that serves everyone at the slowest tier, and the most of them well there.
 
-    Among equal gateways, one that can be set up in the home has precedence. `None` if the best
-    gateway is today's.
+    Among equals, one that can be set up in the home goes first. `None` if that is today's.
     """
     able = [one for one in results.values() if one.served is not None]
     if not able:
@@ -109,7 +100,7 @@ def facts(
     return {
         "seeds": len(bench.seeds),
         "fastest": str(fastest),
-        "ways": [_way(one, bench, words) for one in results.values()],
+        "ways": [_way(one, words) for one in results.values()],
         "compared_at": str(at),
         "spoiled": spoiled[:MOST_SENTENCES],
         "better": None if better is None else better.title,
@@ -119,12 +110,12 @@ def facts(
 
 
 def sentences(known: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The sentences of a conclusion, each with its topic and its text."""
+    """The sentences of a conclusion: what each is about, and its text."""
     said: list[dict[str, str]] = json.loads(_core.advice_sentences(json.dumps(known)))
     return said
 
 
-def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
+def _way(one: GatewayResult, words: Words) -> dict[str, Any]:
     failing = [] if one.failed is None else named(one.failed.bad, words)
     return {
         "title": one.title,
@@ -132,26 +123,21 @@ def _way(one: GatewayResult, bench: Bench, words: Words) -> dict[str, Any]:
         "well": None if one.well is None else str(one.well),
         "failed": None if one.failed is None or one.served is None else str(one.failed.case.tier),
         "failing": failing,
-        "by_median": _by_median(one, round_trip_limits_ms(bench.plan), words),
+        "by_median": _by_median(one, words),
         "seeds_served": one.seeds_served,
         "exceptions": [str(tier) for tier in one.exceptions],
     }
 
 
 def named(apps: Iterable[str], words: Words) -> list[str]:
-    """Applications in plain words, each once.
-
-    If there are many, their number replaces the names.
-    """
+    """Applications in plain words, each once; many are counted."""
     names = list(dict.fromkeys(map(words, apps)))
     if len(names) <= MOST_NAMED:
         return names
     return [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
 
 
-def _by_median(
-    one: GatewayResult, limits_ms: Mapping[str, float], words: Words
-) -> list[dict[str, Any]]:
+def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
     """The slower tiers at which the median of the round trips is within the limit.
 
     Only applications that miss the limit by their 95th percentile are concerned.
@@ -160,10 +146,8 @@ def _by_median(
         return []
     found: dict[Tier, list[str]] = defaultdict(list)
     for app in one.failed.bad:
-        limit_ms, at_most = limits_ms.get(app), one.failed.apps[app].rtt_p95_ms
-        if limit_ms is None or at_most is None or at_most <= limit_ms:
-            continue
-        if not _ROUND_TRIPS_ALONE.match(one.failed.apps[app].because):
+        limit_ms = one.failed.apps[app].rtt_limit_ms
+        if limit_ms is None or one.failed.apps[app].missed != (ROUND_TRIPS,):
             continue
         tier = _first_by_median(one.outcomes, app, limit_ms)
         if tier is not None and (one.served is None or tier.order < one.served.order):
@@ -174,7 +158,7 @@ def _by_median(
 def _first_by_median(
     outcomes: Mapping[Tier, CaseOutcome], app: str, limit_ms: float
 ) -> Tier | None:
-    """The slowest tier from which on all tested tiers have a median within the limit."""
+    """The slowest tier from which all that were run have a median within the limit."""
     first = None
     for tier, outcome in reversed(list(outcomes.items())):
         median_ms = outcome.apps[app].rtt_p50_ms if app in outcome.apps else None
@@ -194,7 +178,7 @@ def _spoiled(now: CaseOutcome, words: Words) -> list[dict[str, str]]:
 def _compared(
     bench: Bench, now: CaseOutcome, then: CaseOutcome, words: Words
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The interactive applications that gain, and the transfers that take longer."""
+    """The interactive applications that gain, and the transfers with their price."""
     kinds = bench.campaign.about.apps
     gains: list[dict[str, Any]] = []
     costs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -262,5 +246,5 @@ def _shaper(
 
 
 def _tc(value: object) -> str:
-    """Formats a parameter for tc, without a space before the unit."""
+    """A parameter as tc spells it: without a space before the unit."""
     return str(value).replace(" ", "").removesuffix("packets")

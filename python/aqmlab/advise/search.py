@@ -57,13 +57,13 @@ def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
     while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
-        for case, outcome in _run(bench, setup, places).items():
+        for case, outcome in run_places(bench, setup, places).items():
             found[case.gateway][case.tier] = outcome
             open_ways[case.gateway].served[tiers.index(case.tier)] = outcome.serves
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
-def _run(
+def run_places(
     bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
 ) -> Mapping[GatewayCase, CaseOutcome]:
     """The outcome of each gateway at a tier, with its best share and all seeds."""

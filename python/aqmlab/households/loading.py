@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from aqmlab.base.errors import ScenarioError, nearest, shown
 from aqmlab.base.text_files import beside, file_text
 from aqmlab.households.household import Household, build
+from aqmlab.scenario import loading as scenarios
 from aqmlab.scenario import merge
 from aqmlab.scenario.merge import Layer
 
@@ -64,7 +65,10 @@ def find(source: str | Path) -> FoundHousehold:
 
 
 def is_household(source: str | Path) -> bool:
-    """Whether `source` names a household: a built-in one, or a file with people or things."""
+    """Whether `source` names a household: a built-in one, or a file with people or things.
+
+    A file that extends one has neither, perhaps. A name that is also a scenario's does not count.
+    """
     if str(source) in builtin_names():
         return True
     path = Path(source)
@@ -75,7 +79,8 @@ def is_household(source: str | Path) -> bool:
     except (ScenarioError, tomllib.TOMLDecodeError, ValueError, RecursionError):
         return False  # the reader of scenarios reports it
     parent = data.get("extends")
-    inherited = isinstance(parent, str) and parent in builtin_names()
+    names = set(builtin_names()).difference(scenarios.builtin_names())
+    inherited = isinstance(parent, str) and parent in names
     return inherited or any(mark in data for mark in MARKS)
 
 

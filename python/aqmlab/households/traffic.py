@@ -12,7 +12,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.model import Scenario, build
 from aqmlab.scenario.notation import Table, rate_pair
-from aqmlab.scenario.quantities import Rate
+from aqmlab.scenario.quantities import Duration, Rate
 
 MEASURED_FROM = "5 s"
 """The start of the statistics. All transfers have begun by this time."""
@@ -88,10 +88,14 @@ def words_of(owned: OwnedUse) -> str:
 
 
 def _timing(owned: OwnedUse) -> dict[str, Any]:
-    """The keys of an application that the household states."""
-    given = {"start": owned.use.start, "stop": owned.use.stop}
-    table = {name: plain(value) for name, value in given.items() if value is not None}
-    return table | ({"count": owned.use.count} if owned.use.count > 1 else {})
+    """The keys of an application that the household states.
+
+    Copies are a list of starts, because `count` is a parameter of some kinds.
+    """
+    use = owned.use
+    start = use.start if use.count == 1 else (use.start or Duration(0),) * use.count
+    given = {"start": start, "stop": use.stop}
+    return {name: plain(value) for name, value in given.items() if value is not None}
 
 
 def _name(owned: OwnedUse, key: str) -> str:

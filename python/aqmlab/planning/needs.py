@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from aqmlab.base.errors import shown
-from aqmlab.planning.plan import Plan, PlannedTrial
-from aqmlab.scenario import catalogue
+from aqmlab.planning.plan import PlannedTrial
 from aqmlab.scenario.model import Report
 
 
@@ -32,16 +31,3 @@ def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[st
         for family in said
         if app.name == family or app.name.rpartition("-")[0] == family
     }
-
-
-def round_trip_limits_ms(plan: Plan) -> dict[str, float]:
-    """The tolerable round-trip time of each application that is judged by it, in milliseconds."""
-    of_kinds = {
-        kind["name"]: need["tolerable"]
-        for kind in catalogue.raw()["apps"]
-        for need in kind["needs"]["needs"]
-        if need["measure"] == ["rtt_p95_ms"]
-    }
-    apps = {app.name: app.app.kind for trial in plan.trials for app in trial.spec.apps}
-    limits_ms = {name: of_kinds[kind] for name, kind in apps.items() if kind in of_kinds}
-    return limits_ms | plan.stated_tolerances
