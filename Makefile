@@ -75,8 +75,8 @@ fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
 	@$(BIN)/ruff format --quiet .
 
-bench: setup ## speed and memory, beside ns-3 when it is installed
-	@$(BIN)/python bench/run.py
+bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER) where they are
+	@HTSIM='$(HTSIM)' $(BIN)/python bench/run.py
 
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py

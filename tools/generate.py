@@ -27,6 +27,7 @@ import households_section  # noqa: E402
 import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
+import speed  # noqa: E402
 import validated  # noqa: E402
 from aqmlab.scenario import loading  # noqa: E402
 
@@ -128,6 +129,8 @@ def _scenarios(_: str) -> str:
 
 MAKERS: dict[str, Callable[[str], str]] = {
     "kinds": kinds.section,
+    "needs": kinds.needs,
+    "notes": kinds.notes,
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
@@ -137,6 +140,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "count": _count,
     "validation": validated.table,
     "peer": peers.table,
+    **speed.MAKERS,
 }
 
 

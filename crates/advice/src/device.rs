@@ -1,9 +1,9 @@
-//! The gateway that is to be set up: what it shapes, and the framing of its line.
+//! The gateway to set up: its shapers, and the framing of its line.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A gateway before a line. A direction that is absent is left to the line's own queue.
+/// A gateway in front of a line. If a direction is absent, its packets use the line's own queue.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gateway {
@@ -13,9 +13,9 @@ pub struct Gateway {
     pub bsd_device: String,
     /// The framing of the line.
     pub framing: Framing,
-    /// What the gateway does to packets that leave the home.
+    /// The shaper and discipline for packets that leave the home.
     pub up: Option<Bottleneck>,
-    /// What the gateway does to packets that arrive from the line.
+    /// The shaper and discipline for packets that arrive from the line.
     pub down: Option<Bottleneck>,
 }
 
@@ -23,9 +23,9 @@ pub struct Gateway {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
-    /// Bytes beyond the IP packet.
+    /// The bytes of framing beyond the IP packet.
     pub bytes: u32,
-    /// The least charge for a packet, framing included.
+    /// The minimum charge for a packet in bytes, including framing.
     pub minimum: u32,
     /// Whether the packet and its framing travel in ATM cells.
     pub atm: bool,
@@ -34,23 +34,23 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// The overhead that `tc stab` adds to the length that Linux knows.
+    /// Returns the overhead that `tc stab` adds to the length that Linux knows.
     pub(crate) fn beyond_counted(self) -> i64 {
         i64::from(self.bytes) - i64::from(self.counted)
     }
 
-    /// The bytes of the line that an IP packet of `ip_len` bytes occupies.
+    /// Returns the bytes of the line that an IP packet of `ip_len` bytes occupies.
     pub(crate) fn on_line(self, ip_len: u32) -> u64 {
         let framed = u64::from((ip_len + self.bytes).max(self.minimum));
         if self.atm { framed.div_ceil(48) * 53 } else { framed }
     }
 }
 
-/// A shaper and the discipline before it.
+/// A shaper and the discipline in front of it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
-    /// The shaper's rate, as bytes of the line.
+    /// The shaper's rate in bits per second, counted on the line.
     pub bps: u64,
     /// The name of the discipline, as `tc` spells it.
     pub qdisc: String,
@@ -60,18 +60,20 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// The rate in whole kbit/s, rounded down, so that the shaper stays below the line.
+    /// Returns the rate in whole kbit/s. It is rounded down, so that the shaper stays below the
+    /// line's rate.
     pub(crate) fn kbit(&self) -> u64 {
         (self.bps / 1000).max(1)
     }
 
-    /// The rate in whole kbit/s that carries as many full-sized IP packets without framing.
+    /// Returns the rate in whole kbit/s that carries as many full-sized IP packets per second,
+    /// counted without framing.
     pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
         const FULL: u32 = 1500;
         (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)
     }
 
-    /// The discipline with its parameters.
+    /// Returns the discipline with its parameters.
     pub(crate) fn spelled(&self) -> String {
         let params = self.params.iter().map(|(name, value)| format!(" {name} {value}"));
         format!("{}{}", self.qdisc, params.collect::<String>())

@@ -1,15 +1,16 @@
 //! `dnctl` and `ipfw` commands of FreeBSD and OPNsense.
 //!
-//! Dummynet counts IP bytes and knows no framing. Its rate is therefore that at which full-sized
-//! packets fill the same share of the line; a line full of small packets needs a lower one.
+//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the one at which full-sized
+//! packets fill the same share of the line. A line full of small packets needs a lower rate.
 //! Source: dnctl(8), ipfw(8) of FreeBSD 14.
 
 use crate::device::{Bottleneck, Gateway};
 
-/// Loads the modules. Without the setting, ipfw would block all traffic from then on.
+/// The commands that load the modules. Without the setting, ipfw would block all traffic after it
+/// is loaded.
 const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
 
-/// Returns the commands, one a line.
+/// Returns the commands, one per line.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let ways =
         [(&gateway.up, 1, "out xmit", "leave the home"), (&gateway.down, 2, "in recv", "arrive")];
@@ -62,7 +63,7 @@ mod tests {
             down: None,
         };
         let text = commands(&gateway);
-        // 1900 · 1500 / 1518
+        // The rate is 1900 · 1500 / 1518.
         assert!(text.contains("dnctl pipe 1 config bw 1877Kbit/s\n"), "{text}");
         assert!(text.contains("ipfw add 100 queue 1 ip from any to any out xmit em0\n"), "{text}");
         assert!(!text.contains("pipe 2"), "{text}");

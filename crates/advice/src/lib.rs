@@ -1,8 +1,8 @@
-//! Advice on a gateway as text: its settings to paste, and the conclusion in sentences.
+//! Advice on a gateway as text: the gateway's settings to paste, and the conclusion in sentences.
 //!
-//! Every function is pure: numbers and names in, text out. The command line and the page call the
-//! same functions, so both give the same words. [`settings`] and [`sentences`] read JSON, because
-//! both callers already have it.
+//! Every function is pure: its inputs are numbers and names, and its output is text. The command
+//! line and the page call the same functions, so both show the same text. [`settings`] and
+//! [`sentences`] read JSON, because both callers already have it.
 
 mod device;
 mod dummynet;
@@ -19,11 +19,12 @@ use serde::Serialize;
 /// The commands that set up one gateway, for three systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Settings {
-    /// `tc` and `ip` of a Linux gateway: HTB and a discipline, on an IFB for arriving packets.
+    /// `tc` and `ip` commands for a Linux gateway: HTB and a discipline, on an IFB for arriving
+    /// packets.
     pub tc: String,
-    /// `uci` of OpenWrt with the package `sqm-scripts`.
+    /// `uci` commands for OpenWrt with the package `sqm-scripts`.
     pub uci: String,
-    /// `dnctl` and `ipfw` of FreeBSD and OPNsense.
+    /// `dnctl` and `ipfw` commands for FreeBSD and OPNsense.
     pub dnctl: String,
 }
 

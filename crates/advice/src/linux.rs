@@ -1,14 +1,14 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. Arriving packets pass an IFB, because a discipline works on
-//! departures only. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
+//! charge what the line charges. Arriving packets pass an IFB, because a discipline only handles
+//! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
 use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one a line.
+/// Returns the commands, one per line.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let mut lines: Vec<String> = Vec::new();
     let device = &gateway.device;
@@ -46,7 +46,7 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
     ]
 }
 
-/// The size table. `tc` wants its dimensions even where only the overhead matters.
+/// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
 fn size_table(framing: Framing) -> String {
     let layer = if framing.atm { "atm" } else { "ethernet" };
     format!(

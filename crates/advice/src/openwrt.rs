@@ -1,13 +1,13 @@
 //! `uci` commands of OpenWrt with the package `sqm-scripts`.
 //!
-//! The script `simplest.qos` is one HTB class with one discipline, as the simulated gateway has.
-//! A rate of 0 leaves a direction alone. For disciplines other than CAKE, sqm-scripts passes
-//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`), so it is the overhead
-//! beyond the bytes that Linux counts.
+//! The script `simplest.qos` is one HTB class with one discipline, as in the simulated gateway. A
+//! rate of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes
+//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`). It is therefore the
+//! overhead beyond the bytes that Linux counts.
 
 use crate::device::{Bottleneck, Gateway};
 
-/// Returns the commands, one a line.
+/// Returns the commands, one per line.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let rate = |shaper: &Option<Bottleneck>| shaper.as_ref().map_or(0, Bottleneck::kbit);
     let Some(some) = gateway.up.as_ref().or(gateway.down.as_ref()) else { return String::new() };

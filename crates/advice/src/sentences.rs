@@ -1,6 +1,6 @@
-//! The conclusion of an advice in sentences.
+//! The conclusion of an advice, written as sentences.
 //!
-//! A sentence speaks only of tiers that were run: the callers pass no others.
+//! A sentence mentions only tiers that were run, because the callers pass no other tiers.
 
 use crate::words::{listed, rate, time};
 use serde::{Deserialize, Serialize};
@@ -13,17 +13,19 @@ pub struct Conclusion {
     pub seeds: u32,
     /// The fastest tier that was run.
     pub fastest: String,
-    /// Today's gateway first, then the others, each with its slowest sufficient tier.
+    /// The gateways: today's gateway first, then the other gateways, each with its slowest
+    /// sufficient tier.
     pub ways: Vec<Way>,
-    /// The tier at which gateways are compared: that of today, or the slowest of the better one.
+    /// The tier at which gateways are compared: today's tier, or the slowest sufficient tier of the
+    /// better gateway.
     pub compared_at: String,
-    /// The applications that today's gateway spoils at that tier.
+    /// The applications that are not served by today's gateway at that tier.
     pub spoiled: Vec<Spoiled>,
     /// The title of the recommended gateway, if one is better.
     pub better: Option<String>,
-    /// The interactive applications that gain most.
+    /// The interactive applications that improve most with the better gateway.
     pub gains: Vec<Gain>,
-    /// The transfers, with what the better gateway costs or gives them.
+    /// The transfers, with their rates under both gateways.
     pub costs: Vec<Cost>,
 }
 
@@ -33,19 +35,21 @@ pub struct Conclusion {
 pub struct Way {
     /// The gateway in words that follow "with".
     pub title: String,
-    /// The slowest tier that was run at which nothing is bad, and no slower one serves everyone.
+    /// The slowest tier that was run at which no application is bad and no slower tier serves
+    /// everyone.
     pub served: Option<String>,
-    /// The slowest tier that was run at which everything is good.
+    /// The slowest tier that was run at which every application is good.
     pub well: Option<String>,
-    /// The next slower tier, which was run and does not suffice.
+    /// The next slower tier that was run and does not suffice.
     pub failed: Option<String>,
-    /// The applications that are bad there; without a sufficient tier, those at the fastest.
+    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
+    /// that are bad at the fastest tier.
     pub failing: Vec<String>,
     /// Applications that a slower tier would serve if only the median of their round trips counted.
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at that tier.
     pub seeds_served: u32,
-    /// Faster tiers that were run and do not serve everyone, against expectation.
+    /// The faster tiers that were run and, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
 }
 
@@ -59,13 +63,13 @@ pub struct ByMedian {
     pub tier: String,
 }
 
-/// An application that today's gateway spoils.
+/// An application that is not served by today's gateway.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spoiled {
-    /// The application in plain words, with whose it is.
+    /// The application in plain words, with its user.
     pub app: String,
-    /// The number and the limit that it misses.
+    /// The measured number and the limit that it misses.
     pub because: String,
 }
 
@@ -77,7 +81,7 @@ pub struct Gain {
     pub app: String,
     /// The 95th percentile under today's gateway, in ms.
     pub today_ms: f64,
-    /// The same under the better one.
+    /// The 95th percentile under the better gateway, in ms.
     pub better_ms: f64,
 }
 
@@ -87,22 +91,22 @@ pub struct Gain {
 pub struct Cost {
     /// The application in plain words.
     pub app: String,
-    /// Its rate under today's gateway.
+    /// The transfer's rate under today's gateway.
     pub today_mbit: f64,
-    /// Its rate under the better one.
+    /// The transfer's rate under the better gateway.
     pub better_mbit: f64,
 }
 
-/// A sentence, with its place in the answer.
+/// A sentence, with its place in the advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sentence {
-    /// `tier`, `sure`, `spoils`, `gain` or `cost`.
+    /// The kind of the sentence: `tier`, `sure`, `spoils`, `gain` or `cost`.
     pub about: &'static str,
     /// The sentence.
     pub text: String,
 }
 
-/// Returns the sentences of a conclusion, in the order in which a reader wants them.
+/// Returns the sentences of a conclusion, in the order for a reader.
 pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     let mut said = Vec::new();
     for way in &known.ways {
@@ -198,7 +202,7 @@ fn gain(one: &Gain, better: &str) -> Sentence {
     Sentence { about: "gain", text }
 }
 
-/// The time of a gigabyte, because people know their transfers by size.
+/// Returns a sentence with the time of one gigabyte, because people know their transfers by size.
 fn cost(one: &Cost, better: &str) -> Sentence {
     const GIGABYTE_MBIT: f64 = 8000.0;
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));

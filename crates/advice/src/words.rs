@@ -1,6 +1,6 @@
-//! Numbers and lists in the form for people at home.
+//! Formats numbers and lists for people at home.
 
-/// Joins names as a sentence does.
+/// Joins names into a list in a sentence.
 pub(crate) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -9,7 +9,7 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
-/// A time with the unit that suits it.
+/// Formats a time with a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     if seconds < 1.0 {
         format!("{:.0} ms", seconds * 1e3)
@@ -22,7 +22,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// A rate in Mbit/s.
+/// Formats a rate in Mbit/s.
 pub(crate) fn rate(mbit: f64) -> String {
     if mbit < 0.1 {
         format!("{:.0} kbit/s", mbit * 1e3)
@@ -31,7 +31,7 @@ pub(crate) fn rate(mbit: f64) -> String {
     }
 }
 
-/// A number with two significant digits below ten, and none behind the point above.
+/// Formats a number with two significant digits below ten, and without decimals above.
 fn digits(value: f64) -> String {
     if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }

@@ -1,4 +1,5 @@
-//! Commands for a gateway, as a user pastes them: run in a namespace with one cable, and read back.
+//! Runs commands for a gateway as a user pastes them, in a namespace with one cable, and reads the
+//! result back.
 //!
 //! `aqmlab advise` prints such commands. A line that begins with `#` is a comment. The first line
 //! that fails ends the job.
@@ -8,10 +9,10 @@ use serde_json::{Value, json};
 use crate::command::run as run_line;
 use crate::{guest, sys};
 
-/// The file with the modules that only this job needs.
+/// The file that lists the modules for this job only.
 const MODULES: &str = "/aqmlab/paste-modules";
 
-/// Commands, and the device for which they are.
+/// The commands, and the device that they set up.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Commands {
     device: String,
@@ -33,7 +34,7 @@ fn parse(job: &Value) -> Option<Commands> {
     Some(Commands { device, lines: lines? })
 }
 
-/// Runs the commands and returns what the kernel then has, as JSON on one line.
+/// Runs the commands and returns the resulting configuration of the kernel, as JSON on one line.
 pub(crate) fn run(commands: &Commands) -> Result<String, String> {
     guest::load_listed(MODULES)?;
     sys::unshare_network().map_err(|error| format!("cannot make a namespace: {error}"))?;

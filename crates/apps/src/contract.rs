@@ -83,7 +83,8 @@ fn every_kind_sends_what_it_says_it_carries() {
         assert!(up + down > 0, "{} sent nothing", kind.name);
         match app.carries() {
             Carries::Both => assert!(up > 0 && down > 0, "{}: {up}, {down}", kind.name),
-            // A ping has equal bytes both ways; other one-way traffic has more bytes that way.
+            // A ping has equal bytes in both directions. Other one-way traffic has more bytes in
+            // its own direction.
             Carries::One(way) => {
                 let (with, against) = if way.index() == 0 { (up, down) } else { (down, up) };
                 assert!(with >= against, "{}: {up} up, {down} down", kind.name);
@@ -119,7 +120,8 @@ fn every_kind_reports_the_measures_of_its_needs() {
         let reported = |name: &str| summary.iter().any(|(metric, _)| *metric == name);
         for need in needs.needs {
             let Measure::Own(metrics) = need.measure else { continue };
-            // Its deadline or its size decides which of two measures a timed transfer has.
+            // A timed transfer has one of two measures, depending on whether it has a deadline or a
+            // size.
             if kind.name != "bursts" {
                 assert!(metrics.iter().all(|name| reported(name)), "{}: {metrics:?}", kind.name);
             }
@@ -221,7 +223,7 @@ fn stopping_twice_or_at_once_does_no_harm() {
     }
 }
 
-/// Extreme values of the type of `value`, as users write them by mistake.
+/// Returns extreme values of the type of `value`, which users may write by mistake.
 fn extremes(value: Value) -> Vec<Value> {
     let spans = [0, 1, 1_000_000_000_000_000].map(Duration::from_nanos);
     match value {

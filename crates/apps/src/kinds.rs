@@ -1,4 +1,5 @@
-//! The generators. To add one, write its file and add its name to the list below.
+//! The generators, one per file. To add a generator, write its file and add its name to the list
+//! below.
 //!
 //! A file declares its kinds as `KINDS` and their needs as `NEEDS`.
 
@@ -34,12 +35,12 @@ generators! {
     ping,
 }
 
-/// The needs of every kind.
+/// Returns the needs of every kind.
 pub fn all_needs() -> impl Iterator<Item = &'static Needs> {
     NEEDS.iter().flat_map(|needs| needs.iter())
 }
 
-/// The needs of the kind called `kind`.
+/// Returns the needs of the kind called `kind`.
 pub fn needs_of(kind: &str) -> Option<&'static Needs> {
     all_needs().find(|needs| needs.kind == kind)
 }

@@ -1,14 +1,15 @@
-//! The de-jitter buffer of a telephone: when a packet of voice is played, and whether it is late.
+//! The de-jitter buffer of a telephone, which determines when a voice packet is played and whether
+//! it is late.
 //!
-//! Source: Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1: the playout time is the
+//! Source: Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1. The playout time is the
 //! sending time plus a delay. The delay is either fixed by the first packet, or adapts.
 //!
-//! Differences: the adaptive playout moves with every packet instead of between talk spurts, as
-//! receivers that stretch time do.
+//! Differences: the adaptive playout time changes with every packet and not between talk spurts, as
+//! in receivers that stretch time.
 
 use aqmlab_core::Duration;
 
-/// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
+/// The weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
 const MEMORY: f64 = 0.998_002;
 
 /// A de-jitter buffer.
@@ -16,16 +17,16 @@ const MEMORY: f64 = 0.998_002;
 pub(crate) struct Playout {
     margin_ms: f64,
     adaptive: bool,
-    /// Estimated delay and variation, in milliseconds; `None` before the first packet.
+    /// The estimated delay and variation, in milliseconds; `None` before the first packet.
     estimate: Option<(f64, f64)>,
-    /// Sum of the playout delays given to packets.
+    /// The sum of the packets' playout delays.
     waited_ms: f64,
     packets: u64,
     late: u64,
 }
 
 impl Playout {
-    /// A buffer in which the first packet waits for `margin`.
+    /// Returns a buffer in which the first packet waits for `margin`.
     pub(crate) const fn new(margin: Duration, adaptive: bool) -> Self {
         let margin_ms = margin.as_nanos() as f64 / 1e6;
         Self { margin_ms, adaptive, estimate: None, waited_ms: 0.0, packets: 0, late: 0 }
@@ -34,7 +35,7 @@ impl Playout {
     /// Processes a packet that arrives `delay` after it was sent.
     pub(crate) fn take(&mut self, delay: Duration) {
         let delay = delay.as_secs_f64() * 1e3;
-        // The margin is four variations, so that the first packet waits for exactly the margin.
+        // The margin is four variations, so the first packet waits for exactly the margin.
         let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
         let deadline = mean + 4.0 * variation;
         self.packets += 1;
@@ -48,12 +49,12 @@ impl Playout {
         });
     }
 
-    /// The number of packets that arrived after their playout time.
+    /// Returns the number of packets that arrived after their playout time.
     pub(crate) const fn late(&self) -> u64 {
         self.late
     }
 
-    /// Mean delay from sending to playing.
+    /// Returns the mean delay from sending to playout.
     pub(crate) fn delay_ms(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.waited_ms / self.packets as f64 }
     }

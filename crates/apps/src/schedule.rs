@@ -1,13 +1,13 @@
-//! Messages on a schedule, and those of them that are missing.
+//! Messages on a schedule, and the proportion of them that is missing.
 
 use aqmlab_core::Duration;
 
-/// A message that is due in the last second of a run may still arrive in time.
+/// The time before the end of a run in which a message that is due may still arrive later.
 const IN_TRANSIT: Duration = Duration::from_secs(1);
 
-/// The share of scheduled messages that did not arrive, in per cent. The first was due at the start
-/// of `span` and the others every `interval` after it; `arrived` have arrived. `None` if the span
-/// is too short for one of them to be missing.
+/// Returns the percentage of scheduled messages that did not arrive. The first message was due at
+/// the start of `span`, and the others every `interval` after it; `arrived` messages arrived.
+/// Returns `None` if the span is too short for a message to be missing.
 pub(crate) fn missing_percent(span: Duration, interval: Duration, arrived: u64) -> Option<f64> {
     let counted = span.saturating_sub(IN_TRANSIT);
     if counted == Duration::ZERO {

@@ -14,7 +14,7 @@ const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "sta
 /// The maximum number of copies.
 const MOST_COPIES: u64 = 1_000;
 
-/// The applications, with their copies.
+/// Returns the applications, with their copies.
 pub(crate) fn apps(
     scenario: &Scenario,
     links: &[LinkSpec],
@@ -82,7 +82,8 @@ fn copies(
     Ok((0..number).map(one).collect())
 }
 
-/// The keys of an application, and the parameters of its kind; a parameter may have a key's name.
+/// Returns the keys of an application, and the parameters of its kind. A parameter may have the
+/// name of a key.
 fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(String, Plain)>) {
     let params = AppKind::find(kind).map_or(&[][..], |kind| kind.0.params);
     let is_own = |name: &str| OWN.contains(&name) && !params.iter().any(|one| one.name == name);
@@ -90,7 +91,7 @@ fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(St
     (Ordered(own), given)
 }
 
-/// The routes up and down.
+/// Returns the routes up and down.
 fn routes(links: &[LinkSpec], rtt: Duration) -> [RouteSpec; 2] {
     let through = |names: &[&str]| {
         names.iter().filter_map(|name| links.iter().position(|link| link.name == *name)).collect()

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::quantity;
 use crate::scenario::{Choice, Plain};
 
-/// A discipline.
+/// Builds a discipline from a choice.
 pub(crate) fn qdisc(at: &str, choice: &Choice) -> Result<KindSpec<QdiscKind>, SpecError> {
     let (name, given) = match choice {
         Choice::Text(text) => words(at, text)?,
@@ -24,7 +24,7 @@ pub(crate) fn qdisc(at: &str, choice: &Choice) -> Result<KindSpec<QdiscKind>, Sp
     of_kind(at, &name, &given)
 }
 
-/// The kind called `name`, with parameters.
+/// Returns the kind called `name`, with its parameters.
 pub(crate) fn of_kind<T: ?Sized + Listed>(
     at: &str,
     name: &str,
@@ -46,7 +46,7 @@ pub(crate) fn of_kind<T: ?Sized + Listed>(
     Ok(KindSpec { kind, params })
 }
 
-/// A parameter's value in base units.
+/// Converts a parameter's value to base units.
 fn base_units(at: &str, param: &Param, value: &Plain) -> Result<Json, SpecError> {
     Ok(match param.default {
         Value::Duration(_) => json!(quantity::duration(at, value)?.as_nanos()),
@@ -62,7 +62,7 @@ fn base_units(at: &str, param: &Param, value: &Plain) -> Result<Json, SpecError>
     })
 }
 
-/// The kind and the parameters of the short form.
+/// Parses the short form into the kind and its parameters.
 fn words(at: &str, text: &str) -> Result<(String, Vec<(String, Plain)>), SpecError> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default().to_owned();

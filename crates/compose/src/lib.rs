@@ -1,9 +1,10 @@
-//! Composes a trial from a scenario without loops, as a page does that has no Python.
+//! Composes a trial from a scenario without loops, for a page that has no Python.
 //!
-//! The scenario is a part of what `aqmlab run` accepts: one line, with or without a modem, the
-//! gateway's disciplines, and applications of one TCP. `aqmlab.planning.lowering` makes the same
-//! trial of the same scenario, and a test over random scenarios compares both byte for byte. Keys
-//! that a page does not offer are errors, so a scenario never means something else here.
+//! The scenario is restricted to a part of the keys that `aqmlab run` accepts: one line, with or
+//! without a modem, the gateway's disciplines, and applications of one TCP.
+//! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
+//! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
+//! accepted scenario has the same meaning in both.
 //!
 //! | Module     | Holds                                              |
 //! |------------|----------------------------------------------------|
@@ -24,7 +25,8 @@ use aqmlab_trial::{SpecError, check};
 
 use crate::scenario::{Measure, Scenario};
 
-/// Composes the trial of the scenario in a JSON text, whose members are those of a scenario's file.
+/// Composes the trial of the scenario in a JSON text. The members of the text are those of a
+/// scenario's file.
 ///
 /// # Errors
 ///
@@ -42,7 +44,7 @@ pub fn from_json(text: &str, seed: u64) -> Result<Spec, SpecError> {
 ///
 /// # Errors
 ///
-/// As [`from_json`].
+/// If [`from_json`] would return an error.
 pub fn from_toml(text: &str, seed: u64) -> Result<Spec, SpecError> {
     compose(&read_toml(text)?, seed)
 }

@@ -7,8 +7,9 @@ use aqmlab_trial::spec::{KindSpec, LinkSpec, OverheadSpec, QdiscKind, ShaperSpec
 use crate::scenario::{Choice, Modem, Overhead, Path, Plain};
 use crate::{choice, quantity};
 
-/// The bytes that kinds of lines charge beyond IP, and that the discipline before them counts:
-/// bytes, minimum, ATM cells, counted. `aqmlab.scenario.links` gives the sources.
+/// The bytes that kinds of lines charge beyond IP, and the bytes that the discipline in front of
+/// them counts. The columns are bytes, minimum, ATM cells, and counted. `aqmlab.scenario.links`
+/// gives the sources.
 const OVERHEADS: &[(&str, u64, u64, bool, u64)] = &[
     ("ip", 0, 0, false, 0),
     ("ethernet", 14, 0, false, 14),
@@ -18,10 +19,10 @@ const OVERHEADS: &[(&str, u64, u64, bool, u64)] = &[
     ("atm", 40, 0, true, 14),
 ];
 
-/// The rates that a link can have.
+/// The range of rates that a link can have.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 
-/// The links: both of the gateway, and both of the modem if there is one.
+/// Returns the links: both links of the gateway, and both links of the modem if there is one.
 pub(crate) fn links(path: &Path) -> Result<Vec<LinkSpec>, SpecError> {
     let up = path.modem.as_ref().map(|modem| hop(modem, Direction::Up)).transpose()?;
     let down = path.modem.as_ref().map(|modem| hop(modem, Direction::Down)).transpose()?;
@@ -34,7 +35,7 @@ pub(crate) fn links(path: &Path) -> Result<Vec<LinkSpec>, SpecError> {
     Ok(links)
 }
 
-/// One direction of the gateway; `line` is the modem's.
+/// Returns one direction of the gateway. `line` is the rate of the modem.
 fn gateway(
     path: &Path,
     direction: Direction,
@@ -56,7 +57,7 @@ fn gateway(
     })
 }
 
-/// One direction of the modem.
+/// Returns one direction of the modem.
 fn hop(modem: &Modem, direction: Direction) -> Result<LinkSpec, SpecError> {
     let hop = if direction == Direction::Up { &modem.up } else { &modem.down };
     let at = |key: &str| format!("path.modem.{}.{key}", direction.name());
@@ -73,7 +74,7 @@ fn hop(modem: &Modem, direction: Direction) -> Result<LinkSpec, SpecError> {
     })
 }
 
-/// The text of a direction's rate: its own, or its part of a pair.
+/// Returns the text of a direction's rate: its own rate, or its part of a pair.
 fn of_direction(
     at: &str,
     direction: Direction,

@@ -1,4 +1,4 @@
-//! Quantities of scenarios in base units, read exactly: the spellings of `aqmlab.scenario`'s
+//! Parses quantities of scenarios into exact base units, with the spellings of `aqmlab.scenario`'s
 //! quantities.
 
 use aqmlab_core::{BitRate, Bytes, Duration};
@@ -30,7 +30,7 @@ const SIZES: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
 ];
 
-/// A duration; zero needs no unit.
+/// Parses a duration; zero needs no unit.
 pub(crate) fn duration(at: &str, value: &Plain) -> Result<Duration, SpecError> {
     if is_zero(value) {
         return Ok(Duration::ZERO);
@@ -38,7 +38,7 @@ pub(crate) fn duration(at: &str, value: &Plain) -> Result<Duration, SpecError> {
     base_units(at, value, DURATIONS, "duration", "40 ms").map(Duration::from_nanos)
 }
 
-/// A duration, or nothing for "off".
+/// Parses a duration; "off" gives `None`.
 pub(crate) fn duration_or_off(at: &str, value: &Plain) -> Result<Option<Duration>, SpecError> {
     match value {
         Plain::Flag(false) => Ok(None),
@@ -47,13 +47,13 @@ pub(crate) fn duration_or_off(at: &str, value: &Plain) -> Result<Option<Duration
     }
 }
 
-/// A rate above zero.
+/// Parses a rate above zero.
 pub(crate) fn rate(at: &str, value: &Plain) -> Result<BitRate, SpecError> {
     let bps = base_units(at, value, RATES, "rate", "12 Mbit/s")?;
     BitRate::new(bps).ok_or_else(|| SpecError::new(at, "a rate of zero never drains a queue"))
 }
 
-/// A size; zero needs no unit.
+/// Parses a size; zero needs no unit.
 pub(crate) fn size(at: &str, value: &Plain) -> Result<Bytes, SpecError> {
     if is_zero(value) {
         return Ok(Bytes(0));
@@ -61,7 +61,7 @@ pub(crate) fn size(at: &str, value: &Plain) -> Result<Bytes, SpecError> {
     base_units(at, value, SIZES, "size", "300 kB").map(Bytes)
 }
 
-/// A count, with or without a noun.
+/// Parses a count, with or without a noun.
 pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
     let wrong = || wrong(at, value, "count", "490");
     match value {
@@ -76,7 +76,7 @@ pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
     }
 }
 
-/// A number or a percentage.
+/// Parses a number or a percentage.
 pub(crate) fn number(at: &str, value: &Plain) -> Result<f64, SpecError> {
     let wrong = || wrong(at, value, "number", "5 %");
     match value {
@@ -91,7 +91,7 @@ pub(crate) fn number(at: &str, value: &Plain) -> Result<f64, SpecError> {
     }
 }
 
-/// A switch.
+/// Parses a switch.
 pub(crate) fn flag(at: &str, value: &Plain) -> Result<bool, SpecError> {
     match value {
         Plain::Flag(flag) => Ok(*flag),
@@ -101,8 +101,8 @@ pub(crate) fn flag(at: &str, value: &Plain) -> Result<bool, SpecError> {
     }
 }
 
-/// The texts before and behind the slash of a pair of rates, "12/1 Mbit/s" or "90/95 %", down before
-/// up; both are the whole text if it is one rate.
+/// Returns the texts before and after the slash of a pair of rates, such as "12/1 Mbit/s" or "90/95
+/// %", down before up. For a single rate, both are the whole text.
 pub(crate) fn pair(text: &str) -> (String, String) {
     let Some((down, up)) = text.split_once('/').filter(|(down, _)| split(down).is_some()) else {
         return (text.to_owned(), text.to_owned());
@@ -121,7 +121,7 @@ pub(crate) fn pair(text: &str) -> (String, String) {
     (down, up.trim().to_owned())
 }
 
-/// A number and its unit.
+/// Splits a text into a number and its unit.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(text.len());
@@ -148,7 +148,8 @@ fn base_units(
         .ok_or_else(|| SpecError::new(at, format!("`{}` is too large for a {what}", shown(value))))
 }
 
-/// `number` times `scale`, rounded to the nearest whole number, and to an even one in the middle.
+/// Returns `number` times `scale`, rounded to the nearest integer. A value in the middle is rounded
+/// to an even integer.
 fn nearest(number: &str, scale: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;
@@ -163,7 +164,8 @@ fn nearest(number: &str, scale: u64) -> Option<u128> {
     Some(quotient + u128::from(up))
 }
 
-/// The text of a hundredth of `number`, so that it is rounded once, to the nearest float.
+/// Returns the text of `number` divided by 100, so that it is rounded only once, to the nearest
+/// float.
 fn hundredth(number: &str) -> String {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("00{whole}");
@@ -185,7 +187,7 @@ fn wrong(at: &str, value: &Plain, what: &str, example: &str) -> SpecError {
     SpecError::new(at, format!("`{found}` is not a {what}; write it as in \"{example}\""))
 }
 
-/// A value as text for a message, without the end of a long one.
+/// Formats a value for a message. A long text is cut off.
 pub(crate) fn shown(value: &Plain) -> String {
     let text = match value {
         Plain::Flag(flag) => flag.to_string(),

@@ -1,4 +1,4 @@
-//! The keys of a scenario, and the defaults of those that it leaves out.
+//! The keys of a scenario, and the defaults of absent keys.
 //!
 //! The defaults are those of `aqmlab.scenario.model`.
 
@@ -43,7 +43,7 @@ impl<V> Default for Ordered<V> {
 }
 
 impl<V> Ordered<V> {
-    /// The member called `name`.
+    /// Returns the member called `name`.
     pub(crate) fn get(&self, name: &str) -> Option<&V> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
@@ -89,9 +89,9 @@ pub(crate) enum Choice {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Overhead {
-    /// A kind of line.
+    /// The name of a kind of line.
     Name(String),
-    /// Its numbers.
+    /// The numbers of the overhead.
     Table(OverheadTable),
 }
 

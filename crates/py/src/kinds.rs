@@ -1,11 +1,11 @@
-//! The registries, as Python values.
+//! Converts the registries to Python values.
 
 use aqmlab_apps::needs::Measure;
 use aqmlab_core::{Kind, Param, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// All registries by name.
+/// Returns all registries by name.
 pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("disciplines", kinds(py, aqmlab_qdisc::kinds::all())?)?;
@@ -31,7 +31,7 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
-/// The needs of an application's kind, with what else a reader of its verdicts must know.
+/// Returns the needs of an application's kind, with the notes for a reader of its verdicts.
 fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     let (all, list) = (PyDict::new(py), PyList::empty(py));
     let Some(stated) = aqmlab_apps::kinds::needs_of(kind) else { return Ok(all) };
@@ -54,7 +54,7 @@ fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     Ok(all)
 }
 
-/// The columns of `flows`, or the metrics of `apps`, that a need reads.
+/// Returns the columns of `flows`, or the metrics of `apps`, that a need reads.
 fn measure(measure: Measure) -> Vec<&'static str> {
     match measure {
         Measure::Own(metrics) => metrics.to_vec(),
@@ -125,7 +125,7 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// The number of an end of a parameter's bounds.
+/// One end of a parameter's bounds, as a Python number.
 #[derive(IntoPyObject)]
 enum End {
     Whole(u64),

@@ -1,6 +1,6 @@
-//! `aqmlab._core`: the simulator, the measurement and the catalogue, for Python.
+//! `aqmlab._core`: the simulator, the measurement and the catalogue of kinds, for Python.
 //!
-//! No packet crosses into Python: one call runs a trial and returns columns.
+//! No packet is passed to Python: one call runs a trial and returns columns.
 
 mod columns;
 mod kinds;
@@ -14,11 +14,10 @@ use pyo3::types::PyDict;
 
 /// Runs one trial.
 ///
-/// `spec_json` is a resolved trial; `captures` names two files, for the home's tap and the
-/// internet's, into which every packet is written. Returns a dictionary of `digest` (16
-/// hexadecimal digits), `events`, `packets` and `tables` (column arrays by table and name).
-/// Raises `ValueError` for a trial that cannot be run and `OSError` for a file that cannot be
-/// written.
+/// `spec_json` is a resolved trial. `captures` names two files, one for the home's tap and one for
+/// the internet's, into which every packet is written. Returns a dictionary of `digest` (16
+/// hexadecimal digits), `events`, `packets` and `tables` (column arrays by table and name). Raises
+/// `ValueError` for a trial that cannot be run and `OSError` for a file that cannot be written.
 #[pyfunction]
 #[pyo3(signature = (spec_json, captures=None))]
 fn run<'py>(
@@ -48,22 +47,24 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a trial without running it: `None`, or the place and the problem.
+/// Checks a trial without running it. Returns `None`, or the place of the problem and the problem.
 ///
-/// `spec_json` is a resolved trial. This finds all that `run` refuses, within microseconds.
+/// `spec_json` is a resolved trial. The check finds every problem for which `run` refuses a trial,
+/// and takes microseconds.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
     let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;
     Some((wrong.at, wrong.problem))
 }
 
-/// Returns the bit rate of data symbols of an 802.11n rate; `None` if the rate does not exist.
+/// Returns the bit rate of the data symbols of an 802.11n rate, or `None` if the rate does not
+/// exist.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
 }
 
-/// The JSON Schema of a resolved trial, as text.
+/// Returns the JSON Schema of a resolved trial, as text.
 #[pyfunction]
 fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
@@ -79,9 +80,9 @@ fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
     text(&spec)
 }
 
-/// The text of a trial with every member, in the order of the core's type.
+/// Returns the text of a trial with every member, in the order of the core's type.
 ///
-/// Trials of which the core reads the same have the same text.
+/// Trials that the core reads as equal have the same text.
 #[pyfunction]
 fn complete(spec_json: &str) -> PyResult<String> {
     let spec =
@@ -104,14 +105,14 @@ fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyRes
         .map_err(|error| PyOSError::new_err(format!("{home}, {wan}: {error}")))
 }
 
-/// Everything that a scenario may name: disciplines, applications, controllers and hosts, each
-/// with its parameters, defaults in base units, and source.
+/// Returns everything that a scenario may name: disciplines, applications, controllers and hosts.
+/// Each has its parameters, its defaults in base units, and its source.
 #[pyfunction]
 fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
-/// The commands that set up a gateway, as JSON; `gateway` is JSON too.
+/// Returns the commands that set up a gateway, as JSON. `gateway` is also JSON.
 ///
 /// Raises `ValueError` if `gateway` is not the JSON of a gateway.
 #[pyfunction]
@@ -119,7 +120,7 @@ fn gateway_settings(gateway: &str) -> PyResult<String> {
     aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
 }
 
-/// The sentences of a conclusion, as JSON; `conclusion` is JSON too.
+/// Returns the sentences of a conclusion, as JSON. `conclusion` is also JSON.
 ///
 /// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
 #[pyfunction]
@@ -127,7 +128,7 @@ fn advice_sentences(conclusion: &str) -> PyResult<String> {
     aqmlab_advice::sentences(conclusion).map_err(PyValueError::new_err)
 }
 
-/// The version of the core.
+/// Returns the version of the core.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

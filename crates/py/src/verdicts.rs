@@ -49,39 +49,39 @@ impl Judge {
         Ok(())
     }
 
-    /// The verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
+    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
     fn verdicts_json(&self) -> PyResult<String> {
         let reports: Vec<_> = self.0.verdicts().iter().map(|one| one.report()).collect();
         serde_json::to_string(&reports).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
-/// The names of the numbers of a row of `flows` that `Judge.add` takes, in order.
+/// Returns the names of the numbers of a row of `flows` that `Judge.add` takes, in order.
 #[pyfunction]
 pub(crate) fn flow_numbers() -> Vec<&'static str> {
     FLOW_NUMBERS.to_vec()
 }
 
-/// The metrics of `apps` that `Judge.add` reads.
+/// Returns the metrics of `apps` that `Judge.add` reads.
 #[pyfunction]
 pub(crate) fn app_metrics() -> Vec<&'static str> {
     aqmlab_verdict::rows::app_metrics().into_iter().collect()
 }
 
-/// The median of `values`, the ends of the interval that contains it with at least 95 % confidence,
-/// and the number of values; `None` without values.
+/// Returns the median of `values`, the ends of the interval that contains it with at least 95 %
+/// confidence, and the number of values; `None` without values.
 #[pyfunction]
 pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     seeds::estimate(&values).map(parts)
 }
 
-/// The same of the paired differences of `these` from `those`, which are pairs of seed and value.
+/// The same of the paired differences of `these` from `baseline`: pairs of seed and value.
 #[pyfunction]
-pub(crate) fn difference(these: BySeed, those: BySeed) -> Option<EstimateValues> {
-    seeds::difference(&these, &those).map(parts)
+pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
+    seeds::difference(&these, &baseline).map(parts)
 }
 
-/// A number with its unit, in the form for people.
+/// Formats a number with its unit, for people.
 #[pyfunction]
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     aqmlab_verdict::wording::quantity(value, unit)

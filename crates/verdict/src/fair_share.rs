@@ -2,10 +2,10 @@
 //!
 //! Source: Philip et al. use the max-min fair share for services on the internet (2024, "Prudentia:
 //! Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application that demands less than
-//! an equal share gets its demand. The others share the rest. The demand is not observable, so the
-//! throughput stands for it. A transfer's share is the remainder after the others, but never less
-//! than an equal share. Difference: all connections of an application count as one, because a
-//! person at home did not open them.
+//! an equal share gets its demand. The other applications share the rest. The demand is not
+//! observable, so the throughput is used in its place. A transfer's share is the remainder after
+//! the other applications, but never less than an equal share. Difference: all connections of an
+//! application count as one, because a person at home did not open them.
 //!
 //! Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity of
 //! a radio is not known in advance, so the traffic that it carried is shared.
@@ -13,14 +13,14 @@
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
 
-/// The rate of a transfer beside its fair share, in Mbit/s.
+/// The rate of a transfer and its fair share, in Mbit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FairShare {
-    /// Its own rate.
+    /// The rate of the transfer.
     pub(crate) got: f64,
-    /// Its fair share.
+    /// The fair share of the transfer.
     pub(crate) fair: f64,
-    /// The capacity that nobody used.
+    /// The capacity that no application used.
     pub(crate) unused: f64,
 }
 
@@ -41,7 +41,7 @@ struct Traffic<'a> {
 }
 
 impl Traffic<'_> {
-    /// Its mean rate, in Mbit/s, during the active interval of `other`.
+    /// Returns the application's mean rate in Mbit/s during the active interval of `other`.
     fn during(&self, other: &Traffic) -> f64 {
         let both =
             self.stop_ns.min(other.stop_ns).saturating_sub(self.start_ns.max(other.start_ns));
@@ -56,7 +56,7 @@ pub(crate) struct Traffics<'a> {
 }
 
 impl<'a> Traffics<'a> {
-    /// The traffic in `flows`; `apps` says when transfers ended.
+    /// Returns the traffic in `flows`. `apps` states when transfers ended.
     pub(crate) fn new(trial: &'a Trial, flows: &'a [FlowRow], apps: &[AppRow]) -> Self {
         let in_direction = |direction: &str| {
             let rows = flows.iter().filter(|row| row.direction == direction);
@@ -65,8 +65,8 @@ impl<'a> Traffics<'a> {
         Self { trial, by_direction: ["up", "down"].map(in_direction) }
     }
 
-    /// The fair share of the application called `name`, in its worse direction; `None` if it did
-    /// not run.
+    /// Returns the fair share of the application called `name`, in its worse direction; `None` if
+    /// it did not run.
     pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
         let mut worst: Option<FairShare> = None;
         for ran in &self.by_direction {
@@ -97,7 +97,7 @@ impl<'a> Traffics<'a> {
     }
 }
 
-/// The share of `capacity` for one greedy flow beside `demands`.
+/// Returns the share of `capacity` for one greedy flow besides flows with `demands`.
 fn max_min_share(mut capacity: f64, demands: &[f64]) -> f64 {
     let mut least_first = demands.to_vec();
     least_first.sort_by(f64::total_cmp);
@@ -120,13 +120,13 @@ fn traffic<'a>(trial: &'a Trial, row: &'a FlowRow, apps: &[AppRow]) -> Option<Tr
     (!links.is_empty()).then_some(traffic)
 }
 
-/// The active interval of a flow, over which its rate is measured, if the table has it.
+/// Returns the active interval of a flow, over which its rate is measured, if the table has it.
 pub(crate) fn active(row: &FlowRow) -> Option<(u64, u64)> {
     let ns = |name| row.get(name).map(|seconds| (seconds * 1e9).round() as u64);
     ns("active_from_s").zip(ns("active_to_s"))
 }
 
-/// The scheduled interval of an application, for tables without active intervals.
+/// Returns the scheduled interval of an application, for tables without active intervals.
 fn ran(trial: &Trial, app: &App, apps: &[AppRow]) -> (u64, u64) {
     let took = apps.iter().find(|row| row.flow == app.name && row.metric == "completion_time_s");
     let took = took.map_or(u64::MAX, |row| (row.value * 1e9) as u64);

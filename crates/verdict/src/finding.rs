@@ -1,4 +1,4 @@
-//! A need and its value over seeds: the word, the margin and the text.
+//! A need and its value over seeds: the word for it, the margin and the text.
 
 use aqmlab_apps::needs::Need;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// The word as text.
+    /// Returns the word as text.
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoNeeds => "no needs",
@@ -51,36 +51,37 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The finding on `need` with the value of each seed.
+    /// Returns the finding on `need` with the value of each seed.
     pub fn new(need: Need, by_seed: BySeed) -> Self {
         let known: Vec<f64> = by_seed.iter().filter_map(|(_, value)| *value).collect();
         Self { need, value: seeds::median(&known), by_seed }
     }
 
-    /// The values that were measured.
+    /// Returns the values that were measured.
     pub fn known(&self) -> Vec<f64> {
         self.by_seed.iter().filter_map(|(_, value)| *value).collect()
     }
 
-    /// The word for its value.
+    /// Returns the word for the value.
     pub fn word(&self) -> Word {
         self.value.map_or(Word::NoData, |value| word(&self.need, value))
     }
 
-    /// The words for the ends of the interval of the median, if they differ.
+    /// Returns the words for the ends of the interval of the median, if they differ.
     pub fn words_of_interval(&self) -> Option<[Word; 2]> {
         let (low, high) = seeds::interval(&self.known())?;
         let words = [low, high].map(|value| word(&self.need, value));
         (words[0] != words[1]).then_some(words)
     }
 
-    /// The part of the way from the best value to the limit of a good one that is left. It is 1 for
-    /// the best value, 0 at the limit and negative beyond it.
+    /// Returns the remaining distance to the limit of a good value, as a proportion of the distance
+    /// from the best value to that limit. The margin is 1 for the best value, 0 at the limit and
+    /// negative beyond it.
     pub fn margin(&self) -> Option<f64> {
         self.value.map(|value| margin(&self.need, value))
     }
 
-    /// The number beside the limit that decides.
+    /// Returns the number and the limit that decides.
     pub fn brief(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(
@@ -89,7 +90,7 @@ impl Finding {
         )
     }
 
-    /// The number and its limits.
+    /// Returns the number and its limits.
     pub fn text(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(
@@ -99,7 +100,7 @@ impl Finding {
     }
 }
 
-/// The word for `value`.
+/// Returns the word for `value`.
 pub fn word(need: &Need, value: f64) -> Word {
     let sign = if need.more_is_better { -1.0 } else { 1.0 };
     if sign * value <= sign * need.good {
@@ -111,26 +112,26 @@ pub fn word(need: &Need, value: f64) -> Word {
     }
 }
 
-/// See [`Finding::margin`].
+/// Returns the margin of `value`; see [`Finding::margin`].
 fn margin(need: &Need, value: f64) -> f64 {
     let sign = if need.more_is_better { -1.0 } else { 1.0 };
     let used = sign * (value - need.best);
     let allowed = sign * (need.good - need.best);
     if need.best.is_infinite() {
-        // There is no best value: the limit is compared with the value.
+        // There is no best value, so the limit is compared with the value.
         if value > 0.0 { 1.0 - need.good / value } else { -1.0 }
     } else if used <= 0.0 {
         1.0
     } else if allowed > 0.0 {
         1.0 - used / allowed
     } else {
-        // Only the best is good: the tolerable part is the scale.
+        // Only the best value is good, so the tolerable range is the scale.
         let scale = sign * (need.tolerable - need.best);
         if scale > 0.0 { -used / scale } else { -1.0 }
     }
 }
 
-/// The limits in words.
+/// Returns the limits in words.
 fn limits(need: &Need) -> String {
     let to = if need.more_is_better { "from" } else { "up to" };
     let good = format!("good {to} {}", quantity(need.good, need.unit));
@@ -140,7 +141,7 @@ fn limits(need: &Need) -> String {
     format!("{good}, tolerable {to} {}", quantity(need.tolerable, need.unit))
 }
 
-/// `value` beside the limit that decides its word.
+/// Returns `value` with the limit that decides its word.
 fn compared(need: &Need, value: f64) -> String {
     let word = word(need, value);
     let limit = if word == Word::Bad { need.tolerable } else { need.good };
@@ -150,10 +151,11 @@ fn compared(need: &Need, value: f64) -> String {
         (false, true) => "<",
         (false, false) => ">",
     };
-    let (mut said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
+    let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.
-        said = format!("{} {}", apart(value, limit), need.unit).trim_end().to_owned();
+        let said = format!("{} {}", apart(value, limit), need.unit);
+        return format!("{} {sign} {bound}", said.trim_end());
     }
     format!("{said} {sign} {bound}")
 }

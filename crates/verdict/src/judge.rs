@@ -15,8 +15,7 @@ use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
 use crate::verdict::Verdict;
 
-/// Data that did not arrive are of no use to anybody. Only applications without any have this
-/// finding.
+/// The need that data arrives. Only applications of which no data arrived have this finding.
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
@@ -33,7 +32,7 @@ pub struct Stated {
 /// Trials to judge.
 #[derive(Debug, Default)]
 pub struct Judge {
-    /// By condition, in the order in which they came.
+    /// The applications by condition, in the order in which the conditions were added.
     conditions: Vec<(u32, Vec<Judged>)>,
 }
 
@@ -49,7 +48,7 @@ struct Judged {
 /// The values of an application in one trial.
 #[derive(Debug)]
 struct Seed {
-    seed: u64,
+    number: u64,
     values: Vec<Option<f64>>,
     /// The measures that lower limits, by need.
     at_most: Vec<Option<f64>>,
@@ -87,7 +86,7 @@ impl Judge {
         }
     }
 
-    /// The verdict on each application in each condition.
+    /// Returns the verdict on each application in each condition.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let in_condition = |(condition, judged): &(u32, Vec<Judged>)| {
             judged.iter().map(|app| app.verdict(*condition)).collect::<Vec<_>>()
@@ -96,13 +95,14 @@ impl Judge {
     }
 }
 
-/// Whether an application is judged by its speed.
+/// Returns whether an application is judged by its speed.
 fn is_transfer(app: &App) -> bool {
     let needs = needs_of(&app.app.kind).map_or(&[][..], |needs| needs.needs);
     needs.iter().any(|need| matches!(need.measure, Measure::FairShare | Measure::TransferTime))
 }
 
-/// The needs of an application. A stated need replaces those of its kind that measure the same.
+/// Returns the needs of an application. A stated need replaces the kind's needs that have the same
+/// measure.
 fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
     let mut needs = needs_of(&app.app.kind).map_or_else(Vec::new, |needs| needs.needs.to_vec());
     let source = "the scenario";
@@ -139,7 +139,7 @@ impl Judged {
         // A time that is judged would otherwise appear twice.
         let is_judged = self.needs.iter().any(|one| is_timed(one) && measured.value(one).is_some());
         self.seeds.push(Seed {
-            seed,
+            number: seed,
             values: self.needs.iter().map(|need| measured.value(need)).collect(),
             at_most: self.needs.iter().map(at_most).collect(),
             arrived: measured.arrived_percent(),
@@ -171,10 +171,11 @@ impl Judged {
     }
 
     fn by_seed(&self, value: impl Fn(&Seed) -> Option<f64>) -> Vec<(u64, Option<f64>)> {
-        self.seeds.iter().map(|seed| (seed.seed, value(seed))).collect()
+        self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
     }
 
-    /// The median over seeds; marked as projected if any seed is.
+    /// Returns the median over seeds. It is marked as projected if the time of any seed is
+    /// projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();
@@ -187,7 +188,7 @@ impl Judged {
         })
     }
 
-    /// The median over seeds of each part.
+    /// Returns the fair share with the median over seeds of each part.
     fn share(&self) -> Option<FairShare> {
         let of = |part: fn(FairShare) -> f64| {
             median(&self.seeds.iter().filter_map(|seed| seed.share.map(part)).collect::<Vec<_>>())
@@ -200,7 +201,7 @@ impl Judged {
     }
 }
 
-/// A need with its limits in the proportion of `most` to its best value.
+/// Returns a need whose limits are scaled by the ratio of `most` to its best value.
 fn scaled(need: &Need, most: f64) -> Need {
     let scale = (most / need.best).min(1.0);
     Need {

@@ -1,7 +1,7 @@
-//! Verdicts: whether an application got the service that it needs.
+//! Verdicts: whether an application received the service that it needs.
 //!
-//! A [`Judge`] takes trials, each with its specification and the rows of its tables, and returns a
-//! [`Verdict`] on each application in each condition, over all seeds. The needs are those of the
+//! A [`Judge`] accepts trials, each with its specification and the rows of its tables, and returns
+//! a [`Verdict`] on each application in each condition, over all seeds. The needs are those of the
 //! application's kind (`aqmlab_apps::needs`); a scenario may state others.
 //!
 //! | Module       | Holds                                                                  |
@@ -9,7 +9,7 @@
 //! | [`trial`]    | the members of a trial that judging reads                              |
 //! | [`rows`]     | the rows of a trial's tables                                           |
 //! | `measured`   | the values of one application in one trial                             |
-//! | `fair_share` | its fair share of the line                                             |
+//! | `fair_share` | an application's fair share of the line                                |
 //! | `transfer`   | the time of a transfer that has a size                                 |
 //! | [`seeds`]    | medians, intervals and paired differences over seeds                   |
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
@@ -18,7 +18,7 @@
 //! | [`wording`]  | numbers in the form for people                                         |
 //!
 //! **Invariant:** nothing here reads a file or a clock, or starts a thread. The command line, the
-//! kernel engine's results and a page in a browser judge by the same code.
+//! kernel engine and a page in a browser use the same code to judge.
 
 mod fair_share;
 pub mod finding;

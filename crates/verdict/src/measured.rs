@@ -9,7 +9,7 @@ use crate::rows::{AppRow, FlowRow};
 use crate::transfer::{Transfer, TransferTime};
 use crate::trial::{App, Trial};
 
-/// An application that was active for less may still wait for its first packet.
+/// The active time below which an application may still wait for its first packet.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// The measurements of an application in a trial.
@@ -24,7 +24,7 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The measurements of `app`. Only a transfer has a share and a time.
+    /// Returns the measurements of `app`. Only a transfer has a share and a time.
     pub(crate) fn of(
         trial: &'a Trial,
         app: &'a App,
@@ -46,7 +46,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The value of a need; `None` if it was not measured.
+    /// Returns the value of a need; `None` if it was not measured.
     pub(crate) fn value(&self, need: &Need) -> Option<f64> {
         let worse = if need.more_is_better { f64::min } else { f64::max };
         match need.measure {
@@ -60,13 +60,13 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// A measure of the application itself.
+    /// Returns a measure of the application itself.
     pub(crate) fn own(&self, name: &str) -> Option<f64> {
         self.own.get(name).copied()
     }
 
-    /// Whether anything arrived, in per cent: 0 or 100. `None` if the application sent nothing, or
-    /// not for long enough.
+    /// Returns whether any data arrived, in per cent: 0 or 100. Returns `None` if the application
+    /// sent nothing, or was not active for long enough.
     pub(crate) fn arrived_percent(&self) -> Option<f64> {
         let arrived = |row: &&FlowRow| row.get("packets_received").is_some_and(|count| count > 0.0);
         if self.flows.iter().any(arrived) {
@@ -75,13 +75,13 @@ impl<'a> Measured<'a> {
         self.flows.iter().any(|row| self.is_dead(row)).then_some(0.0)
     }
 
-    /// The loss in a direction. If nothing arrived, the table cannot tell lost packets from those
-    /// in transit.
+    /// Returns the loss in a direction. If nothing arrived, the table does not distinguish lost
+    /// packets from packets in transit.
     fn loss_percent(&self, row: &FlowRow) -> Option<f64> {
         if self.is_dead(row) { Some(100.0) } else { row.get("loss_percent") }
     }
 
-    /// Whether nothing arrived in a direction for longer than a first packet may take.
+    /// Returns whether nothing arrived in a direction for longer than a first packet may take.
     fn is_dead(&self, row: &FlowRow) -> bool {
         let scheduled = (self.app.start_ns, self.trial.end_of(self.app));
         let (from, to) = fair_share::active(row).unwrap_or(scheduled);
@@ -91,12 +91,12 @@ impl<'a> Measured<'a> {
             && to.saturating_sub(from) >= enough
     }
 
-    /// The directions that carry data.
+    /// Returns the directions that carry data.
     fn primary(&self) -> impl Iterator<Item = &FlowRow> {
         self.flows.iter().copied().filter(|row| row.primary)
     }
 
-    /// The worst value among the directions that carry data.
+    /// Returns the worst value among the directions that carry data.
     fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }

@@ -22,7 +22,7 @@ pub const FLOW_NUMBERS: [&str; 9] = [
     "packets_received",
 ];
 
-/// The measures in the table `apps` that judging reads. Others may be left out.
+/// Returns the measures in the table `apps` that judging reads. Others may be left out.
 pub fn app_metrics() -> BTreeSet<&'static str> {
     let needs = all_needs().flat_map(|kind| kind.needs);
     let own = needs.flat_map(|need| match need.measure {
@@ -39,7 +39,7 @@ pub struct FlowRow {
     pub flow: String,
     /// `up` or `down`.
     pub direction: String,
-    /// Whether the application's data go in this direction.
+    /// Whether the application's data flow in this direction.
     pub primary: bool,
     /// The numbers called [`FLOW_NUMBERS`]; NaN for a value that does not exist.
     pub numbers: [f64; FLOW_NUMBERS.len()],
@@ -50,21 +50,21 @@ pub struct FlowRow {
 pub struct AppRow {
     /// The application.
     pub flow: String,
-    /// The measure, its unit last.
+    /// The name of the measure, which ends with the unit.
     pub metric: String,
     /// The value.
     pub value: f64,
 }
 
 impl FlowRow {
-    /// The number called `name`, if it exists.
+    /// Returns the number called `name`, if it exists.
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         let at = FLOW_NUMBERS.iter().position(|known| *known == name)?;
         Some(self.numbers[at]).filter(|value| value.is_finite())
     }
 }
 
-/// The rows of the tables of a trial, as `aqmlab_trial::tables::all` makes them.
+/// Returns the rows of the tables of a trial, as `aqmlab_trial::tables::all` makes them.
 pub fn of_tables(tables: &[(&'static str, Table)]) -> (Vec<FlowRow>, Vec<AppRow>) {
     let find = |name| tables.iter().find(|(known, _)| *known == name).map(|(_, table)| table);
     (find("flows").map(flows).unwrap_or_default(), find("apps").map(apps).unwrap_or_default())

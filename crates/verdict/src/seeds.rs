@@ -1,10 +1,10 @@
 //! Statistics over the seeds of a condition.
 //!
-//! The interval of a median consists of order statistics and assumes no distribution: the number of
-//! values below the median is binomial with a chance of one half (the sign test; David and Nagaraja,
-//! "Order Statistics", 2003, §7.1). A paired difference is the median of the differences seed by
-//! seed. Two conditions of one seed have the same random values, so its interval is narrower than
-//! those of the two conditions.
+//! The interval of a median consists of order statistics and assumes no distribution. The number of
+//! values below the median is binomial with a probability of 1/2 (the sign test; David and
+//! Nagaraja, "Order Statistics", 2003, §7.1). A paired difference is the median of the differences
+//! of the seeds. Two conditions with the same seed have the same random values. The interval of the
+//! difference is therefore narrower than those of the two conditions.
 
 use aqmlab_core::math;
 use serde::Serialize;
@@ -21,15 +21,16 @@ pub struct Estimate {
     /// The median.
     pub median: f64,
     /// The lower end of the interval that contains the median with at least 95 % confidence. With
-    /// fewer than six values it is the least, whose confidence is lower.
+    /// fewer than six values it is the smallest value, and the confidence is lower.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
     /// The number of values.
     pub seeds: usize,
 }
 
-/// The median of `values`, which is the mean of the two middle ones of an even number.
+/// Returns the median of `values`. For an even number of values, it is the mean of the two middle
+/// values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -40,8 +41,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The interval that contains the median of `values` with at least 95 % confidence; the least and
-/// the greatest of fewer than six.
+/// Returns the interval that contains the median of `values` with at least 95 % confidence. With
+/// fewer than six values, it consists of the smallest and the largest value.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -61,16 +62,16 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[last - low]))
 }
 
-/// The median and the interval of `values`.
+/// Returns the median and the interval of `values`.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let (low, high) = interval(values)?;
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// The paired difference of `these` from `those`, over the seeds that both have.
-pub fn difference(these: &BySeed, those: &BySeed) -> Option<Estimate> {
+/// The paired difference of `these` from `baseline`, over the seeds that both have.
+pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
-        let other = those.iter().find(|(known, _)| known == seed)?.1?;
+        let other = baseline.iter().find(|(known, _)| known == seed)?.1?;
         Some((*value)? - other)
     });
     estimate(&pairs.collect::<Vec<_>>())
@@ -99,8 +100,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_many_values_consists_of_order_statistics() {
-        // The sign test's ranks at 95 %: of 6 the first, of 10 the second, of 20 the sixth, of 100
-        // the fortieth (David and Nagaraja 2003, Table 7.1).
+        // The ranks of the sign test at 95 %, from exact binomial sums.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40), (5_000, 2_431)] {
             let ends = (f64::from(rank), f64::from(count + 1 - rank));
             assert_eq!(interval(&to(count)), Some(ends), "{count}");
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn a_difference_is_paired_by_seed() {
         let these = vec![(1, Some(10.0)), (2, Some(30.0)), (3, None), (4, Some(1.0))];
-        let those = vec![(2, Some(20.0)), (1, Some(5.0)), (3, Some(9.0))];
-        let found = difference(&these, &those).expect("two seeds are common");
+        let baseline = vec![(2, Some(20.0)), (1, Some(5.0)), (3, Some(9.0))];
+        let found = difference(&these, &baseline).expect("two seeds are common");
         assert_eq!((found.median, found.low, found.high, found.seeds), (7.5, 5.0, 10.0, 2));
         assert_eq!(difference(&these, &Vec::new()), None);
     }

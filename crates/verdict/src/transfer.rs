@@ -1,6 +1,6 @@
-//! The time of a transfer that has a size.
+//! The completion time of a transfer that has a size.
 //!
-//! The time of a transfer that its trial cuts off is projected: the remaining bytes continue at the
+//! If a trial cuts off a transfer, its time is projected: the remaining bytes continue at the
 //! measured goodput.
 
 use serde::Serialize;
@@ -13,17 +13,17 @@ pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
 /// The largest transfer for which ITU-T G.1010 (Table I.2) states a time.
 const MOST_TIMED_BYTES: u64 = 10_000_000;
-/// The longest acceptable time in that table. An unfinished transfer of this age is bad.
+/// The longest acceptable time in that table. An unfinished transfer of at least this age is bad.
 const ACCEPTED_MS: f64 = 60_000.0;
 
 /// The time of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TransferTime {
-    /// The bytes of all its connections.
+    /// The bytes of all connections of the transfer.
     pub size_bytes: u64,
     /// The time, or the median over seeds.
     pub ms: f64,
-    /// Whether its trial ended before the transfer did.
+    /// Whether the trial ended before the transfer.
     pub projected: bool,
     /// The shortest time of several seeds.
     pub least_ms: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The transfer of `app`; `None` if it has no size.
+    /// Returns the transfer of `app`; `None` if it has no size.
     pub(crate) fn of(trial: &Trial, app: &App, flows: &[FlowRow], apps: &[AppRow]) -> Option<Self> {
         let parallel = app.param("parallel").unwrap_or(1);
         let size_bytes = app.param("size").unwrap_or(0).saturating_mul(parallel);
@@ -60,7 +60,7 @@ impl Transfer {
         })
     }
 
-    /// The time that is judged, if a limit applies to this transfer.
+    /// Returns the time that is judged, if a limit applies to this transfer.
     pub(crate) fn judged_ms(&self) -> Option<f64> {
         if self.size_bytes > MOST_TIMED_BYTES {
             return None;
@@ -68,7 +68,7 @@ impl Transfer {
         self.took_ms.or(Some(self.had_ms).filter(|&ms| ms >= ACCEPTED_MS))
     }
 
-    /// Its time, measured or projected; `None` if it moved no data.
+    /// Returns the transfer's time, measured or projected; `None` if it moved no data.
     pub(crate) fn time(&self) -> Option<TransferTime> {
         let projected = || {
             let left_bits = (self.size_bytes as f64 - self.read_bytes).max(0.0) * 8.0;

@@ -1,6 +1,6 @@
 //! The members of a trial that judging reads.
 //!
-//! They are read leniently: verdicts on results of an earlier version must not fail for a member
+//! Parsing is lenient: verdicts on results of an earlier version must not fail because of a member
 //! that they do not use.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Link {
     /// The bytes charged beyond IP.
     #[serde(default)]
     pub overhead: Overhead,
-    /// The radio, if it is one.
+    /// The radio, if the link is a radio.
     #[serde(default)]
     pub wifi: Option<serde::de::IgnoredAny>,
 }
@@ -55,18 +55,18 @@ pub struct Overhead {
 /// An application.
 #[derive(Clone, Debug, Deserialize)]
 pub struct App {
-    /// Its name.
+    /// The application's name.
     pub name: String,
-    /// Its kind and parameters.
+    /// The application's kind and parameters.
     pub app: Kind,
-    /// The time of its start.
+    /// The start time.
     pub start_ns: u64,
     /// The stop time, if it has one.
     #[serde(default)]
     pub stop_ns: Option<u64>,
-    /// Its route from the home to the internet.
+    /// The application's route from the home to the internet.
     pub up: Route,
-    /// Its route from the internet to the home.
+    /// The application's route from the internet to the home.
     pub down: Route,
 }
 
@@ -75,7 +75,7 @@ pub struct App {
 pub struct Kind {
     /// The name of the kind.
     pub kind: String,
-    /// Its parameters in base units.
+    /// The parameters in base units.
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
 }
@@ -95,9 +95,9 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Interval {
-    /// Its start.
+    /// The start of the interval.
     pub from_ns: u64,
-    /// Its end; the end of the trial if absent.
+    /// The end of the interval. If it is absent, the interval ends with the trial.
     pub to_ns: Option<u64>,
 }
 
@@ -117,12 +117,12 @@ impl Trial {
         Ok(trial)
     }
 
-    /// The measured interval in nanoseconds.
+    /// Returns the measured interval in nanoseconds.
     pub(crate) fn interval(&self) -> (u64, u64) {
         (self.measure.from_ns, self.measure.to_ns.unwrap_or(self.duration_ns))
     }
 
-    /// The latest end of an application.
+    /// Returns the latest end time of an application.
     pub(crate) fn end_of(&self, app: &App) -> u64 {
         let span = app.param("duration").map(|span| app.start_ns.saturating_add(span));
         let ends = [Some(self.duration_ns), app.stop_ns, span];
@@ -131,24 +131,24 @@ impl Trial {
 }
 
 impl App {
-    /// A parameter that is a whole number.
+    /// Returns a parameter that is an integer.
     pub(crate) fn param(&self, name: &str) -> Option<u64> {
         self.app.params.get(name).and_then(serde_json::Value::as_u64)
     }
 
-    /// Its route in a direction: `up` or `down`.
+    /// Returns the application's route in a direction: `up` or `down`.
     pub(crate) fn route(&self, direction: &str) -> &Route {
         if direction == "up" { &self.up } else { &self.down }
     }
 
-    /// The propagation delay of both directions.
+    /// Returns the propagation delay of both directions.
     pub(crate) fn rtt_base_ns(&self) -> u64 {
         self.up.delay_ns.saturating_add(self.down.delay_ns)
     }
 }
 
 impl Link {
-    /// The IP capacity with full-sized packets, in Mbit/s; unknown for a radio.
+    /// Returns the IP capacity with full-sized packets, in Mbit/s; unknown for a radio.
     pub(crate) fn capacity_mbit(&self) -> Option<f64> {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! The verdict on an application: its findings, the deciding one, and the texts.
+//! The verdict on an application: its findings, the deciding finding, and the texts.
 
 use aqmlab_apps::needs::Needs;
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::seeds::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
-/// With more of its fair share, a transfer has it all.
+/// The percentage of the fair share above which a transfer counts as having all of it.
 const NEARLY_ALL_PERCENT: f64 = 99.0;
-/// A smaller part of the fair share is not worth a word.
+/// The proportion of the fair share below which a part is not mentioned.
 const WORTH_A_WORD: f64 = 0.02;
 
 /// The experience of an application in one condition, over all seeds.
@@ -21,13 +21,13 @@ pub struct Verdict {
     pub condition: u32,
     /// The application.
     pub app: String,
-    /// Its kind.
+    /// The application's kind.
     pub kind: String,
     /// The needs that apply, in the order of the kind.
     pub findings: Vec<Finding>,
     /// The number of trials.
     pub seeds: usize,
-    /// The needs of its kind; `None` for a kind of another version.
+    /// The needs of the application's kind; `None` for a kind of another version.
     pub(crate) stated: Option<&'static Needs>,
     /// The time of a transfer that has a size, unless that time is judged.
     pub time: Option<TransferTime>,
@@ -35,7 +35,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The finding that decides: the worst, and among equals the one with the least margin.
+    /// Returns the finding that decides: the worst, and among equally bad findings the one with the
+    /// smallest margin.
     pub fn deciding(&self) -> Option<&Finding> {
         let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
         self.findings.iter().reduce(|worst, finding| {
@@ -45,13 +46,13 @@ impl Verdict {
         })
     }
 
-    /// The word of the deciding finding.
+    /// Returns the word of the deciding finding.
     pub fn word(&self) -> Word {
         self.deciding().map_or(Word::NoNeeds, Finding::word)
     }
 
-    /// The reason in short. A good verdict names the need with the least margin, and any other all
-    /// needs that are missed as badly as the worst.
+    /// Returns the reason in short. A good verdict names the need with the smallest margin. Any
+    /// other verdict names all needs that are missed as badly as the worst.
     pub fn because(&self) -> String {
         let mut parts: Vec<String> = match (self.word(), self.deciding()) {
             (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],
@@ -63,12 +64,11 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// What a person at home notices, as a clause.
+    /// Returns the effect that a person at home notices, as a clause.
     pub fn felt(&self) -> String {
-        let word = self.word();
-        match word {
+        match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
-            Word::Tolerable | Word::Bad => {
+            word @ (Word::Tolerable | Word::Bad) => {
                 let felt: Vec<&str> = self.equally(word).map(|one| one.need.felt).collect();
                 felt.into_iter().filter(|clause| !clause.is_empty()).collect::<Vec<_>>().join(", ")
             }
@@ -77,7 +77,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict as a sentence for a person at home.
+    /// Returns the verdict as a sentence for a person at home.
     pub fn sentence(&self) -> String {
         let (word, felt) = (self.word(), self.felt());
         let numbers: Vec<String> = match word {
@@ -92,7 +92,7 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// What else a reader must know: the rest of a fair share, the time of a transfer, and a
+    /// Returns further notes for a reader: the rest of a fair share, the time of a transfer, and a
     /// peculiarity of the kind.
     pub fn told(&self) -> Vec<String> {
         let time = self.time.map(|time| {
@@ -104,7 +104,7 @@ impl Verdict {
         [self.rest(), time, note.map(str::to_owned)].into_iter().flatten().collect()
     }
 
-    /// The rate beside the fair share, and who has the rest.
+    /// Returns a text on the rate, the fair share, and the applications that have the rest.
     fn rest(&self) -> Option<String> {
         let share = self.share.filter(|share| share.percent() < NEARLY_ALL_PERCENT)?;
         let lacking = share.fair - share.got;
@@ -124,7 +124,7 @@ impl Verdict {
         self.findings.iter().filter(move |finding| finding.word() == word)
     }
 
-    /// The verdict as plain data.
+    /// Returns the verdict as plain data.
     pub fn report(&self) -> Report {
         let deciding = self.deciding().map(|finding| finding.need.name);
         let finding = |finding: &Finding| FindingReport {
@@ -151,6 +151,7 @@ impl Verdict {
             kind: self.kind.clone(),
             word: self.word(),
             because: self.because(),
+            felt: self.felt(),
             sentence: self.sentence(),
             told: self.told().join(", "),
             seeds: self.seeds,
@@ -169,6 +170,7 @@ pub struct Report {
     pub kind: String,
     pub word: Word,
     pub because: String,
+    pub felt: String,
     pub sentence: String,
     pub told: String,
     pub seeds: usize,

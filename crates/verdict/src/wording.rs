@@ -1,6 +1,6 @@
-//! Numbers in the form for people.
+//! Formats numbers for people.
 
-/// A number with its unit.
+/// Formats a number with its unit.
 ///
 /// ```
 /// use aqmlab_verdict::wording::quantity;
@@ -26,7 +26,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     format!("{digits} {unit}").trim_end().to_owned()
 }
 
-/// `value` with two significant digits and without trailing zeros.
+/// Formats `value` with two significant digits and without trailing zeros.
 pub(crate) fn two_digits(value: f64) -> String {
     let scientific = format!("{value:.1e}");
     let exponent = scientific.rsplit('e').next().and_then(|text| text.parse::<i32>().ok());
@@ -45,7 +45,8 @@ pub(crate) fn two_digits(value: f64) -> String {
     }
 }
 
-/// `value` with the fewest digits that distinguish it from `limit`, which it does not equal.
+/// Formats `value` with the fewest digits that distinguish it from `limit`, which must differ from
+/// it.
 pub fn apart(value: f64, limit: f64) -> String {
     let mut texts = (1..18).map(|digits: usize| format!("{value:.digits$}"));
     let differs =
@@ -53,7 +54,7 @@ pub fn apart(value: f64, limit: f64) -> String {
     texts.find(differs).unwrap_or_else(|| value.to_string())
 }
 
-/// A time in everyday form, with at most two units.
+/// Formats a time in everyday form, with at most two units.
 ///
 /// ```
 /// use aqmlab_verdict::wording::clock;
@@ -82,7 +83,7 @@ pub fn clock(ms: f64) -> String {
     found.unwrap_or_else(|| format!("{:.0} s", ms / 1e3))
 }
 
-/// A size in everyday form.
+/// Formats a size in everyday form.
 pub fn size(bytes: u64) -> String {
     let steps = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B")];
     let (scale, unit) = steps.into_iter().find(|(scale, _)| bytes >= *scale).unwrap_or((1, "B"));

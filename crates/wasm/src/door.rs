@@ -1,9 +1,9 @@
 //! The exported functions of the WebAssembly module.
 //!
-//! A page asks for room ([`request_buffer`]), writes a text there, calls [`answer`], and reads the
-//! text at [`answer_address`]. The buffers belong to this module, so no address comes in from the
-//! page, and no block is `unsafe`. The attribute that exports a name counts as unsafe code because
-//! two functions of one name are undefined behaviour; only this file has it.
+//! A page requests a buffer ([`request_buffer`]), writes a text into it, calls [`answer`], and
+//! reads the text at [`answer_address`]. The buffers belong to this module, so the page passes no
+//! address, and no block is `unsafe`. The attribute that exports a name counts as unsafe code,
+//! because two functions with one name are undefined behaviour. Only this file has that attribute.
 
 #![allow(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub extern "C" fn answer() -> usize {
     })
 }
 
-/// The address of the last answer.
+/// Returns the address of the last answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_address() -> *const u8 {
     BUFFERS.with_borrow(|buffers| buffers.answer.as_ptr())

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{json, verdicts};
 
-/// A request, by the member `do`.
+/// A request, whose kind is the member `do`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
@@ -14,19 +14,19 @@ enum Request {
     Run {
         /// The trial, in the form of [`Spec`].
         spec: Value,
-        /// The tables wanted; all if there are none.
+        /// The requested tables. An empty list requests all tables.
         #[serde(default)]
         tables: Vec<String>,
     },
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        /// The seeds of the runs. The digest and the tables are those of the first.
+        /// The seeds of the runs. The digest and the tables are those of the first seed.
         seeds: Vec<u64>,
-        /// The tables wanted.
+        /// The requested tables.
         tables: Vec<String>,
     },
-    /// Puts the findings on a household into sentences.
+    /// Writes the findings on a household as sentences.
     Sentences {
         /// The findings, in the form of [`aqmlab_advice::Conclusion`].
         conclusion: Value,
@@ -38,7 +38,7 @@ enum Request {
     },
 }
 
-/// The text of a scenario. JSON is a text too, because its members keep their order.
+/// The text of a scenario. JSON is passed as text too, so that its members keep their order.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Scenario {
@@ -46,7 +46,8 @@ enum Scenario {
     Toml(String),
 }
 
-/// The answer to the request in `text`: its members, or `error` with the place and the problem.
+/// Returns the answer to the request in `text`: its members, or `error` with the place and the
+/// problem.
 pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
@@ -100,7 +101,7 @@ impl Scenario {
     }
 }
 
-/// The JSON of an advice as the member `name` of an answer.
+/// Returns the JSON of an advice as the member `name` of an answer.
 fn advised(name: &str, text: Result<String, String>) -> Result<Value, SpecError> {
     let value: Value = text
         .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
@@ -123,7 +124,7 @@ fn answered(outcome: &aqmlab_sim::Outcome, is_wanted: impl Fn(&str) -> bool) -> 
     })
 }
 
-/// The rates of the links by name.
+/// Returns the rates of the links by name.
 fn links(spec: &Spec) -> Value {
     let links = spec.links.iter();
     links.map(|link| json!({"name": link.name, "rate_bps": link.rate_bps()})).collect()

@@ -1,24 +1,24 @@
-//! The verdicts on the applications of a scenario, over its seeds.
+//! Judges the applications of a scenario over its seeds.
 
 use aqmlab_sim::Outcome;
 use aqmlab_trial::{Spec, SpecError};
 use aqmlab_verdict::{Judge, Stated, Trial, Verdict, Word, rows};
 use serde_json::{Value, json};
 
-/// The verdict on each application, over the trials of one scenario.
+/// Returns the verdict on each application, over the trials of one scenario.
 ///
 /// # Errors
 ///
-/// If the crate that judges does not read the trial as the one that ran it.
+/// If the judging crate cannot read the trial that was run.
 pub(crate) fn over_seeds(trials: &[(Spec, Outcome)]) -> Result<Value, SpecError> {
     Ok(judged(trials)?.iter().map(told).collect())
 }
 
-/// Whether no application of a trial is badly off.
+/// Returns whether no application of a trial is judged as bad.
 ///
 /// # Errors
 ///
-/// As [`over_seeds`].
+/// If [`over_seeds`] would return an error.
 pub(crate) fn serves(trial: &(Spec, Outcome)) -> Result<bool, SpecError> {
     let verdicts = judged(std::slice::from_ref(trial))?;
     Ok(verdicts.iter().all(|verdict| verdict.word() != Word::Bad))

@@ -105,7 +105,7 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
         finding = Finding(
             "need", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "", "", 1, 1, None, True, ()
         )
-        return Verdict(0, name, "game", word, "", "", "", 1, None, (finding,), label=label)
+        return Verdict(0, name, "game", word, "", "", "", "", 1, None, (finding,), label=label)
 
     good = [verdict_of("fq", "game", "good"), verdict_of("fq", "call", "good")]
     poor = [verdict_of("pfifo", "game", "tolerable"), verdict_of("pfifo", "call", "bad")]

@@ -1,9 +1,10 @@
-//! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
+//! Timed transfers. Each opens a connection, sends for a given time or a given number of bytes, and
+//! closes the connection.
 //!
 //! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
 //! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
 //! (2017, §VI), with their times to complete. The source does not state the interval of
-//! notifications and uploads; once a minute is our choice.
+//! notifications and uploads; the default of once a minute is not from the source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -102,12 +103,14 @@ pub const KINDS: &[Kind<dyn App>] = &[
 ];
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
-/// The tolerable time of a transfer without a deadline, and the most bytes for which it applies.
+/// The tolerable time of a transfer without a deadline. The next constant is the largest size to
+/// which it applies.
 const MOST_MS: f64 = 60_000.0;
 const MOST_BYTES: u64 = 10_000_000;
 
-/// A transfer is late after its deadline. One with a size and without a deadline is judged as bulk
-/// data. One without a size stands for a page or a mail: its round trips are judged.
+/// A transfer with a deadline is late after it. A transfer with a size and without a deadline is
+/// judged as bulk data. A transfer without a size stands for a page or a mail, and is judged by its
+/// round trips.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",
@@ -136,10 +139,10 @@ const fn seconds(s: u64) -> Value {
     Value::MaybeDuration(Some(Duration::from_secs(s)))
 }
 
-/// Connections are not opened faster than one a millisecond.
+/// The bounds of the period. Connections are opened at most once per millisecond.
 const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
-/// The wake-up that starts a transfer; other tokens name the connection to end.
+/// The token of the wake-up that starts a transfer. Other tokens name the connection to end.
 const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -161,7 +164,7 @@ struct Bursts {
     started: Instant,
     begun: u64,
     late: u64,
-    /// Transfers that have not been read completely.
+    /// The transfers that have not been read completely.
     active: Vec<Burst>,
     took: Quantiles,
 }
@@ -217,7 +220,7 @@ impl Bursts {
     fn finish(&mut self, conn: ConnId, now: Instant) {
         let Some(at) = self.active.iter().position(|burst| burst.conn == conn) else { return };
         let burst = self.active.swap_remove(at);
-        // A burst cut short by the end of the application is not complete.
+        // A burst that the end of the application cut short is not complete.
         if burst.left == 0 {
             let took = now.since(burst.started);
             self.took.add_ms(took);
@@ -225,8 +228,8 @@ impl Bursts {
         }
     }
 
-    /// The 75th percentile of the times of transfers. An active transfer counts with its age once
-    /// that is more than is tolerable.
+    /// Returns the 75th percentile of the times of transfers. An unfinished transfer counts with
+    /// its age if that age exceeds the tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.took.clone();
         for burst in &self.active {

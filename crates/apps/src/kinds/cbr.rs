@@ -1,9 +1,10 @@
-//! Constant-rate datagrams: the video call of the home experiments, and any other.
+//! Datagrams at a constant rate: the video call of the home experiments, and other traffic of this
+//! kind.
 //!
 //! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
-//! fixed interval, independent of the network. The video call is 700 bytes every 20 ms each way
-//! (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP. The defaults
-//! of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! fixed interval, independent of the network. The video call sends 700 bytes every 20 ms in each
+//! direction (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
+//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
 //! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
 //! sleeps between datagrams.
@@ -80,8 +81,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// Datagrams at a constant rate carry what is watched as it happens, such as a camera. Nobody speaks
-/// back, so they may be as late as telemonitoring.
+/// Datagrams at a constant rate carry live content, such as that of a camera. Nobody answers, so
+/// their delay may be as long as that of telemonitoring.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "cbr",
@@ -171,7 +172,7 @@ mod tests {
             close(net.ip_bytes[side] as f64 * 8.0 / 100.0, 291_200.0, 60.0);
         }
         close(known(&summary, "loss_up_percent"), 0.0, 0.0);
-        // 20 ms of propagation and 0.58 ms on the link.
+        // The delay is 20 ms of propagation and 0.58 ms on the link.
         close(known(&summary, "owd_down_p50_ms"), 20.58, 0.01);
         close(known(&summary, "jitter_up_ms"), 0.0, 1e-6);
     }

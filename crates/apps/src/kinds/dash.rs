@@ -1,11 +1,12 @@
-//! Adaptive video: a player that requests one segment at a time and chooses its rate.
+//! Adaptive video: a player that requests one segment at a time and chooses the rate of each
+//! segment.
 //!
-//! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny; `abr` has its
-//! rules, `bola` those of dash.js 2.9.3. While the buffer is below 12 s, the player requests the
-//! next segment at once. The limit is 30 s at the highest rate, and 60 s if the video is also 600 s
-//! or longer. Otherwise the player checks again after a second. A segment that takes too long is
-//! abandoned: the player resets the connection and opens another. A failed request is repeated up
-//! to three times, a second apart.
+//! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
+//! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
+//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s if
+//! the video also lasts at least 600 s. Above the limit, the player checks again after a second. A
+//! segment that takes too long is abandoned: the player resets the connection and opens another
+//! one. A failed request is repeated up to three times, after a second each.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -37,7 +38,8 @@ const DIRECTION: Param = Param {
     doc: "Direction of the video; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-/// A player with more than two requests per second does not stream chunks.
+/// The bounds of a segment length. A player with more than two requests per second does not stream
+/// chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
 const REQUEST: Param = Param {
     name: "request",
@@ -139,8 +141,8 @@ const STARTUP: Need =
         );
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
-/// The picture is that of television: high definition begins at 720 lines, standard definition at
-/// 480. A video that offers less is compared with its best.
+/// The picture is judged as that of television. High definition begins at 720 lines, and standard
+/// definition at 480 lines. A video that offers fewer lines is compared with its own best picture.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",
@@ -202,7 +204,7 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
     }
 }
 
-/// A player that is yet to start, or at work.
+/// A player that has not started yet, or that is active.
 struct Dash {
     server: Side,
     config: Option<Config>,

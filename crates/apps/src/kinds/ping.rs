@@ -1,10 +1,10 @@
 //! Ping: an ICMP echo request every second.
 //!
-//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte
-//! header in a packet of 84 bytes, one a second, as TEACUP's `start_ping` runs it.
+//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte header
+//! in a packet of 84 bytes, one per second, as TEACUP's `start_ping` runs it.
 //!
-//! The far end answers a request when it gets its notice. If the operating system itself answers,
-//! the far end gets no notice, and the reply has one.
+//! The far end answers a request when it receives the notice of the request. If the operating
+//! system itself answers, the far end receives no notice; only the reply causes one.
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
@@ -45,7 +45,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A probe stands for any application that may need an immediate answer. Loss as for calls.
+/// A probe stands for any application that may need an immediate answer. The limits of loss are
+/// those of calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",
@@ -60,7 +61,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 struct Ping {
     prober: Prober,
     received: u64,
-    /// Requests up to the latest that was answered; later ones may be in flight.
+    /// The number of requests up to the latest answered request. Later requests may be in flight.
     settled: u64,
     rtt: Quantiles,
 }
@@ -71,7 +72,7 @@ impl Ping {
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
-        // The number of requests since this one; 16-bit numbers wrap.
+        // The number of requests since this request, because 16-bit numbers wrap.
         let sent = self.prober.sent();
         let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
         self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));
@@ -133,7 +134,7 @@ mod tests {
     fn lost_pings_are_counted() {
         let mut net = Net::new(1).with_loss(0.2);
         let app = &mut *build("ping", &[("interval", ms(10))]);
-        // A ping can be lost in either direction: 1 - 0.8 · 0.8.
+        // A ping can be lost in either direction, so the probability of a loss is 1 - 0.8 · 0.8.
         close(known(&net.run_secs(app, 60), "loss_percent"), 36.0, 2.0);
         let mut dead = Net::new(1).with_loss(1.0);
         close(known(&dead.run_secs(&mut *build("ping", &[]), 9), "loss_percent"), 100.0, 0.0);

@@ -1,4 +1,5 @@
-//! A telephone call: constant-rate voice both ways, and the quality rating at each side.
+//! A telephone call: voice at a constant rate in both directions, and the quality rating at each
+//! side.
 //!
 //! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
 //! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
@@ -19,7 +20,8 @@ use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
 
-/// At least one byte of voice, at most the bytes that fit a datagram beside the header.
+/// The bounds of the voice bytes: at least one, and at most the bytes that fit into a datagram
+/// together with the header.
 const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
 
 const DEJITTER: Param = Param {
@@ -106,7 +108,7 @@ const VOICE: &[Need] = &[
 ];
 const FINE: &str = "each word is heard, and at once";
 
-/// The opinion score covers loss, delay and codec.
+/// The needs of a call. The opinion score covers loss, delay and codec.
 pub const NEEDS: &[Needs] = &[Needs::of("voip", FINE, VOICE), Needs::of("voip_g729", FINE, VOICE)];
 
 fn build(args: &Args) -> Box<dyn App> {
@@ -126,7 +128,7 @@ fn build(args: &Args) -> Box<dyn App> {
 struct Voip {
     pacer: Pacer,
     playouts: [Playout; 2],
-    /// Time to fill a packet and to encode it.
+    /// The time to fill a packet and to encode it.
     coding_ms: f64,
     codec: Codec,
     full: bool,
@@ -150,7 +152,8 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// The opinion score of `direction`, if a packet was sent in it.
+    /// Adds the opinion score of `direction` to `out`. Returns `None` if no packet was sent in that
+    /// direction.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];
@@ -233,7 +236,7 @@ mod tests {
     fn a_clean_call_is_rated_by_its_delay() {
         let fixed = ("dejitter", Value::Word("fixed", &[]));
         let summary = Net::new(1).run_secs(&mut *build("voip", &[fixed]), 60);
-        // 20 ms of network and 0.16 ms of link, 60 ms of buffer, 20 ms of packet.
+        // The delay is 20 ms of network, 0.16 ms of link, 60 ms of buffer and 20 ms of packet.
         close(known(&summary, "mouth_to_ear_up_ms"), 100.16, 0.01);
         close(known(&summary, "r_factor_down"), 93.2 - 0.024 * 100.16, 0.01);
         close(known(&summary, "mos_up"), 4.36, 0.01);

@@ -1,25 +1,28 @@
-//! A video call that adapts to the network, as WebRTC runs it: picture and sound over one socket,
-//! with Google congestion control for each direction.
+//! A video call that adapts to the network like WebRTC. Picture and sound use one socket, and each
+//! direction has its own Google congestion control.
 //!
 //! Source: libwebrtc as of June 2025, by its files; each module names its own. `gcc` is the
 //! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
-//! `nack` the repair. The following are judgements, because an encoder's choices are not part of
-//! libwebrtc's congestion control, or because one simple rule stands for many:
+//! `nack` the repair. The following choices are judgements, because an encoder's choices are not
+//! part of libwebrtc's congestion control, or because one simple rule stands for many:
 //!
-//! - The camera takes `fps` pictures a second, and half of them are encoded below 250 kbit/s. While
-//!   the pacer holds more than 100 ms of the target, frames are left out.
-//! - A frame has the mean size of the rate, times a lognormal factor. The encoder follows the target
-//!   one frame later. A key frame is 4 to 6 mean frames large. The first frame is one, and so is the
-//!   next after a change of the resolution or a request.
-//! - The resolution falls below the least rate of its step and rises at 1.1 times that of the next.
-//!   The top is the largest step that `max_rate` is made for.
-//! - Headers: RTP 12 B, the transport-wide number 8 B, SRTP's tag 10 B. Retransmissions are on top of
-//!   the encoder's rate.
-//! - The receiver renders a frame at its capture time, plus the least delay of the last 5 s, plus the
-//!   range of those delays and 10 ms, without frames that were repaired. `playout` has the details.
-//! - Speech is Opus in packets of 20 ms, whose de-jitter buffer is that of `voip`. Its rating is the
-//!   E-model's, with the values of G.711 with concealment. It leaves unpaced and is part of the
-//!   target and of the controller's measurements. Sound and picture are not synchronised.
+//! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
+//!   encoded. While the pacer holds more than 100 ms of the target rate, frames are left out.
+//! - The mean size of a frame follows from the rate, and each frame has a lognormal factor. The
+//!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
+//!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
+//!   request.
+//! - The resolution falls when the rate is below the minimum rate of its step. It rises at 1.1
+//!   times the minimum rate of the next step. The top resolution is the largest step that
+//!   `max_rate` suffices for.
+//! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
+//!   Retransmissions are in addition to the encoder's rate.
+//! - The receiver renders a frame at its capture time plus a playout delay. The playout delay is
+//!   the minimum delay of the last 5 s, plus the range of those delays, plus 10 ms. Repaired frames
+//!   do not count. `playout` has the details.
+//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of
+//!   the E-model, with the values of G.711 with concealment. Speech is sent unpaced, and is part of
+//!   the target and of the controller's measurements. Sound and picture are not synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
 //! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, forward error
@@ -55,10 +58,11 @@ mod sender;
 mod tests;
 mod wire;
 
-/// Headers above UDP in the largest packet.
+/// The length of the headers above UDP in the largest packet.
 const HEADERS: u32 = RTP + RTX;
 const NOTE_EVERY: Duration = Duration::from_secs(1);
-/// Rates of video: from less than the smallest picture needs to the controller's ceiling.
+/// The bounds of a video rate: from below the minimum of the smallest picture to the controller's
+/// ceiling.
 const RATES: Bounds = Bounds::Whole(1_000, 30_000_000);
 
 /// Registers `webrtc_call`.
@@ -125,7 +129,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build: |args: &Args| Box::new(WebrtcCall::new(args)),
 }];
 
-/// Judgements, except for speech: what people notice of a picture has no limits in a standard.
+/// These limits are judgements, except for speech, because no standard has limits for what people
+/// notice in a picture.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",
@@ -161,7 +166,7 @@ struct Leg {
 /// A call that has started.
 struct Session {
     conn: ConnId,
-    /// The contents on the path from each end.
+    /// The contents of the datagrams on the path from each end.
     wires: [Wire; 2],
     legs: Vec<Leg>,
     stopped: Option<Instant>,
@@ -198,8 +203,8 @@ impl WebrtcCall {
         Self { carries, directions, settings, session: None }
     }
 
-    /// Opens the socket and begins each direction. The second begins within a frame's time: two
-    /// cameras do not work in step.
+    /// Opens the socket and starts each direction. The second direction starts within a frame's
+    /// time, because two cameras are not synchronised.
     fn start(&mut self, io: &mut dyn Io) {
         let conn = io.open(Open::udp(Side::Home));
         let mut session = Session { conn, wires: Default::default(), legs: vec![], stopped: None };
@@ -226,7 +231,7 @@ impl Session {
         }
     }
 
-    /// The knowledge of the end `at` as a sender.
+    /// Returns what the end `at` knows as a sender.
     fn reverse(&self, at: Side) -> Reverse {
         let sends = |leg: &&Leg| leg.direction == at.sends();
         let sender = self.legs.iter().find(sends).map(|leg| &leg.sender);

@@ -1,10 +1,10 @@
-//! Adaptive calls beside other traffic, by what is known of Google congestion control.
+//! Tests adaptive calls beside other traffic, by the known properties of Google congestion control.
 
 use crate::common::{app, home, number, run};
 use aqmlab_sim::Outcome;
 use serde_json::{Value, json};
 
-/// A call on 5 Mbit/s each way, and uploads from 20 s on, for 80 s.
+/// Runs a call on 5 Mbit/s in each direction for 80 s, with uploads from 20 s on.
 fn beside_uploads(qdisc: &Value, uploads: &[&str]) -> Outcome {
     let mut apps = vec![app("call", "webrtc_call", &json!({}))];
     for name in uploads {
@@ -26,7 +26,7 @@ fn metric(outcome: &Outcome, name: &str) -> f64 {
     number(outcome, "apps", &[("flow", "call"), ("metric", name)], "value")
 }
 
-/// C-104.
+/// Covers requirement C-104.
 #[test]
 fn a_call_yields_to_cubic_in_a_deep_fifo_and_keeps_its_share_under_fair_queueing() {
     let deep = json!({"kind": "pfifo", "params": {"limit": 1_000}});

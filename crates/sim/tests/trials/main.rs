@@ -1,4 +1,5 @@
-//! Whole trials: their results for a home, their reproducibility, and the refusal of wrong ones.
+//! Tests whole trials: their results for a home, their reproducibility, and the refusal of wrong
+//! trials.
 
 mod bad_specs;
 mod calls;

@@ -93,6 +93,8 @@ class Report(msgspec.Struct, frozen=True):
     word: str
     because: str
     """The reason in short."""
+    felt: str
+    """What a person at home notices, as a clause."""
     sentence: str
     """The verdict as a sentence for a person at home."""
     told: str

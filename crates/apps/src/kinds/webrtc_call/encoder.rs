@@ -7,7 +7,7 @@ use aqmlab_core::{Duration, Instant, Rng};
 
 use super::wire::Frame;
 
-/// A resolution, the least rate for which it is used, and the rate for which it is made.
+/// A resolution with its minimum rate, and the rate for which it is intended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     lines: u32,
@@ -27,15 +27,15 @@ const LADDER: [Step; 6] = [
     step(720, 600, 2_500),
     step(1_080, 800, 4_000),
 ];
-/// A larger picture needs its least rate and this margin.
+/// The factor by which the rate must exceed the minimum rate of a larger picture.
 const MARGIN: f64 = 1.1;
-/// Below this rate every second frame is left out.
+/// The rate below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
-/// The size of a key frame, in mean frames.
+/// The bounds of the size of a key frame, in mean frames.
 const KEY_SIZES: (f64, f64) = (4.0, 6.0);
-/// Requests for key frames are honoured this far apart (`encoder_rtcp_feedback.cc`).
+/// The minimum time between two key frames on request (`encoder_rtcp_feedback.cc`).
 const KEY_EVERY: Duration = Duration::from_millis(300);
-/// A frame is left out while the pacer holds more than this time of video.
+/// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
 
 /// The settings of the camera.
@@ -43,11 +43,11 @@ pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
 pub(crate) struct Camera {
     /// Frames per second.
     pub(crate) fps: f64,
-    /// The most that the encoder uses, in bit/s.
+    /// The maximum rate of the encoder in bit/s.
     pub(crate) most_bps: f64,
-    /// The least that the encoder uses, in bit/s.
+    /// The minimum rate of the encoder in bit/s.
     pub(crate) least_bps: f64,
-    /// The standard deviation of a frame's size, of the mean.
+    /// The standard deviation of a frame's size, relative to the mean.
     pub(crate) variation: f64,
 }
 
@@ -60,14 +60,14 @@ pub(crate) struct Encoder {
     is_half: bool,
     ticks: u64,
     frames: u64,
-    /// The rate of the next frame: the encoder follows with a delay of one frame.
+    /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,
     wants_key: bool,
     last_key: Option<Instant>,
 }
 
 impl Encoder {
-    /// An encoder that may use `bps` at first.
+    /// Returns an encoder that may initially use `bps`.
     pub(crate) fn new(camera: Camera, bps: f64) -> Self {
         let made_for = |step: &Step| step.made_for_bps <= camera.most_bps;
         let top = LADDER.iter().rposition(made_for).unwrap_or(0);
@@ -79,17 +79,17 @@ impl Encoder {
         Self { camera, top, step, is_half, ticks, frames, next_bps, wants_key, last_key }
     }
 
-    /// The frames per second that the encoder makes now.
+    /// Returns the frames per second that the encoder makes now.
     pub(crate) fn fps(&self) -> f64 {
         if self.is_half { self.camera.fps / 2.0 } else { self.camera.fps }
     }
 
-    /// The height of the largest picture.
+    /// Returns the height of the largest picture.
     pub(crate) const fn top_lines(&self) -> u32 {
         LADDER[self.top].lines
     }
 
-    /// Asks for a key frame; a request soon after one has no effect.
+    /// Requests a key frame. A request soon after a key frame has no effect.
     pub(crate) fn request_key(&mut self, now: Instant) {
         self.wants_key |= self.last_key.is_none_or(|at| now.since(at) >= KEY_EVERY);
     }
@@ -104,7 +104,8 @@ impl Encoder {
         now: Instant,
         rng: &mut Rng,
     ) -> Option<Frame> {
-        // Every tick draws, so that frames left out do not change the sizes of others.
+        // Every tick draws a number, so that frames that are left out do not change the sizes of
+        // other frames.
         let size = rng.lognormal(1.0, self.camera.variation);
         let key_size = rng.uniform(KEY_SIZES.0, KEY_SIZES.1);
         let tick = self.ticks;

@@ -1,18 +1,19 @@
-//! One end of a call, as its parts see it: a clock, timers, and the path to the other end.
+//! One end of a call, as its parts use it: a clock, timers, and the path to the other end.
 
 use aqmlab_core::{Instant, Rng, Side};
 
 use super::wire::{Content, Wire};
 use crate::{ConnId, Io};
 
-/// Headers of IPv4 and UDP.
+/// The length of the IPv4 and UDP headers.
 pub(crate) const IP_UDP: u32 = 20 + 8;
-/// RTP's header, the extension with the transport-wide number, and SRTP's authentication tag.
+/// The length of RTP's header, of the extension with the transport-wide number, and of SRTP's
+/// authentication tag.
 pub(crate) const RTP: u32 = 12 + 8 + 10;
-/// The original number in a packet that is sent again.
+/// The length of the original number in a retransmitted packet.
 pub(crate) const RTX: u32 = 2;
 
-/// Something that an end does at a time.
+/// A timer of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// The sender's stream begins.
@@ -23,7 +24,7 @@ pub(crate) enum Timer {
     Speech,
     /// The pacer may send.
     Pacer,
-    /// The controller adapts to time that has passed.
+    /// The controller adapts to the time that has passed.
     Process,
     /// The receiver reports arrivals.
     Report,
@@ -49,7 +50,7 @@ impl Timer {
     ];
     const SLOTS: u64 = 16;
 
-    /// The leg and the timer of a token.
+    /// Returns the leg and the timer of a token.
     pub(crate) fn of(token: u64) -> Option<(usize, Self)> {
         let timer = *Self::ALL.get((token % Self::SLOTS) as usize)?;
         Some(((token / Self::SLOTS) as usize, timer))
@@ -64,23 +65,23 @@ impl Timer {
 pub(crate) struct End<'a> {
     /// The network and the clock.
     pub(crate) io: &'a mut dyn Io,
-    /// The contents on the path from this end.
+    /// The contents of the datagrams on the path from this end.
     pub(crate) wire: &'a mut Wire,
     /// The socket of the call.
     pub(crate) conn: ConnId,
     /// The side of this end.
     pub(crate) side: Side,
-    /// The number of the direction that it works for.
+    /// The number of the direction that the end works for.
     pub(crate) leg: usize,
 }
 
 impl End<'_> {
-    /// The time.
+    /// Returns the time.
     pub(crate) fn now(&self) -> Instant {
         self.io.now()
     }
 
-    /// The random numbers of the application.
+    /// Returns the random numbers of the application.
     pub(crate) fn rng(&mut self) -> &mut Rng {
         self.io.rng()
     }

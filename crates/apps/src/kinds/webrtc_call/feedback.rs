@@ -1,28 +1,29 @@
 //! Reports of the receiver on the arrival of each packet.
 //!
 //! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01; libwebrtc (2025-06)
-//! `transport_sequence_number_feedback_generator.cc`: an interval of 100 ms, then such that reports
-//! take 5 % of the rate that the reporting end sends at, within 50 to 250 ms.
+//! `transport_sequence_number_feedback_generator.cc`. The first interval is 100 ms. Later intervals
+//! are such that reports take 5 % of the rate at which the reporting end sends, within 50 to 250
+//! ms.
 //!
-//! Differences: sizes are those of the draft's cheapest chunks, and a reordered packet that arrives
-//! after the report on its neighbours is never reported.
+//! Differences: sizes are those of the cheapest chunks of the draft. A reordered packet that
+//! arrives after the report on its neighbours is never reported.
 
 use aqmlab_core::{Duration, Instant};
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(100);
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(250));
 const SHARE: f64 = 0.05;
-/// The bits of a usual report, with the headers of IP, UDP and SRTP.
+/// The size of a usual report in bits, including the headers of IP, UDP and SRTP.
 const USUAL_BITS: f64 = 8.0 * (20 + 8 + 10 + 30) as f64;
-/// Arrival times are in units of a quarter of a millisecond.
+/// The unit of arrival times, 250 us.
 const UNIT_NS: u64 = 250_000;
-/// The largest difference of two arrivals that one byte holds.
+/// The largest difference of two arrivals that fits into one byte.
 const SMALL_UNITS: u64 = 255;
-/// RTCP's header, the two sources, and the base of numbers and times.
+/// The length of RTCP's header, the two sources, and the base of numbers and times.
 const HEADER: u32 = 20;
-/// SRTCP's index and authentication tag.
+/// The length of SRTCP's index and authentication tag.
 pub(crate) const SRTCP: u32 = 14;
-/// Packets whose outcome one chunk of two bits each holds.
+/// The number of packets whose outcome fits into one chunk, with two bits each.
 const CHUNK: u32 = 7;
 const CHUNK_BYTES: u32 = 2;
 
@@ -65,12 +66,13 @@ impl Arrived {
         self.interval = Duration::from_secs_f64(seconds).clamp(INTERVALS.0, INTERVALS.1);
     }
 
-    /// The time until the next report.
+    /// Returns the time until the next report.
     pub(crate) const fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Takes the next report of at most `room` bytes, with its size, if a packet has arrived.
+    /// Removes and returns the next report of at most `room` bytes, with its size, if a packet has
+    /// arrived.
     pub(crate) fn report(&mut self, room: u32) -> Option<(Report, u32)> {
         self.waiting.sort_unstable();
         self.waiting.dedup_by_key(|&mut (number, _)| number);
@@ -97,15 +99,15 @@ impl Arrived {
 /// The size of a report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
-    /// Outcomes in chunks of seven.
+    /// The number of outcomes in chunks of seven.
     outcomes: u32,
-    /// Chunks that hold a run of missing packets.
+    /// The number of chunks that hold a run of missing packets.
     runs: u32,
     times: u32,
 }
 
 impl Size {
-    /// This size with `missing` packets and one that arrived at `at`.
+    /// Returns this size with `missing` further packets and one packet that arrived at `at`.
     fn with(self, missing: u64, last: Option<Instant>, at: Instant) -> Self {
         let is_run = missing >= u64::from(CHUNK);
         let apart = last.map_or(0, |last| at.as_nanos().abs_diff(last.as_nanos()) / UNIT_NS);
@@ -143,7 +145,8 @@ mod tests {
         let (report, bytes) = two.report(1_200).unwrap();
         let at = |ms| Some(Instant::from_millis(ms));
         assert_eq!(report, Report { first: 0, arrivals: vec![at(10), at(11), None, at(12)] });
-        // 20 B, one chunk, three times: 25, in whole words 28, and 14 of SRTCP.
+        // 20 B, plus one chunk and three times, are 25 B. In whole words they are 28 B, and SRTCP
+        // adds 14 B.
         assert_eq!(bytes, 42);
         assert_eq!(two.report(1_200), None);
         two.add(2, Instant::from_millis(200));
@@ -152,12 +155,12 @@ mod tests {
         assert_eq!(report, Report { first: 4, arrivals: vec![None, None, at(201)] });
     }
 
-    /// C-107.
+    /// Covers requirement C-107.
     #[test]
     fn reports_are_50_to_250_ms_apart_and_100_at_first() {
         let mut arrived = Arrived::default();
         assert_eq!(arrived.interval(), Duration::from_millis(100));
-        // 68 B are 5 % of 108.8 kbit/s each 100 ms.
+        // 68 B every 100 ms are 5 % of 108.8 kbit/s.
         for (bps, ms) in [(108_800.0, 100), (300e3, 50), (5e6, 50), (5e3, 250), (0.0, 250)] {
             arrived.set_rate(bps);
             assert_eq!(arrived.interval(), Duration::from_millis(ms), "{bps} bit/s");

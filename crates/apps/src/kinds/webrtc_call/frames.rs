@@ -1,12 +1,12 @@
-//! The receiver's frames: assembled from packets, decoded in order.
+//! The receiver's frames, which are assembled from packets and decoded in order.
 //!
-//! A frame is complete when all its packets are there. It can be decoded if it is a key frame or if
-//! its predecessor was decoded.
+//! A frame is complete when all its packets have arrived. It can be decoded if it is a key frame,
+//! or if the frame before it was decoded.
 //!
-//! Source of the times: libwebrtc (2025-06) `video_receive_stream2.cc`: after 3 s without a frame, or
-//! 200 ms before the first, the receiver requests a key frame. It does not if nothing arrived for
-//! 5 s, or if packets of a key frame arrived within 200 ms. The buffer holds 800 frames
-//! (`frame_buffer.cc`).
+//! Source of the times: libwebrtc (2025-06) `video_receive_stream2.cc`. The receiver requests a key
+//! frame after 3 s without a frame, or after 200 ms without a first frame. It does not request one
+//! if nothing arrived for 5 s, or if packets of a key frame arrived within 200 ms. The buffer holds
+//! 800 frames (`frame_buffer.cc`).
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const INACTIVE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 struct Partial {
     frame: Frame,
-    /// The number of its first packet.
+    /// The number of the frame's first packet.
     first: u64,
     has: Vec<bool>,
     missing: u32,
@@ -36,11 +36,11 @@ struct Partial {
 pub(crate) struct Decoded {
     /// The frame.
     pub(crate) frame: Frame,
-    /// The number of the packet after it.
+    /// The number of the packet after the frame.
     pub(crate) next: u64,
-    /// The arrival of its last packet.
+    /// The time at which the frame's last packet arrived.
     pub(crate) completed: Instant,
-    /// Whether one of its packets was sent again on request.
+    /// Whether one of the frame's packets was retransmitted on request.
     pub(crate) is_repaired: bool,
 }
 
@@ -49,14 +49,14 @@ pub(crate) struct Decoded {
 pub(crate) struct Frames {
     partial: BTreeMap<u64, Partial>,
     decoded: Option<u64>,
-    /// The time of the last frame, or at which the receiver last gave up waiting for one.
+    /// The time of the last frame, or the time at which the receiver last gave up waiting for one.
     waiting_since: Instant,
     last_packet: Option<Instant>,
     last_key_packet: Option<Instant>,
 }
 
 impl Frames {
-    /// Begins to wait for a key frame.
+    /// Returns empty frames that wait for a key frame.
     pub(crate) const fn new(now: Instant) -> Self {
         Self {
             partial: BTreeMap::new(),
@@ -67,7 +67,7 @@ impl Frames {
         }
     }
 
-    /// Adds a packet, which may be a repair; returns false if it is not the first of its kind.
+    /// Adds a packet, which may be a repair. Returns false if the packet had already arrived.
     pub(crate) fn add(&mut self, packet: &VideoPacket, gap: &Gap, now: Instant) -> bool {
         let frame = packet.frame;
         self.last_packet = Some(now);
@@ -101,7 +101,7 @@ impl Frames {
         is_new
     }
 
-    /// Takes the next frame that can be decoded.
+    /// Removes and returns the next frame that can be decoded.
     pub(crate) fn decode(&mut self, now: Instant) -> Option<Decoded> {
         let next = self.decoded.map(|last| last + 1);
         let is_complete = |partial: &Partial| partial.missing == 0;
@@ -119,12 +119,12 @@ impl Frames {
         Some(Decoded { frame, next: first + u64::from(frame.packets), completed, is_repaired })
     }
 
-    /// The time at which the receiver gives up waiting, unless a frame is decoded before.
+    /// Returns the time at which the receiver gives up waiting, unless a frame is decoded before.
     pub(crate) fn deadline(&self) -> Instant {
         self.waiting_since + if self.decoded.is_none() { WAIT_FOR_KEY } else { WAIT_FOR_FRAME }
     }
 
-    /// Gives up waiting if that is due; returns whether to request a key frame.
+    /// Gives up waiting if the deadline has passed. Returns whether to request a key frame.
     pub(crate) fn give_up(&mut self, now: Instant) -> bool {
         if now < self.deadline() {
             return false;
@@ -139,14 +139,14 @@ impl Frames {
 mod tests {
     use super::*;
 
-    /// The arrival of a packet in its turn.
+    /// The gap of a packet that arrives in order.
     const IN_TURN: &Gap = &Gap::Request(Vec::new());
 
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
 
-    /// Packet `index` of frame `number`, of two packets each.
+    /// Returns packet `index` of frame `number`. Each frame has two packets.
     fn packet(number: u64, index: u32, is_key: bool) -> VideoPacket {
         let captured = ms(33 * number);
         let frame = Frame { number, captured, is_key, lines: 360, bytes: 2_000, packets: 2 };

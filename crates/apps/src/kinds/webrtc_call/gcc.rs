@@ -1,12 +1,12 @@
 //! Google congestion control: the target rate of a sender, from the receiver's reports.
 //!
-//! Source: libwebrtc (2025-06) `goog_cc_network_control.cc` and `delay_based_bwe.cc`. The parts are
-//! in modules of their own: groups of packets, trend of the delay, rate control, measured rate,
-//! loss limit, probes.
+//! Source: libwebrtc (2025-06) `goog_cc_network_control.cc` and `delay_based_bwe.cc`. Each part has
+//! its own module: groups of packets, trend of the delay, rate control, measured rate, loss limit,
+//! and probes.
 //!
-//! Differences: the round-trip time is that of the reports without the receiver's wait, where
-//! libwebrtc uses RTCP's. The congestion window and network estimates by the receiver, both off by
-//! default, are left out.
+//! Differences: the round-trip time is measured by reports, minus the receiver's wait, where
+//! libwebrtc uses that of RTCP. The congestion window and network estimates by the receiver, both
+//! off by default, are left out.
 
 use std::collections::VecDeque;
 
@@ -38,20 +38,20 @@ mod trendline;
 /// The time between calls of [`Gcc::process`].
 pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
 const PACING: f64 = 2.5;
-/// Without reports for this time, the trend starts anew.
+/// The time without reports after which the trend restarts.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 const HISTORY: Duration = Duration::from_secs(60);
-/// The result of a probe lowers the rate at most to this share of what arrives.
+/// The minimum target after a probe, as a proportion of the rate at which packets arrive.
 const PROBE_DROP: f64 = 0.85;
 
-/// The rates between which the controller works, in bit/s.
+/// The limits of the controller's rate, in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The first target.
     pub(crate) start: f64,
-    /// The least target.
+    /// The minimum target.
     pub(crate) floor: f64,
-    /// The most that the streams can use.
+    /// The maximum rate that the streams can use.
     pub(crate) allocated: f64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Gcc {
 }
 
 impl Gcc {
-    /// A controller at its start rate.
+    /// Returns a controller at its start rate.
     pub(crate) fn new(limits: Limits) -> Self {
         let Limits { start: start_bps, floor: floor_bps, allocated: allocated_bps } = limits;
         Self {
@@ -118,27 +118,28 @@ impl Gcc {
         self.probes.start(now);
     }
 
-    /// Takes the probes to send.
+    /// Removes and returns the probes to send.
     pub(crate) fn take_probes(&mut self) -> Vec<Cluster> {
         self.probes.take()
     }
 
-    /// The target in bit/s of IP.
+    /// Returns the target in bit/s of IP.
     pub(crate) const fn target_bps(&self) -> f64 {
         self.target_bps
     }
 
-    /// The rate of the pacer in bit/s of IP.
+    /// Returns the rate of the pacer in bit/s of IP.
     pub(crate) fn pacing_bps(&self) -> f64 {
         PACING * self.target_bps
     }
 
-    /// The round-trip time, once it is known.
+    /// Returns the round-trip time, once it is known.
     pub(crate) const fn rtt(&self) -> Option<Duration> {
         self.rtt
     }
 
-    /// Records that the next packet was sent, of `bytes` with its headers; returns its number.
+    /// Records that the next packet was sent, with `bytes` including its headers. Returns its
+    /// number.
     pub(crate) fn sent(&mut self, bytes: u32, cluster: Option<Cluster>, now: Instant) -> u64 {
         while self.history.front().is_some_and(|sent| now.since(sent.at) > HISTORY) {
             self.history.pop_front();
@@ -150,7 +151,7 @@ impl Gcc {
         self.first + self.history.len() as u64 - 1
     }
 
-    /// Adapts to time that has passed.
+    /// Adapts to the time that has passed.
     pub(crate) fn process(&mut self, now: Instant) {
         self.limit.process(now);
         self.probes.process(now);
@@ -178,7 +179,8 @@ impl Gcc {
         }
     }
 
-    /// The arrivals of a report in the order of their times, and the number of lost packets.
+    /// Returns the arrivals of a report in the order of their times, and the number of lost
+    /// packets.
     fn outcome(&self, report: &Report) -> (Vec<Arrival>, u64) {
         let mut arrivals = Vec::with_capacity(report.arrivals.len());
         let mut lost = 0;
@@ -205,7 +207,7 @@ impl Gcc {
         self.was_limited = is_limited;
     }
 
-    /// Measures the rate of the arrivals; returns that of a probe, if one is complete.
+    /// Measures the rate of the arrivals. If a probe is complete, returns the rate of the probe.
     fn measure(&mut self, arrivals: &[Arrival]) -> Option<f64> {
         let mut probed = None;
         for &Arrival { sent, at } in arrivals {
@@ -223,7 +225,7 @@ impl Gcc {
         probed.map(|bps| bps.max(least))
     }
 
-    /// Follows the trend of the delay; returns whether queues have just emptied.
+    /// Follows the trend of the delay. Returns whether queues have just emptied.
     fn follow_trend(&mut self, arrivals: &[Arrival], now: Instant) -> bool {
         if self.last_report.is_none_or(|at| now.since(at) > STREAM_TIMEOUT) {
             self.groups = Groups::default();

@@ -1,4 +1,4 @@
-//! The measures of a direction, and its rows of the time series.
+//! The measures of a direction, and the rows of its time series.
 
 use aqmlab_core::Instant;
 
@@ -84,7 +84,7 @@ pub(super) fn note(leg: &mut Leg, io: &mut dyn Io) {
     }
 }
 
-/// The measures of a direction at the end of the call.
+/// Returns the measures of a direction at the end of the call.
 pub(super) fn of(leg: &Leg, end: Instant) -> Summary {
     let names = &NAMES[leg.direction.index()];
     let seen = leg.receiver.seen(end);

@@ -1,9 +1,9 @@
-//! Repair of lost packets of video by requests to send them again.
+//! Repairs lost video packets by requesting their retransmission.
 //!
-//! Source: libwebrtc (2025-06) `nack_requester.cc` and `rtp_packet_history.cc`. A packet is requested
-//! as soon as a later one arrives, and again each round trip, up to 100 times. The sender keeps a
-//! packet for a second or three round trips, and the last 600 for up to three times as long. It
-//! sends one again at most once a round trip.
+//! Source: libwebrtc (2025-06) `nack_requester.cc` and `rtp_packet_history.cc`. A packet is
+//! requested as soon as a later packet arrives, and again each round trip, up to 100 times. The
+//! sender keeps a packet for the longer of one second and three round trips. It keeps the last 600
+//! packets for up to three times as long. It retransmits a packet at most once per round trip.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,13 +13,14 @@ use super::wire::VideoPacket;
 
 /// The time between checks of the missing packets.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(20);
-/// The round-trip time of an end that has not measured it.
+/// The assumed round-trip time of an end that has not measured it.
 pub(crate) const FIRST_RTT: Duration = Duration::from_millis(100);
 const MOST_TRIES: u32 = 100;
 const MOST_MISSING: u64 = 1_000;
 const MOST_AGE: u64 = 10_000;
 const HEADER: u32 = 12;
-/// Packets that one word of a request names: the first, and a bit for each of the next 16.
+/// The number of packets that one word of a request names: the first packet, and one bit for each
+/// of the next 16.
 const SPAN: u64 = 17;
 
 /// Returns the size of a request for `numbers`, which are in order.
@@ -47,14 +48,14 @@ pub(crate) struct Nacks {
     missing: BTreeMap<u64, Missing>,
 }
 
-/// The result of an arrival.
+/// The effect of an arriving packet.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Gap {
-    /// Packets to request, perhaps none.
+    /// The packets to request, possibly none.
     Request(Vec<u64>),
-    /// This packet was requested.
+    /// The packet was requested before.
     Repaired,
-    /// Too many packets are missing: only a key frame helps.
+    /// Too many packets are missing. Only a key frame helps.
     TooLarge,
 }
 
@@ -81,7 +82,7 @@ impl Nacks {
         Gap::Request(gap)
     }
 
-    /// The packets to request again: those whose last request is a round trip old.
+    /// Returns the packets to request again: those last requested at least a round trip ago.
     pub(crate) fn again(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();
@@ -101,13 +102,13 @@ impl Nacks {
         self.missing = self.missing.split_off(&number);
     }
 
-    /// Whether a packet is missing.
+    /// Returns whether a packet is missing.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.missing.is_empty()
     }
 }
 
-/// The packets that the sender can send again.
+/// The packets that the sender can retransmit.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     packets: VecDeque<Kept>,
@@ -139,7 +140,8 @@ impl History {
         self.packets.push_back(Kept { packet, sent: now, again: None });
     }
 
-    /// Takes packet `number` to send it again, unless it was sent again within a round trip.
+    /// Returns packet `number` for retransmission, unless it was retransmitted within the last
+    /// round trip.
     pub(crate) fn again(
         &mut self,
         number: u64,

@@ -1,11 +1,11 @@
-//! The pacer of a sender: video in small bursts, and probes at their own rate.
+//! The pacer of a sender. It sends video in small bursts, and probes at their own rate.
 //!
-//! Source: libwebrtc (2025-06) `pacing_controller.cc` and `bitrate_prober.cc`. Packets leave at once
-//! until the debt is 40 ms of the pacing rate (or 63 kB). Retransmissions go before new packets.
-//! A queue that would take more than 2 s raises the rate. While a probe is active, packets leave
-//! at its rate, and padding fills in for those that are missing.
+//! Source: libwebrtc (2025-06) `pacing_controller.cc` and `bitrate_prober.cc`. Packets are sent at
+//! once until the debt is 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets.
+//! A queue that would take more than 2 s to send raises the rate. While a probe is active, packets
+//! are sent at its rate, and padding replaces missing packets.
 //!
-//! Audio does not pass through here: it leaves at once, unpaced.
+//! Audio does not pass through the pacer. It is sent at once.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,9 @@ const QUEUE_LIMIT_S: f64 = 2.0;
 const PROBE_SEND_S: f64 = 0.002;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 const MOST_PROBES: usize = 5;
-/// A probe that is later than this is given up.
+/// The delay after which a late probe is given up.
 const PROBE_LATE: Duration = Duration::from_millis(10);
-/// A probe begins with a packet of this size, or with a smaller one if its own sends are smaller.
+/// The size of the packet that begins a probe, unless the probe's own sends are smaller.
 const PROBE_PACKET: f64 = 200.0;
 
 /// A packet to send.
@@ -31,7 +31,7 @@ const PROBE_PACKET: f64 = 200.0;
 pub(crate) enum Packet {
     /// Video for the first time.
     Video(VideoPacket),
-    /// Video once more.
+    /// Retransmitted video.
     Again(VideoPacket),
     /// Padding of this many bytes.
     Padding(u32),
@@ -40,19 +40,19 @@ pub(crate) enum Packet {
 /// The largest packets and the headers of every packet, in bytes of IP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// The most video in a packet.
+    /// The maximum number of video bytes in a packet.
     pub(crate) payload: u32,
     /// The headers of IP, UDP, RTP and SRTP.
     pub(crate) headers: u32,
 }
 
 impl Sizes {
-    /// The size of `packet` on the path.
+    /// Returns the size of `packet` on the path.
     pub(crate) fn of(self, packet: &Packet) -> u32 {
         self.headers
             + match packet {
                 Packet::Video(video) => video.bytes,
-                // The original number, RFC 4588 §4.
+                // The two bytes are the original number (RFC 4588 §4).
                 Packet::Again(video) => video.bytes + 2,
                 Packet::Padding(bytes) => *bytes,
             }
@@ -69,7 +69,7 @@ struct Probe {
 }
 
 impl Probe {
-    /// The bytes of one send.
+    /// Returns the number of bytes in one send.
     fn send_bytes(&self) -> f64 {
         self.cluster.bps * PROBE_SEND_S / 8.0
     }
@@ -85,11 +85,11 @@ pub(crate) struct Pacer {
     again: VecDeque<(Instant, VideoPacket)>,
     video: VecDeque<(Instant, VideoPacket)>,
     queued_bytes: f64,
-    /// The sum of the times at which waiting packets came, in seconds.
+    /// The sum of the arrival times of the queued packets, in seconds.
     queued_since: f64,
     probes: VecDeque<Probe>,
     is_probing: bool,
-    /// The time of the next send of a probe; `None` is at once.
+    /// The time of the next send of a probe; `None` stands for at once.
     next_probe: Option<Instant>,
 }
 
@@ -153,17 +153,17 @@ impl Pacer {
         }
     }
 
-    /// The time that the waiting video takes at `bps`.
+    /// Returns the time that the queued video takes at `bps`.
     pub(crate) fn queued(&self, bps: f64) -> Duration {
         Duration::from_secs_f64(8.0 * self.queued_bytes / bps)
     }
 
-    /// Whether the packet of video `number` waits to be sent again.
+    /// Returns whether the video packet `number` is queued for retransmission.
     pub(crate) fn is_queued_again(&self, number: u64) -> bool {
         self.again.iter().any(|(_, video)| video.number == number)
     }
 
-    /// The time of the next call of [`Pacer::process`], if there is anything to send.
+    /// Returns the time of the next call of [`Pacer::process`], if there is anything to send.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         if self.is_probing {
             return Some(self.next_probe.unwrap_or(now).max(now));
@@ -178,7 +178,7 @@ impl Pacer {
         Some(at.max(now))
     }
 
-    /// Takes the packets to send at `now`, each with the probe that it belongs to.
+    /// Removes and returns the packets to send at `now`, each with its probe, if it belongs to one.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
         self.give_up_late(now);
@@ -187,7 +187,7 @@ impl Pacer {
         }
         let mut out = Vec::new();
         loop {
-            // A pop shortens the queue and may so lower the rate.
+            // Removing a packet shortens the queue, which may lower the rate.
             let bps = self.rate(now);
             if self.debt >= burst_bytes(bps) {
                 break;
@@ -271,7 +271,7 @@ impl Pacer {
         self.last = self.last.max(now);
     }
 
-    /// The pacing rate, or that which empties the queue in time.
+    /// Returns the pacing rate, or a higher rate that empties the queue in time.
     fn rate(&self, now: Instant) -> f64 {
         let packets = (self.again.len() + self.video.len()) as f64;
         if packets == 0.0 {
@@ -283,7 +283,7 @@ impl Pacer {
     }
 }
 
-/// The bytes that may leave at once.
+/// Returns the number of bytes that may be sent at once.
 fn burst_bytes(bps: f64) -> f64 {
     (bps / 8.0 * BURST_S).min(BURST_BYTES)
 }

@@ -1,10 +1,11 @@
-//! The de-jitter buffer of the picture: when a frame is rendered.
+//! The de-jitter buffer of the picture, which determines when a frame is rendered.
 //!
-//! A judgement: the capture time, plus the least delay of the last 5 s, plus the range of those
-//! delays. libwebrtc estimates the range with a Kalman filter instead. The following is libwebrtc's
-//! (2025-06, `jitter_estimator.cc`, `video_stream_buffer_controller.cc`, `timing.cc`): 10 ms more; a
-//! delay is that of the last packet, and that of a repaired frame does not count; after three
-//! repairs within a minute, 0.9 round trips more, at most 200 ms; a fall by at most 100 ms a second.
+//! The playout time is a judgement: the capture time, plus the minimum delay of the last 5 s, plus
+//! the range of those delays. libwebrtc estimates the range with a Kalman filter. The other rules
+//! are those of libwebrtc (2025-06, `jitter_estimator.cc`, `video_stream_buffer_controller.cc`,
+//! `timing.cc`). They add 10 ms. The delay of a frame is that of its last packet, and a repaired
+//! frame does not count. After three repairs within a minute, 0.9 round trips are added, at most
+//! 200 ms. The delay falls by at most 100 ms per second.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ use super::nack::FIRST_RTT;
 
 const WINDOW: Duration = Duration::from_secs(5);
 const MARGIN: Duration = Duration::from_millis(10);
-/// The playout delay falls by a tenth of the time.
+/// The divisor of the time by which the playout delay may fall: 1/10.
 const DECREASE: u64 = 10;
 const REPAIRS: u32 = 3;
 const REPAIRS_LAST: Duration = Duration::from_secs(60);
@@ -24,7 +25,7 @@ const LONGEST_FOR_REPAIRS: Duration = Duration::from_millis(200);
 /// The delay between capture and rendering.
 #[derive(Debug, Default)]
 pub(crate) struct Playout {
-    /// Frames of the last 5 s and their delays.
+    /// The frames of the last 5 s and their delays.
     delays: VecDeque<(Instant, Duration)>,
     least: Duration,
     variation: Duration,
@@ -34,7 +35,8 @@ pub(crate) struct Playout {
 }
 
 impl Playout {
-    /// Processes a decoded frame; returns its time on the screen, which is not before `now`.
+    /// Processes a decoded frame. Returns the time at which it is rendered, which is not before
+    /// `now`.
     pub(crate) fn time(
         &mut self,
         decoded: &Decoded,
@@ -60,7 +62,7 @@ impl Playout {
         now.max(captured + self.least + self.variation)
     }
 
-    /// The time for which the receiver waits for repairs.
+    /// Returns the time for which the receiver waits for repairs.
     fn for_repairs(&mut self, rtt: Option<Duration>, now: Instant) -> Duration {
         if now.since(self.last_repair) > REPAIRS_LAST {
             self.repairs = 0;
@@ -79,7 +81,8 @@ mod tests {
 
     const RTT: Option<Duration> = Some(Duration::from_millis(50));
 
-    /// The delay at which frame `n`, one each 40 ms, is rendered, if its last packet takes `took` ms.
+    /// Returns the delay at which frame `n` is rendered. Frames are sent every 40 ms, and the last
+    /// packet takes `took` ms.
     fn delay(playout: &mut Playout, n: u64, took: u64, is_repaired: bool) -> u64 {
         let captured = Instant::from_millis(40 * n);
         let frame = Frame { number: n, captured, is_key: false, lines: 360, bytes: 1, packets: 1 };

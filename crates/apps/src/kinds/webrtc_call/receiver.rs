@@ -16,15 +16,15 @@ use crate::playout;
 
 /// The size of a request for a key frame (RFC 4585 §6.3.1).
 const KEY_REQUEST: u32 = 12 + SRTCP;
-/// The first packet of speech waits this long.
+/// The time for which the first speech packet is held.
 const SPEECH_MARGIN: Duration = Duration::from_millis(60);
-/// Opus encodes with a look-ahead (RFC 6716 §2).
+/// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;
 
-/// What this end knows as a sender of the other direction.
+/// What this end knows as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {
-    /// The rate at which it sends, in bit/s.
+    /// The rate at which this end sends, in bit/s.
     pub(crate) bps: Option<f64>,
     /// The round-trip time.
     pub(crate) rtt: Option<Duration>,
@@ -33,7 +33,7 @@ pub(crate) struct Reverse {
 /// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// The most that a datagram holds above UDP.
+    /// The maximum payload of a datagram above UDP, in bytes.
     room: u32,
     began: Instant,
     arrived: Arrived,
@@ -47,19 +47,19 @@ pub(crate) struct Receiver {
     speaker: playout::Playout,
 }
 
-/// What a person heard.
+/// The quality of the sound that a person heard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// R of the E-model.
+    /// The rating R of the E-model.
     pub(crate) r: f64,
-    /// The share of packets that were late, from 0 to 1.
+    /// The proportion of packets that were late, from 0 to 1.
     pub(crate) late: f64,
     /// The delay from mouth to ear, in milliseconds.
     pub(crate) delay_ms: f64,
 }
 
 impl Receiver {
-    /// A receiver for a sender that begins at `began`.
+    /// Returns a receiver for a sender that begins at `began`.
     pub(crate) fn new(room: u32, top_lines: u32, began: Instant) -> Self {
         Self {
             room,
@@ -76,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Processes one of its timers.
+    /// Handles the expiry of one of its timers.
     pub(crate) fn wake(&mut self, timer: Timer, reverse: Reverse, end: &mut End<'_>) {
         let now = end.now();
         match timer {
@@ -140,7 +140,7 @@ impl Receiver {
         }
     }
 
-    /// Requests packets again, and arranges for a check while any is missing.
+    /// Requests packets again, and sets a timer for a check while any packet is missing.
     fn request(&mut self, numbers: &[u64], end: &mut End<'_>) {
         let most = (self.room.saturating_sub(nack::size(&[])) / 4).max(1) as usize;
         for part in numbers.chunks(most) {
@@ -152,24 +152,24 @@ impl Receiver {
         }
     }
 
-    /// Takes the mean delay of the frames rendered since the last call, in milliseconds.
+    /// Returns the mean delay in milliseconds of the frames rendered since the last call.
     pub(crate) fn take_frame_delay_ms(&mut self, now: Instant) -> Option<f64> {
         self.screen.advance(now);
         self.screen.take_recent_ms()
     }
 
-    /// What a person saw until `end`.
+    /// Returns the quality of the picture until `end`.
     pub(crate) fn seen(&self, end: Instant) -> Seen {
         self.screen.measures(end)
     }
 
-    /// The rate of the received video until `end`, in bit/s.
+    /// Returns the rate of the received video until `end`, in bit/s.
     pub(crate) fn video_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         (span > 0.0).then(|| 8.0 * self.video_bytes as f64 / span)
     }
 
-    /// What a person heard of `sent` packets of speech.
+    /// Returns the quality of the sound, given that `sent` packets of speech were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
         let lost = self.speech.loss(sent)?;
         let late = self.speaker.late() as f64 / self.speech.expected().max(1) as f64;

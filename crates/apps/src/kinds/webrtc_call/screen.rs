@@ -1,11 +1,13 @@
-//! The receiver's screen: what a person sees of the rendered frames.
+//! The receiver's screen: the picture quality as a person sees it.
 //!
-//! Source: the freezes of W3C's webrtc-stats: an interval between frames of at least three times the
-//! mean of the last 30, and of at least that mean and 150 ms. Like `video_quality_observer2.cc`
-//! (libwebrtc 2025-06), the first five intervals are never freezes.
+//! Source: the definition of freezes in W3C's webrtc-stats. A freeze is an interval between frames
+//! of at least three times the mean of the last 30 intervals, and of at least that mean plus 150
+//! ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first five intervals are never
+//! freezes.
 //!
-//! Differences: libwebrtc counts an interval within its own mean; here the mean is of the intervals
-//! before it. A freeze at the end of the call counts, and so does a pause of more than 5 s.
+//! Differences: libwebrtc includes an interval in its own mean; this module uses the mean of the
+//! intervals before it. A freeze at the end of the call counts, and so does a pause of more than 5
+//! s.
 
 use std::collections::VecDeque;
 
@@ -28,7 +30,7 @@ struct Rendered {
     frame: Frame,
 }
 
-/// The frames that were rendered, and what they amount to.
+/// The frames that were rendered, and the statistics on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Screen {
     started: Instant,
@@ -44,7 +46,7 @@ pub(crate) struct Screen {
     top_seconds: f64,
     shown_seconds: f64,
     top_lines: u32,
-    /// The present second, counted from the start, and its frames.
+    /// The current second, counted from the start, and the number of its frames.
     second: u64,
     in_second: u64,
     slow: [u64; 2],
@@ -52,7 +54,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// A screen for a stream that starts now, with pictures of up to `top_lines`.
+    /// Returns a screen for a stream that starts now, with pictures of up to `top_lines`.
     pub(crate) fn new(started: Instant, top_lines: u32) -> Self {
         Self {
             started,
@@ -74,13 +76,13 @@ impl Screen {
         }
     }
 
-    /// Adds a frame that will be rendered at `at`, or after the one before it.
+    /// Adds a frame that is rendered at `at`, or after the previous frame.
     pub(crate) fn add(&mut self, frame: Frame, at: Instant) {
         let before = self.ahead.back().or(self.last.as_ref()).map_or(Instant::ZERO, |one| one.at);
         self.ahead.push_back(Rendered { at: at.max(before), frame });
     }
 
-    /// Renders what is due.
+    /// Renders the frames that are due.
     pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(&next) = self.ahead.front().filter(|next| next.at <= now) {
             self.ahead.pop_front();
@@ -89,7 +91,7 @@ impl Screen {
         self.count_seconds(now);
     }
 
-    /// Takes the mean delay of the frames rendered since the last call, in milliseconds.
+    /// Returns the mean delay in milliseconds of the frames rendered since the last call.
     pub(crate) fn take_recent_ms(&mut self) -> Option<f64> {
         let (sum, count) = std::mem::take(&mut self.recent);
         (count > 0).then(|| sum.as_secs_f64() * 1e3 / count as f64)
@@ -148,7 +150,7 @@ impl Screen {
         self.in_second = 0;
     }
 
-    /// The measures at the end of the call.
+    /// Returns the measures at the end of the call.
     pub(crate) fn measures(&self, end: Instant) -> Seen {
         let mut screen = self.clone();
         screen.advance(end);
@@ -177,20 +179,20 @@ impl Screen {
     }
 }
 
-/// What a person saw.
+/// The picture quality that a person saw.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// Rendered frames per second.
     pub(crate) fps: Option<f64>,
-    /// Shares of seconds with fewer than 15 and with fewer than 24 frames.
+    /// The percentages of seconds with fewer than 15 frames and with fewer than 24 frames.
     pub(crate) slow_percent: [Option<f64>; 2],
     /// Freezes per minute.
     pub(crate) freezes_per_minute: Option<f64>,
-    /// The share of the time in freezes.
+    /// The percentage of the time in freezes.
     pub(crate) frozen_percent: Option<f64>,
     /// The mean height of the picture over time.
     pub(crate) lines: Option<f64>,
-    /// The share of time with the largest picture.
+    /// The percentage of the time with the largest picture.
     pub(crate) top_percent: Option<f64>,
     /// The delays from capture to rendering, in milliseconds.
     pub(crate) delays: Quantiles,
@@ -211,7 +213,7 @@ mod tests {
         Frame { number: 0, captured, is_key: false, lines, bytes: 1, packets: 1 }
     }
 
-    /// A screen with 31 frames every `every` ms, then one after `gap` ms.
+    /// Returns a screen with 31 frames every `every` ms and one further frame after `gap` ms.
     fn gap(every: u64, gap: u64) -> Seen {
         let mut screen = Screen::new(ms(0), 720);
         for n in 0..=30 {
@@ -231,14 +233,14 @@ mod tests {
         close(seen.frozen_percent.unwrap(), frozen, 1e-9);
     }
 
-    /// C-105.
+    /// Covers requirement C-105.
     #[test]
     fn at_30_frames_a_second_a_freeze_begins_at_183_ms() {
         freezes(33, 182, false);
         freezes(33, 184, true);
     }
 
-    /// C-106.
+    /// Covers requirement C-106.
     #[test]
     fn at_10_frames_a_second_a_freeze_begins_at_300_ms() {
         freezes(100, 299, false);
@@ -253,7 +255,7 @@ mod tests {
         }
         let seen = screen.measures(ms(10_990));
         close(seen.frozen_percent.unwrap(), 100.0 * 10_000.0 / 10_990.0, 1e-9);
-        // Of the seconds 1 to 9, none has a frame.
+        // None of the seconds 1 to 9 has a frame.
         assert_eq!(seen.slow_percent, [Some(100.0); 2]);
         let none = Screen::new(ms(0), 720).measures(ms(10_000));
         assert_eq!((none.frozen_percent, none.lines), (Some(100.0), None));
@@ -264,7 +266,8 @@ mod tests {
     #[test]
     fn seconds_are_counted_by_their_frames_and_pictures_by_their_time() {
         let mut screen = Screen::new(ms(0), 720);
-        // 30, 20 and 10 frames a second, each for four seconds; larger in the first four.
+        // 30, 20 and 10 frames per second for four seconds each. The pictures of the first four
+        // seconds are larger.
         let mut n = 0;
         for (seconds, every, lines) in [(0..4_u64, 33, 720), (4..8, 50, 360), (8..12, 100, 360)] {
             for at in (1_000 * seconds.start..1_000 * seconds.end).step_by(every) {
@@ -274,7 +277,8 @@ mod tests {
         }
         let seen = screen.measures(ms(12_040));
         close(seen.fps.unwrap(), n as f64 / 12.04, 1e-9);
-        // Eleven whole seconds after the first; three of the large pictures and one of a mixture.
+        // There are eleven whole seconds after the first. Three have the large pictures, and one
+        // has both sizes.
         close(seen.slow_percent[0].unwrap(), 100.0 * 4.0 / 11.0, 9.1);
         close(seen.slow_percent[1].unwrap(), 100.0 * 8.0 / 11.0, 9.1);
         close(seen.lines.unwrap(), 480.0, 1.0);

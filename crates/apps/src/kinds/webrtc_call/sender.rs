@@ -10,7 +10,7 @@ use super::nack::History;
 use super::pacer::{Pacer, Packet, Sizes};
 use super::wire::{Content, Frame, Media, VideoPacket};
 
-/// Speech in a packet.
+/// The duration of the speech in a packet.
 pub(crate) const SPEECH: Duration = Duration::from_millis(20);
 
 /// The settings of a sender.
@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     pub(crate) start_bps: f64,
     /// Bytes of speech in a packet.
     pub(crate) speech: u32,
-    /// The most video in a packet, in bytes.
+    /// The maximum number of video bytes in a packet.
     pub(crate) payload: u32,
     /// Whether the sender probes the path.
     pub(crate) probing: bool,
@@ -31,18 +31,18 @@ pub(crate) struct Settings {
 impl Settings {
     const HEADERS: u32 = IP_UDP + RTP;
 
-    /// The rate of the speech on the path, in bit/s.
+    /// Returns the rate of the speech on the path, in bit/s.
     fn speech_bps(&self) -> f64 {
         f64::from(8 * (self.speech + Self::HEADERS)) / SPEECH.as_secs_f64()
     }
 
-    /// The rate on the path of `bps` of video at `fps`, with headers and speech.
+    /// Returns the rate on the path for `bps` of video at `fps`, including headers and speech.
     fn path_bps(&self, bps: f64, fps: f64) -> f64 {
         let packets = (bps / 8.0 / fps / f64::from(self.payload)).ceil().max(1.0);
         bps + 8.0 * packets * fps * f64::from(Self::HEADERS) + self.speech_bps()
     }
 
-    /// The video that fits into `bps` on the path at `fps`.
+    /// Returns the video rate that fits into `bps` on the path at `fps`.
     fn video_bps(&self, bps: f64, fps: f64) -> f64 {
         let left = (bps - self.speech_bps()).max(0.0);
         let packet = f64::from(self.payload + Self::HEADERS);
@@ -67,7 +67,7 @@ pub(crate) struct Sender {
     began: Instant,
     gcc: Gcc,
     pacer: Pacer,
-    /// The earliest time for which the pacer has asked.
+    /// The earliest time at which the pacer requested a call.
     armed: Option<Instant>,
     encoder: Encoder,
     pictures: u64,
@@ -76,13 +76,13 @@ pub(crate) struct Sender {
     speech: u64,
     again: u64,
     key_frames: u64,
-    /// The sum of targets over time, in bit.
+    /// The sum of targets over time, in bits.
     target_bits: f64,
     target_since: Instant,
 }
 
 impl Sender {
-    /// A sender that begins at `began`.
+    /// Returns a sender that begins at `began`.
     pub(crate) fn new(settings: Settings, began: Instant) -> Self {
         let gcc = Gcc::new(settings.limits());
         let sizes = Sizes { payload: settings.payload, headers: Settings::HEADERS };
@@ -105,44 +105,44 @@ impl Sender {
         }
     }
 
-    /// The target in bit/s on the path.
+    /// Returns the target in bit/s on the path.
     pub(crate) const fn target_bps(&self) -> f64 {
         self.gcc.target_bps()
     }
 
-    /// The round-trip time, once it is known.
+    /// Returns the round-trip time, once it is known.
     pub(crate) const fn rtt(&self) -> Option<Duration> {
         self.gcc.rtt()
     }
 
-    /// The height of the largest picture.
+    /// Returns the height of the largest picture.
     pub(crate) const fn top_lines(&self) -> u32 {
         self.encoder.top_lines()
     }
 
-    /// Packets of video that were sent again.
+    /// Returns the number of video packets that were retransmitted.
     pub(crate) const fn sent_again(&self) -> u64 {
         self.again
     }
 
-    /// Key frames that were sent.
+    /// Returns the number of key frames that were sent.
     pub(crate) const fn key_frames(&self) -> u64 {
         self.key_frames
     }
 
-    /// Packets of speech that were sent.
+    /// Returns the number of speech packets that were sent.
     pub(crate) const fn speech_packets(&self) -> u64 {
         self.speech
     }
 
-    /// The mean target over time until `end`, in bit/s.
+    /// Returns the mean target over time until `end`, in bit/s.
     pub(crate) fn mean_target_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         let rest = self.target_bps() * end.since(self.target_since).as_secs_f64();
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Processes one of its timers.
+    /// Handles the expiry of one of its timers.
     pub(crate) fn wake(&mut self, timer: Timer, end: &mut End<'_>) {
         let now = end.now();
         match timer {
@@ -182,7 +182,7 @@ impl Sender {
         self.flush(end);
     }
 
-    /// Sends the packets `numbers` again, if it can.
+    /// Retransmits the packets `numbers` that the sender still has.
     pub(crate) fn repair(&mut self, numbers: &[u64], end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
         for &number in numbers {
@@ -201,7 +201,7 @@ impl Sender {
         self.encoder.request_key(now);
     }
 
-    /// Lets the controller act, and keeps account of its targets.
+    /// Lets the controller act, and accounts for its targets.
     fn control(&mut self, now: Instant, act: impl FnOnce(&mut Gcc)) {
         let span = now.since(self.target_since).as_secs_f64();
         self.target_bits += self.target_bps() * span;
@@ -228,7 +228,7 @@ impl Sender {
         end.wake(self.began + since, Timer::Picture);
     }
 
-    /// Cuts a frame into packets of equal size, but for a byte.
+    /// Splits a frame into packets whose sizes differ by at most one byte.
     fn packetise(&mut self, frame: Frame, now: Instant) {
         let count = frame.bytes.div_ceil(self.settings.payload);
         let frame = Frame { packets: count, ..frame };
@@ -240,7 +240,7 @@ impl Sender {
         }
     }
 
-    /// Sends what the pacer allows, and asks for the time of the next packet.
+    /// Sends the packets that the pacer allows, and requests a call at the time of the next packet.
     fn flush(&mut self, end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
         let sizes = Sizes { payload: self.settings.payload, headers: Settings::HEADERS };
@@ -283,9 +283,9 @@ mod tests {
         let camera = Camera { fps: 30.0, most_bps: 2.5e6, least_bps: 30e3, variation: 0.25 };
         let settings =
             Settings { camera, start_bps: 300e3, speech: 80, payload: 1_200, probing: true };
-        // 138 B every 20 ms.
+        // The rate is 138 B every 20 ms.
         close(settings.speech_bps(), 55_200.0, 1e-6);
-        // 1 Mbit/s: 4,167 B a frame, 4 packets, 58 B of headers each.
+        // 1 Mbit/s is 4,167 B per frame in 4 packets, each with 58 B of headers.
         let path = 1e6 + 8.0 * 4.0 * 30.0 * 58.0 + 55_200.0;
         close(settings.path_bps(1e6, 30.0), path, 1e-6);
         close(settings.video_bps(path, 30.0), 1e6, 1e-6);

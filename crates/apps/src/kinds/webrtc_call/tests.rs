@@ -1,4 +1,4 @@
-//! The whole call on the small network of the tests: a FIFO without a limit.
+//! Tests the whole call on the small network of the tests, a FIFO without a limit.
 
 use aqmlab_core::{Duration, Instant, Value};
 
@@ -10,7 +10,7 @@ fn call(net: &mut Net, changes: &[(&str, Value)], seconds: u64) -> Summary {
     net.run_secs(&mut *build("webrtc_call", changes), seconds)
 }
 
-/// The values of a time series by their seconds.
+/// Returns the values of a time series by their seconds.
 fn noted(net: &Net, metric: &str) -> Vec<f64> {
     let note = |(_, call): &(Instant, Call)| match call {
         Call::Note(name, value) if *name == metric => Some(*value),
@@ -30,8 +30,8 @@ fn with_room_the_picture_is_the_largest_and_nothing_is_amiss() {
         for name in ["below_15_fps_WAY_percent", "below_24_fps_WAY_percent", "frozen_WAY_percent"] {
             close(of(name), 0.0, 0.0);
         }
-        // The first key frames take some 90 ms longer than other frames, and the playout delay
-        // stays at that for 5 s.
+        // The first key frames take about 90 ms longer than other frames, and the playout delay
+        // keeps that value for 5 s.
         assert!(of("frame_delay_WAY_p50_ms") < 50.0 && of("frame_delay_WAY_p95_ms") < 120.0);
         assert!(of("mos_WAY") > 4.3);
         close(of("key_frames_WAY_count"), 2.0, 0.0);
@@ -46,7 +46,7 @@ fn without_probes_the_start_takes_as_long_as_8_percent_a_second_take() {
     call(&mut net, &changes, 40);
     let targets = noted(&net, "target_up_mbit");
     let second = |least: f64| targets.iter().position(|&mbit| mbit >= least).unwrap() as f64;
-    // ln 2 / ln 1.08 = 9.0 s from 1.2 to 2.4 Mbit/s.
+    // The expected time from 1.2 to 2.4 Mbit/s is ln 2 / ln 1.08 = 9.0 s.
     close(second(2.4) - second(1.2), 9.0, 1.1);
     let mut probed = Net::new(1);
     call(&mut probed, &[("start_rate", mbit(1_000_000))], 40);
@@ -87,7 +87,8 @@ fn loss_of_20_percent_lowers_the_rate_to_the_least() {
     let mut net = Net::new(1).with_loss(0.2);
     let changes = [("min_rate", rate(200_000))];
     call(&mut net, &changes, 60);
-    // 200 kbit/s of video, 15 frames a second with 2 packets each, and speech.
+    // The least rate is 200 kbit/s of video, with 15 frames per second of 2 packets each, and
+    // speech.
     let least = (200e3 + 8.0 * 15.0 * 2.0 * 58.0 + 55_200.0) / 1e6;
     close(*noted(&net, "target_up_mbit").last().unwrap(), least, 1e-6);
 }
@@ -116,7 +117,7 @@ fn a_line_that_dies_freezes_the_picture_and_quiets_the_sender() {
     let targets = noted(&net, "target_up_mbit");
     let least = (30e3 + 8.0 * 15.0 * 58.0 + 55_200.0) / 1e6;
     close(*targets.last().unwrap(), least, 1e-6);
-    // 0.8 each second, from 3 s after the last report on.
+    // The target falls by a factor of 0.8 per second, from 3 s after the last report on.
     close(targets[27] / targets[24], 0.8_f64.powi(3), 0.01);
     assert!(known(&summary, "mos_up") < 4.4);
 }
@@ -137,7 +138,7 @@ fn one_direction_sends_media_one_way_and_reports_the_other() {
     let summary = call(&mut net, &[up], 30);
     assert_eq!(value(&summary, "rendered_down_fps"), None);
     close(known(&summary, "rendered_up_fps"), 30.0, 0.2);
-    // Reports each 100 ms, of 70 to 90 bytes with their headers.
+    // There is a report every 100 ms, with 70 to 90 bytes including headers.
     assert!((250..=320).contains(&net.packets[1]), "{:?}", net.packets);
     assert!(net.ip_bytes[1] < 30 * 10 * 110, "{:?}", net.ip_bytes);
 }

@@ -1,7 +1,7 @@
 //! The contents of the datagrams of one end.
 //!
 //! A datagram on the path has a size and a number, but no content. The sending end stores the
-//! content by this number, and the other end takes it with the datagram that arrives.
+//! content under this number. The other end takes the content when the datagram arrives.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use aqmlab_core::{Duration, Instant};
 
 use super::feedback::Report;
 
-/// A content is kept for this time, like libwebrtc's history of sent packets.
+/// The time for which a content is kept, as in libwebrtc's history of sent packets.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A packet of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VideoPacket {
-    /// Its number among the packets of the video.
+    /// The number of the packet among the packets of the video.
     pub(crate) number: u64,
-    /// Its place in the frame.
+    /// The index of the packet in the frame.
     pub(crate) index: u32,
     /// The frame.
     pub(crate) frame: Frame,
@@ -28,17 +28,17 @@ pub(crate) struct VideoPacket {
 /// A frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// Its number among the encoded frames.
+    /// The number of the frame among the encoded frames.
     pub(crate) number: u64,
-    /// The time at which the camera took it.
+    /// The time at which the camera captured the frame.
     pub(crate) captured: Instant,
-    /// Whether it can be decoded without its predecessor.
+    /// Whether the frame can be decoded without the frame before it.
     pub(crate) is_key: bool,
-    /// The height of its picture.
+    /// The height of the picture in lines.
     pub(crate) lines: u32,
     /// Bytes of video.
     pub(crate) bytes: u32,
-    /// The number of its packets.
+    /// The number of packets of the frame.
     pub(crate) packets: u32,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Frame {
 pub(crate) enum Media {
     /// A packet of video, sent first or again.
     Video(VideoPacket),
-    /// 20 ms of speech: its number, and the time of its end.
+    /// 20 ms of speech: the number of the packet, and the end time of the speech.
     Audio(u64, Instant),
     /// Bytes that only probe the path.
     Padding,
@@ -66,7 +66,7 @@ pub(crate) enum Content {
     KeyRequest,
 }
 
-/// The contents on the path from one end.
+/// The contents of the datagrams on the path from one end.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     /// The number of the first datagram kept.

@@ -1,10 +1,11 @@
-//! The rate at which packets arrive at the receiver, as its reports tell.
+//! The rate at which packets arrive at the receiver, computed from its reports.
 //!
-//! Source: libwebrtc (2025-06) `bitrate_estimator.cc`: the bytes of 150 ms (500 ms for the first
-//! estimate), smoothed by a Bayesian update that trusts samples near the estimate more.
+//! Source: libwebrtc (2025-06) `bitrate_estimator.cc`. A sample is the bytes of 150 ms, or of 500
+//! ms for the first estimate. Samples are smoothed by a Bayesian update that gives more weight to
+//! samples near the estimate.
 //!
-//! Difference: since 2024 libwebrtc uses `robust_throughput_estimator.cc` by default, a window of
-//! at least a second and 20 packets.
+//! Difference: since 2024 libwebrtc uses `robust_throughput_estimator.cc` by default, with a window
+//! of at least one second and 20 packets.
 
 use aqmlab_core::Instant;
 
@@ -13,10 +14,10 @@ const WINDOW_MS: u64 = 150;
 const UNCERTAINTY: f64 = 10.0;
 const FIRST_VARIANCE: f64 = 50.0;
 const GROWTH: f64 = 5.0;
-/// Added to the variance when the sender is no longer limited by its application.
+/// The amount added to the variance when the application no longer limits the sender.
 const FAST_CHANGE: f64 = 200.0;
 
-/// The estimator.
+/// The estimator of the arrival rate.
 #[derive(Debug)]
 pub(crate) struct AckedRate {
     bytes: u64,
@@ -41,7 +42,7 @@ impl AckedRate {
         }
     }
 
-    /// The estimate in bit/s.
+    /// Returns the estimate in bit/s.
     pub(crate) fn bps(&self) -> Option<f64> {
         self.kbit.map(|kbit| kbit * 1e3)
     }
@@ -63,7 +64,7 @@ impl AckedRate {
         self.variance = noise * variance / (noise + variance);
     }
 
-    /// Adds to the window; returns its rate in kbit/s if it is complete.
+    /// Adds a packet to the window. If the window is complete, returns its rate in kbit/s.
     fn sample(&mut self, now_ms: u64, bytes: u32, window: u64) -> Option<f64> {
         if self.last_ms.is_some_and(|last| now_ms < last) {
             self.last_ms = None;
@@ -111,12 +112,12 @@ mod tests {
         close(after(1_250, 10, 1_000).bps().unwrap(), 1e6, 1.0);
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn a_sample_is_weighted_by_its_distance_from_the_estimate() {
         let mut rate = AckedRate { kbit: Some(1_000.0), ..AckedRate::default() };
         rate.learn(500.0);
-        // Uncertainty 10 · 500 / 1000 = 5, noise 25, variance 55.
+        // The uncertainty is 10 · 500 / 1000 = 5, the noise 25, and the variance 55.
         close(rate.kbit.unwrap(), (25.0 * 1_000.0 + 55.0 * 500.0) / 80.0, 1e-9);
         close(rate.variance, 25.0 * 55.0 / 80.0, 1e-9);
     }

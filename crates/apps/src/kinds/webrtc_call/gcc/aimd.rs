@@ -1,8 +1,8 @@
-//! The rate by additive increase and multiplicative decrease.
+//! Rate control by additive increase and multiplicative decrease.
 //!
 //! Source: libwebrtc (2025-06) `aimd_rate_control.cc`, with the default settings.
 //!
-//! Difference: the rate is at most 30 Mbit/s, the ceiling of its older copies.
+//! Difference: the rate is at most 30 Mbit/s, the ceiling in older versions of libwebrtc.
 
 use aqmlab_core::{Duration, Instant, math};
 
@@ -18,7 +18,8 @@ const HEADROOM: f64 = 1.5;
 const HEADROOM_BPS: f64 = 10_000.0;
 const CEILING_BPS: f64 = 30e6;
 const FIRST_RTT: Duration = Duration::from_millis(200);
-/// The packet and the frame rate for which the additive increase is made.
+/// The packet size for which the additive increase is computed; the next constant is the frame
+/// rate.
 const PACKET_BITS: f64 = 8.0 * 1_200.0;
 const FRAMES: f64 = 30.0;
 /// The time until the detector reacts.
@@ -44,7 +45,7 @@ pub(crate) struct Aimd {
 }
 
 impl Aimd {
-    /// Starts at `start_bps`; never falls below `floor_bps`.
+    /// Returns a control that starts at `start_bps` and never falls below `floor_bps`.
     pub(crate) fn new(start_bps: f64, floor_bps: f64) -> Self {
         Self {
             bps: start_bps.min(CEILING_BPS).max(floor_bps),
@@ -57,7 +58,7 @@ impl Aimd {
         }
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     pub(crate) const fn bps(&self) -> f64 {
         self.bps
     }
@@ -67,20 +68,21 @@ impl Aimd {
         self.rtt = rtt;
     }
 
-    /// Sets the rate, such as to the result of a probe.
+    /// Sets the rate, for example to the result of a probe.
     pub(crate) fn set(&mut self, bps: f64, now: Instant) {
         self.bps = self.bounded(bps);
         self.changed = Some(now);
     }
 
-    /// Whether another decrease is due: a round trip after the last change, or at once if less
-    /// than half of the rate arrives.
+    /// Returns whether another decrease is due. It is due a round trip after the last change, or at
+    /// once if less than half of the rate arrives.
     pub(crate) fn may_decrease(&self, now: Instant, acked_bps: f64) -> bool {
         let pause = self.rtt.clamp(Duration::from_millis(10), Duration::from_millis(200));
         self.changed.is_none_or(|at| now.since(at) >= pause) || acked_bps < 0.5 * self.bps
     }
 
-    /// Halves the rate if that is due: over-use before anything is known of the arrivals.
+    /// Halves the rate if a decrease is due on over-use before any arrival rate is known. Returns
+    /// whether it did.
     pub(crate) fn halve(&mut self, now: Instant) -> bool {
         let due = self.may_decrease(now, self.bps / 2.0);
         if due {
@@ -140,12 +142,12 @@ impl Aimd {
             self.capacity.forget();
         }
         self.capacity.add(self.acked_bps);
-        // Until the queues are empty.
+        // The rate is held until the queues are empty.
         self.state = State::Hold;
         self.changed = Some(now);
     }
 
-    /// The additive increase in bit/s per second: half a packet each reaction time.
+    /// Returns the additive increase in bit/s per second, which is half a packet per reaction time.
     fn slope_bps(&self) -> f64 {
         let frame = self.bps / FRAMES;
         let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);
@@ -173,7 +175,7 @@ mod tests {
         prop_oneof![Just(Usage::Normal), Just(Usage::Over), Just(Usage::Under)]
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn over_use_decreases_to_85_percent_of_what_arrives_less_5_kbit() {
         let mut aimd = Aimd::new(2e6, 5e3);
@@ -181,17 +183,17 @@ mod tests {
         close(aimd.bps(), 845_000.0, 1e-6);
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn near_the_capacity_the_rate_grows_by_half_a_packet_each_reaction() {
         let aimd = Aimd { rtt: Duration::from_millis(100), ..Aimd::new(1e6, 5e3) };
-        // A frame of 4,167 B in 4 packets: 8,333 bit in 0.4 s.
+        // A frame of 4,167 B in 4 packets gives 8,333 bit per 0.4 s.
         close(aimd.slope_bps(), 1e6 / 30.0 / 4.0 / 0.4, 1e-6);
         close(aimd.slope_bps(), 20_833.3, 0.1);
         assert!(Aimd::new(20e3, 5e3).slope_bps() >= 4_000.0);
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn from_1_to_2_5_mbit_takes_11_9_seconds() {
         let mut aimd = Aimd::new(1e6, 5e3);
@@ -199,11 +201,11 @@ mod tests {
             aimd.update(Usage::Normal, Some(2.5e6), ms(50 * n));
             aimd.bps() >= 2.5e6
         });
-        // ln 2.5 / ln 1.08 = 11.906 s.
+        // The expected time is ln 2.5 / ln 1.08 = 11.906 s.
         close(reached.unwrap() as f64 * 0.05, 11.906, 0.06);
     }
 
-    /// C-98.
+    /// Covers requirement C-98.
     #[test]
     fn without_a_queue_the_rate_climbs_by_8_percent_a_second_to_its_cap() {
         let mut aimd = Aimd::new(1e6, 5e3);
@@ -219,7 +221,7 @@ mod tests {
         close(aimd.bps(), 1.5e6 + 10e3, 1e-6);
     }
 
-    /// C-102.
+    /// Covers requirement C-102.
     #[test]
     fn decreases_are_a_round_trip_apart_unless_half_of_the_rate_is_lost() {
         for (rtt, pause) in [(1, 10), (80, 80), (3_000, 200)] {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        /// C-99.
+        /// Covers requirement C-99.
         #[test]
         fn an_increase_never_exceeds_half_again_of_what_arrives(
             acked in prop::collection::vec((1e3..20e6_f64, usage()), 1..200),

@@ -1,7 +1,8 @@
-//! Whether the application limits the sender, rather than the network.
+//! Detects whether the application, and not the network, limits the sender.
 //!
-//! Source: libwebrtc (2025-06) `alr_detector.cc`: a budget of 65 % of the target, kept for half a
-//! second. The region begins when 80 % of the budget is unused and ends when less than half is.
+//! Source: libwebrtc (2025-06) `alr_detector.cc`. The budget is 65 % of the target, kept for half a
+//! second. The application-limited region begins when 80 % of the budget is unused, and ends when
+//! less than half of it is unused.
 
 use aqmlab_core::Instant;
 
@@ -40,7 +41,7 @@ impl Alr {
         self.limited = if self.limited { share >= END } else { share > BEGIN };
     }
 
-    /// Whether the application limits the sender.
+    /// Returns whether the application limits the sender.
     pub(crate) const fn is_limited(&self) -> bool {
         self.limited
     }

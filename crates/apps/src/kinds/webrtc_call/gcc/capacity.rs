@@ -1,4 +1,4 @@
-//! The capacity of the path, as the rates at over-use show it.
+//! The capacity of the path, estimated from the rates at over-use.
 //!
 //! Source: libwebrtc (2025-06) `link_capacity_estimator.cc`.
 
@@ -6,7 +6,7 @@ use aqmlab_core::math;
 
 const WEIGHT: f64 = 0.05;
 const FIRST_DEVIATION: f64 = 0.4;
-/// Of the normalised variance: 14 and 35 kbit/s of standard deviation at 500 kbit/s.
+/// The bounds of the normalised variance: standard deviations of 14 and 35 kbit/s at 500 kbit/s.
 const DEVIATIONS: (f64, f64) = (0.4, 2.5);
 
 /// The mean and the variance of rates at over-use.
@@ -33,7 +33,7 @@ impl Capacity {
         self.kbit = Some(kbit);
     }
 
-    /// The mean in bit/s, if there is one.
+    /// Returns the mean in bit/s, if there is one.
     pub(crate) fn bps(&self) -> Option<f64> {
         self.kbit.map(|kbit| kbit * 1e3)
     }
@@ -43,17 +43,17 @@ impl Capacity {
         self.kbit = None;
     }
 
-    /// Whether `bps` exceeds the mean by more than three standard deviations.
+    /// Returns whether `bps` exceeds the mean by more than three standard deviations.
     pub(crate) fn is_below(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps > 1e3 * (kbit + self.spread(kbit)))
     }
 
-    /// Whether `bps` falls short of the mean by more than three standard deviations.
+    /// Returns whether `bps` falls short of the mean by more than three standard deviations.
     pub(crate) fn is_above(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps < 1e3 * (kbit - self.spread(kbit)).max(0.0))
     }
 
-    /// Three standard deviations, in kbit/s.
+    /// Returns three standard deviations in kbit/s.
     fn spread(&self, kbit: f64) -> f64 {
         3.0 * math::sqrt(self.deviation * kbit)
     }
@@ -69,12 +69,12 @@ mod tests {
         let mut capacity = Capacity::default();
         assert!(!capacity.is_below(1e9) && !capacity.is_above(0.0));
         capacity.add(500_000.0);
-        // √(0.4 · 500) = 14.1 kbit/s.
+        // The standard deviation is √(0.4 · 500) = 14.1 kbit/s.
         assert!(capacity.is_below(543_000.0) && !capacity.is_below(542_000.0));
         assert!(capacity.is_above(457_000.0) && !capacity.is_above(458_000.0));
         capacity.add(600_000.0);
         close(capacity.bps().unwrap(), 505_000.0, 1e-6);
-        // Error 95: 0.95 · 0.4 + 0.05 · 9025 / 505.
+        // An error of 95 gives 0.95 · 0.4 + 0.05 · 9025 / 505.
         close(capacity.deviation, 0.38 + 0.05 * 9_025.0 / 505.0, 1e-9);
     }
 }

@@ -1,17 +1,19 @@
-//! Groups of packets that left together, and the change of delay from one group to the next.
+//! Groups of packets that were sent together, and the change of delay from one group to the next.
 //!
-//! Source: libwebrtc (2025-06) `inter_arrival_delta.cc`. Packets sent within 5 ms of a group's first
-//! belong to it. So do packets that arrive within 5 ms of the last one, more closely spaced than
-//! they were sent: a queue on the path emptied at once. Such a burst lasts at most 100 ms.
+//! Source: libwebrtc (2025-06) `inter_arrival_delta.cc`. Packets sent within 5 ms of a group's
+//! first packet belong to the group. So do packets that arrive within 5 ms of the last packet, if
+//! their arrivals are closer than their departures. In that case, a queue on the path emptied at
+//! once. Such a burst lasts at most 100 ms.
 
 use aqmlab_core::{Duration, Instant};
 
 const SENT_WITHIN: i128 = 5_000_000;
 const BURST_GAP: i128 = 5_000_000;
 const LONGEST_BURST: Duration = Duration::from_millis(100);
-/// A difference of arrivals that exceeds that of the reports by this much is a jump of a clock.
+/// The amount by which a difference of arrivals must exceed that of the reports to count as a jump
+/// of a clock.
 const CLOCK_JUMP: i128 = 3_000_000_000;
-/// Groups out of order before the state is reset.
+/// The number of reordered groups after which the state is reset.
 const REORDERED: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
@@ -20,20 +22,20 @@ struct Group {
     sent: Instant,
     first_arrival: Instant,
     arrival: Instant,
-    /// The arrival of the report on its last packet.
+    /// The arrival time of the report on the group's last packet.
     reported: Instant,
 }
 
 /// The spacing of two groups, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spacing {
-    /// Between their departures.
+    /// The time between the groups' departures.
     pub(crate) sent_ms: f64,
-    /// Between their arrivals.
+    /// The time between the groups' arrivals.
     pub(crate) arrived_ms: f64,
 }
 
-/// The present group and the complete one before it.
+/// The current group, and the complete group before it.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     present: Option<Group>,
@@ -41,14 +43,14 @@ pub(crate) struct Groups {
     reordered: u32,
 }
 
-/// `a` − `b` in nanoseconds.
+/// Returns `a` − `b` in nanoseconds.
 fn minus(a: Instant, b: Instant) -> i128 {
     i128::from(a.as_nanos()) - i128::from(b.as_nanos())
 }
 
 impl Groups {
-    /// Adds a packet; returns the spacing of the last two complete groups if the packet begins
-    /// another.
+    /// Adds a packet. If the packet begins a new group, returns the spacing of the last two
+    /// complete groups.
     pub(crate) fn add(
         &mut self,
         sent: Instant,
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn packets_that_arrive_closer_than_they_left_are_a_burst() {
         let mut groups = Groups::default();
-        // Sent 10 ms apart, stuck on the path, and let go at 100 ms.
+        // The packets are sent 10 ms apart, held on the path, and released at 100 ms.
         for (sent, arrival) in [(0, 20), (10, 100), (20, 101), (30, 102), (40, 103)] {
             assert_eq!(add(&mut groups, sent, arrival), None);
         }

@@ -1,12 +1,12 @@
 //! The limit from losses and round-trip times, and the target of the controller.
 //!
-//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`: its first loss-based estimator,
-//! which newer copies use as a fallback, and its back-off from long round trips. The losses of a
-//! second's reports on packets make one loss report, as in the copies of 2020 with feedback on
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. This is its first loss-based
+//! estimator, which newer versions use as a fallback, and its back-off from long round trips. The
+//! reports of one second together are one loss report, as in the versions of 2020 with feedback on
 //! packets only.
 //!
-//! Difference: the second estimator (`loss_based_bwe_v2.cc`) is the default since 2022. Below 2 % of
-//! loss both leave the delay in charge.
+//! Difference: the second estimator (`loss_based_bwe_v2.cc`) is the default since 2022. With less
+//! than 2 % of loss, the delay alone determines the rate in both.
 
 use std::collections::VecDeque;
 
@@ -20,16 +20,17 @@ const INCREASE: f64 = 1.08;
 const INCREASE_BPS: f64 = 1_000.0;
 const INCREASE_WINDOW: Duration = Duration::from_secs(1);
 const DECREASE_EVERY: Duration = Duration::from_millis(300);
-/// A loss report is used for 1.2 times the longest interval of reports.
+/// The time for which a loss report is used: 1.2 times the longest interval of reports.
 const REPORT_LASTS: Duration = Duration::from_secs(6);
-/// In this time the delay-based estimate rules, unless packets are lost.
+/// The time after the start in which the delay-based estimate determines the target, unless packets
+/// are lost.
 const START: Duration = Duration::from_secs(2);
 const LONGEST_RTT: Duration = Duration::from_secs(3);
 const RTT_DECREASE: f64 = 0.8;
 const RTT_DECREASE_EVERY: Duration = Duration::from_secs(1);
 const RTT_FLOOR_BPS: f64 = 5_000.0;
 
-/// The limit.
+/// The limit from losses and round-trip times.
 #[derive(Debug)]
 pub(crate) struct LossLimit {
     target_bps: f64,
@@ -38,13 +39,14 @@ pub(crate) struct LossLimit {
     lost: u64,
     expected: u64,
     next_report: Instant,
-    /// The share lost, in 256ths as RTCP reports it, and the time of the report.
+    /// The proportion of lost packets in 256ths, as RTCP reports it. The next field is the time of
+    /// the report.
     loss: f64,
     reported: Option<Instant>,
     first_report: Option<Instant>,
     decreased: Option<Instant>,
     has_decreased: bool,
-    /// Targets of the last second that no later one undercut, and their times.
+    /// The targets of the last second that are below all later ones, with their times.
     lows: VecDeque<(Instant, f64)>,
     rtt: Duration,
     rtt_measured: Option<Instant>,
@@ -72,7 +74,7 @@ impl LossLimit {
         }
     }
 
-    /// The target in bit/s.
+    /// Returns the target in bit/s.
     pub(crate) const fn bps(&self) -> f64 {
         self.target_bps
     }
@@ -121,7 +123,7 @@ impl LossLimit {
         self.process(now);
     }
 
-    /// Adapts the target; to be called every 25 ms.
+    /// Adapts the target. The caller calls this function every 25 ms.
     pub(crate) fn process(&mut self, now: Instant) {
         if self.is_rtt_long() {
             let due = self.decreased.is_none_or(|at| now.since(at) >= RTT_DECREASE_EVERY);
@@ -158,7 +160,7 @@ impl LossLimit {
         }
     }
 
-    /// Whether the round-trip time, or the time without a report, is above its limit.
+    /// Returns whether the round-trip time, or the time without a report, is above its limit.
     pub(crate) fn is_rtt_long(&self) -> bool {
         let silent = self.rtt_measured.map_or(Duration::ZERO, |at| self.last_sent.since(at));
         silent.saturating_add(self.rtt) > LONGEST_RTT
@@ -195,7 +197,8 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// A limit at 1 Mbit/s after its start, with reports of `lost` of 100 packets each second.
+    /// Returns a limit at 1 Mbit/s after its start, with reports of `lost` lost packets out of 100
+    /// in each second.
     fn lossy(lost: u64, seconds: u64) -> LossLimit {
         let mut limit = LossLimit::new(1e6, 5e3);
         limit.set_rtt(Duration::from_millis(100), ms(0));
@@ -208,12 +211,12 @@ mod tests {
         limit
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn a_loss_of_20_percent_at_1_mbit_leaves_900_kbit() {
         let mut limit = LossLimit::new(1e6, 5e3);
         limit.outcome(20, 100, ms(5_000));
-        // 51/256 in RTCP's fixed point.
+        // The loss is 51/256 in RTCP's fixed point.
         close(limit.bps(), 1e6 * (1.0 - 0.5 * 51.0 / 256.0), 1e-6);
         close(limit.bps(), 900e3, 500.0);
     }
@@ -224,7 +227,7 @@ mod tests {
         assert!(lossy(15, 30).bps() < 0.3e6);
     }
 
-    /// C-103.
+    /// Covers requirement C-103.
     #[test]
     fn a_loss_of_up_to_2_percent_never_lowers_the_rate() {
         for lost in [0, 1, 2] {

@@ -6,13 +6,15 @@ use aqmlab_core::{Duration, Instant};
 
 use super::probes::Cluster;
 
-/// The share of sends and of bytes that must have arrived.
+/// The proportion of sends, and of bytes, that must have arrived.
 const ARRIVED: f64 = 0.8;
 const LONGEST: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(1);
-/// Packets cannot arrive so much faster than they were sent.
+/// The maximum ratio of the arrival rate to the sending rate. Packets cannot arrive faster than
+/// that.
 const MOST_RATIO: f64 = 2.0;
-/// A slower arrival shows the capacity, of which a little less is used.
+/// The factor on a lower arrival rate. Such a rate shows the capacity, of which slightly less is
+/// used.
 const SATURATED: f64 = 0.9;
 const USED: f64 = 0.95;
 
@@ -34,7 +36,7 @@ struct Arrived {
 pub(crate) struct ProbeRates(Vec<Arrived>);
 
 impl ProbeRates {
-    /// Adds a packet of `cluster`; returns the rate in bit/s once enough have arrived.
+    /// Adds a packet of `cluster`. If enough packets have arrived, returns the rate in bit/s.
     pub(crate) fn add(
         &mut self,
         cluster: Cluster,
@@ -84,7 +86,8 @@ impl Arrived {
         if !enough || !possible(sent) || !possible(arrived) {
             return None;
         }
-        // The last packet's sending and the first one's arrival are not within these spans.
+        // These times exclude the transmission of the last packet and the arrival of the first
+        // packet.
         let sent_bps = 8.0 * (self.bytes - self.last_sent_bytes) / sent.as_secs_f64();
         let arrived_bps = 8.0 * (self.bytes - self.first_arrival_bytes) / arrived.as_secs_f64();
         if arrived_bps > MOST_RATIO * sent_bps {
@@ -100,7 +103,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// The rate of a probe of 1.8 Mbit/s: 1,000 B every `sent_us`, which arrive every `arrived_us`.
+    /// Returns the rate of a probe of 1.8 Mbit/s. Packets of 1,000 B are sent every `sent_us` and
+    /// arrive every `arrived_us`.
     fn probed(sent_us: u64, arrived_us: u64, packets: u64) -> Option<f64> {
         let mut rates = ProbeRates::default();
         let cluster = Cluster { id: 7, bps: 1.8e6 };

@@ -1,9 +1,10 @@
-//! When to probe, and at which rate.
+//! Decides when to probe, and at which rate.
 //!
-//! Source: libwebrtc (2025-06) `probe_controller.cc`: at the start 3 and 6 times the start rate, then
-//! twice each result that reaches 70 % of its probe. After a large drop, a sender that its
-//! application limits probes at 85 % of the former rate. A camera's stream requests no periodic
-//! probes (`video_send_stream_impl.cc`); a shared screen's would, every 5 s.
+//! Source: libwebrtc (2025-06) `probe_controller.cc`. The first probes are at 3 and 6 times the
+//! start rate. Later probes are at twice each result that reaches 70 % of its probe. After a large
+//! drop, a sender limited by its application probes at 85 % of the former rate. A camera's stream
+//! requests no periodic probes (`video_send_stream_impl.cc`). A shared screen's stream would
+//! request them every 5 s.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -12,7 +13,7 @@ const FURTHER: f64 = 2.0;
 const ACHIEVED: f64 = 0.7;
 const WAIT: Duration = Duration::from_secs(1);
 const CEILING_BPS: f64 = 5e6;
-/// Of the rate that the streams can use.
+/// The factor on the rate that the streams can use, which limits probes.
 const BEYOND_ALLOCATED: f64 = 2.0;
 const LARGE_DROP: f64 = 0.66;
 const AFTER_DROP: f64 = 0.85;
@@ -21,34 +22,34 @@ const DROP_LASTS: Duration = Duration::from_secs(5);
 const DROP_PROBES_EVERY: Duration = Duration::from_secs(5);
 const LIMITED_LASTS: Duration = Duration::from_secs(3);
 
-/// A burst of packets at a rate, to learn whether the path has it.
+/// A burst of packets at one rate, which tests whether the path has that rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cluster {
-    /// Its number.
+    /// The number of the probe.
     pub(crate) id: u32,
-    /// Its rate in bit/s.
+    /// The rate of the probe in bit/s.
     pub(crate) bps: f64,
 }
 
 impl Cluster {
-    /// The least number of sends.
+    /// The minimum number of sends.
     pub(crate) const SENDS: u32 = 5;
     const SECONDS: f64 = 0.015;
 
-    /// The least number of bytes.
+    /// Returns the minimum number of bytes.
     pub(crate) fn bytes(self) -> f64 {
         self.bps * Self::SECONDS / 8.0
     }
 }
 
-/// The drop of a target to less than two thirds.
+/// A drop of the target to less than two thirds.
 #[derive(Clone, Copy, Debug)]
 struct Drop {
     at: Instant,
     from_bps: f64,
 }
 
-/// The choice of probes.
+/// The state of the choice of probes.
 #[derive(Debug)]
 pub(crate) struct Probes {
     most_bps: f64,
@@ -64,7 +65,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// The choice for streams that can use `allocated_bps`.
+    /// Returns the choice of probes for streams that can use `allocated_bps`.
     pub(crate) fn new(start_bps: f64, allocated_bps: f64) -> Self {
         Self {
             most_bps: CEILING_BPS.min(BEYOND_ALLOCATED * allocated_bps),
@@ -85,13 +86,13 @@ impl Probes {
         self.initiate(&FIRST.map(|factor| factor * start), true, now);
     }
 
-    /// Takes the chosen probes.
+    /// Removes and returns the chosen probes.
     pub(crate) fn take(&mut self) -> Vec<Cluster> {
         std::mem::take(&mut self.ready)
     }
 
-    /// Processes a new target. No probe follows one while the delay grows or shrinks, or round
-    /// trips are too long.
+    /// Processes a new target. No further probe follows while the delay grows or shrinks, or while
+    /// round trips are too long.
     pub(crate) fn estimated(&mut self, bps: f64, may_probe: bool, now: Instant) {
         if bps < LARGE_DROP * self.estimate_bps {
             self.drop = Some(Drop { at: now, from_bps: self.estimate_bps });
@@ -114,8 +115,8 @@ impl Probes {
         self.limited_until = Some(now);
     }
 
-    /// Probes after an over-use has ended, if the drop was large and the application limits the
-    /// sender or did so lately.
+    /// Probes after the end of an over-use, if the drop was large and the application limits the
+    /// sender or recently did.
     pub(crate) fn recovered(&mut self, is_limited: bool, now: Instant) {
         let lately = self.limited_until.is_some_and(|at| now.since(at) < LIMITED_LASTS);
         let Some(drop) = self.drop else { return };

@@ -1,4 +1,4 @@
-//! The controller with all its parts, on a path of one rate and one delay.
+//! Tests the controller with all its parts, on a path of constant rate and delay.
 
 use proptest::prelude::*;
 
@@ -9,11 +9,11 @@ const RTT: Duration = Duration::from_millis(40);
 const PACKET: u32 = 1_250;
 const REPORTS: Duration = Duration::from_millis(50);
 
-/// A sender of equal packets through a FIFO.
+/// A sender of equal packets and its FIFO.
 struct Path {
     gcc: Gcc,
     now: Instant,
-    /// The time at which the FIFO has sent all that it holds.
+    /// The time at which the FIFO has sent all its packets.
     free: Instant,
     capacity_bps: f64,
     arrived: Vec<(u64, Instant)>,
@@ -35,7 +35,7 @@ impl Path {
         }
     }
 
-    /// Runs for `seconds`, sending at most `most_bps`; returns the least and the most target.
+    /// Runs for `seconds`, sending at most `most_bps`. Returns the minimum and the maximum target.
     fn run(&mut self, seconds: u64, most_bps: f64) -> (f64, f64) {
         let end = self.now + Duration::from_secs(seconds);
         let (mut next_report, mut next_process) = (self.now + REPORTS, self.now);
@@ -63,7 +63,7 @@ impl Path {
         (least, most)
     }
 
-    /// Reports what had arrived half a round trip ago.
+    /// Reports the arrivals until half a round trip ago.
     fn report(&mut self) {
         let known = |&(_, at): &(u64, Instant)| at + RTT / 2 <= self.now;
         let count = self.arrived.iter().take_while(|one| known(one)).count();
@@ -74,7 +74,7 @@ impl Path {
     }
 }
 
-/// C-98.
+/// Covers requirement C-98.
 #[test]
 fn with_room_the_target_climbs_by_8_percent_a_second() {
     let mut path = Path::new(1e6, 100e6);
@@ -85,12 +85,12 @@ fn with_room_the_target_climbs_by_8_percent_a_second() {
     assert_eq!(path.gcc.rtt().unwrap().as_millis(), 40);
 }
 
-/// C-99.
+/// Covers requirement C-99.
 #[test]
 fn a_sender_with_little_to_send_is_held_at_half_again_of_what_arrives() {
     let mut path = Path::new(300e3, 100e6);
     path.run(40, 500e3);
-    // A window of 150 ms has seven packets or eight, which are 533 kbit/s.
+    // A window of 150 ms has seven or eight packets, which are up to 533 kbit/s.
     let (least, most) = (1.5 * 490e3, 1.5 * 8.0 * 10e3 / 0.15 + 10e3);
     assert!((least..=most).contains(&path.gcc.target_bps()), "{}", path.gcc.target_bps());
 }

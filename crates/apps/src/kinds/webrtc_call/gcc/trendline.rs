@@ -1,7 +1,7 @@
-//! The trend of the queueing delay, and whether it means over-use.
+//! The trend of the queueing delay, and whether it indicates over-use.
 //!
-//! Source: libwebrtc (2025-06) `trendline_estimator.cc`: a line by least squares through the last
-//! 20 smoothed delays, and a threshold that adapts to the trend, so that a TCP flow in the same
+//! Source: libwebrtc (2025-06) `trendline_estimator.cc`. The trend is a least-squares line through
+//! the last 20 smoothed delays. The threshold adapts to the trend, so that a TCP flow in the same
 //! queue does not starve the call (Carlucci et al. 2016).
 
 use std::collections::VecDeque;
@@ -13,18 +13,19 @@ use super::groups::Spacing;
 const SMOOTHING: f64 = 0.9;
 const GAIN: f64 = 4.0;
 const WINDOW: usize = 20;
-/// Spacings that count in full.
+/// The number of spacings after which the trend counts in full.
 const MOST_DELTAS: u32 = 60;
 const FIRST_THRESHOLD_MS: f64 = 12.5;
 const THRESHOLDS_MS: (f64, f64) = (6.0, 600.0);
 const UP: f64 = 0.0087;
 const DOWN: f64 = 0.039;
-/// The threshold does not adapt to trends that exceed it by more, such as a drop of the capacity.
+/// The amount by which a trend may exceed the threshold for the threshold to adapt. Larger trends
+/// occur at a drop of the capacity, for example.
 const SPIKE_MS: f64 = 15.0;
 const LONGEST_STEP_MS: f64 = 100.0;
 const OVERUSE_MS: f64 = 10.0;
 
-/// The state of the path, as its delay shows it.
+/// The state of the path, derived from its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
     /// Queues neither fill nor empty.
@@ -35,14 +36,14 @@ pub(crate) enum Usage {
     Under,
 }
 
-/// The estimator and the detector.
+/// The estimator of the trend and the detector of over-use.
 #[derive(Debug)]
 pub(crate) struct Trendline {
     deltas: u32,
     accumulated_ms: f64,
     smoothed_ms: f64,
     first_arrival: Option<Instant>,
-    /// Arrival and smoothed delay, both in milliseconds.
+    /// The arrival time and the smoothed delay of each group, both in milliseconds.
     points: VecDeque<(f64, f64)>,
     last_trend: f64,
     threshold_ms: f64,
@@ -71,7 +72,7 @@ impl Default for Trendline {
 }
 
 impl Trendline {
-    /// Processes the spacing of two groups, the later of which was complete before `arrival`.
+    /// Processes the spacing of two groups. The later group was complete before `arrival`.
     pub(crate) fn update(&mut self, spacing: Spacing, arrival: Instant) {
         self.deltas += 1;
         let first = *self.first_arrival.get_or_insert(arrival);
@@ -86,7 +87,7 @@ impl Trendline {
         self.detect(trend, spacing.sent_ms, arrival);
     }
 
-    /// The state of the path.
+    /// Returns the state of the path.
     pub(crate) const fn usage(&self) -> Usage {
         self.usage
     }
@@ -98,7 +99,7 @@ impl Trendline {
         }
         let modified_ms = f64::from(self.deltas.min(MOST_DELTAS)) * trend * GAIN;
         if modified_ms > self.threshold_ms {
-            // Of the time since the previous sample, half counts as over-use.
+            // Half of the time since the previous sample counts as over-use.
             let over_ms = self.over_ms.map_or(sent_ms / 2.0, |over_ms| over_ms + sent_ms);
             self.over_ms = Some(over_ms);
             self.over_count += 1;
@@ -129,7 +130,7 @@ impl Trendline {
     }
 }
 
-/// The slope of the line by least squares; `None` if all points have one time.
+/// Returns the slope of the least-squares line, or `None` if all points have the same time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let (x_mean, y_mean) = points
@@ -152,12 +153,12 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// A detector with 60 deltas behind it that last adapted at time zero.
+    /// Returns a detector that has processed 60 deltas and last adapted at time zero.
     fn settled() -> Trendline {
         Trendline { deltas: 60, adapted: Some(Instant::ZERO), ..Trendline::default() }
     }
 
-    /// C-97.
+    /// Covers requirement C-97.
     #[test]
     fn the_threshold_follows_the_trend_except_for_spikes() {
         for (size_ms, want) in [(20.0, 12.5 + 0.0087 * 7.5 * 50.0), (5.0, 6.0), (30.0, 12.5)] {
@@ -170,8 +171,8 @@ mod tests {
         close(line.threshold_ms, 12.5 + 0.0087 * 7.5 * 100.0, 1e-9);
     }
 
-    /// Feeds groups every 33 ms whose delay grows by `slope` of the time; returns the groups
-    /// until over-use, or `None`.
+    /// Adds groups every 33 ms whose delay grows by `slope` times the time. Returns the number of
+    /// groups until over-use, or `None`.
     fn ramp(line: &mut Trendline, slope: f64, groups: u64) -> Option<u64> {
         (1..=groups).find(|&n| {
             let arrived_ms = 33.0 * (1.0 + slope);
@@ -181,12 +182,12 @@ mod tests {
         })
     }
 
-    /// C-100.
+    /// Covers requirement C-100.
     #[test]
     fn a_ramp_is_over_use_if_it_is_steep_enough() {
         assert_eq!(ramp(&mut Trendline::default(), 0.01, 600), None, "m = 2.4 < 6");
         assert!(ramp(&mut Trendline::default(), 0.06, 100).is_some());
-        // With 60 deltas, a slope of 0.06 is m = 14.4 > 12.5.
+        // After 60 deltas, a slope of 0.06 gives m = 14.4, which exceeds 12.5.
         let mut line = settled();
         line.detect(0.06, 6.0, ms(6));
         assert_eq!(line.usage(), Usage::Normal, "3 ms of over-use");
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(line.usage(), Usage::Over);
     }
 
-    /// C-101.
+    /// Covers requirement C-101.
     #[test]
     fn over_use_needs_two_groups_ten_milliseconds_and_a_trend_that_does_not_fall() {
         let mut line = settled();
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(line.usage(), Usage::Under);
     }
 
-    /// C-98.
+    /// Covers requirement C-98.
     #[test]
     fn a_constant_delay_has_no_trend() {
         let mut line = Trendline::default();

@@ -28,7 +28,7 @@ fn drain(pacer: &mut Pacer, from: Instant) -> Vec<(Instant, Packet, Option<Clust
 
 #[test]
 fn a_frame_of_less_than_40_ms_leaves_at_once_and_a_larger_one_is_spread() {
-    // 2.5 Mbit/s: 40 ms are 12,500 B.
+    // At 2.5 Mbit/s, 40 ms are 12,500 B.
     let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
     for number in 0..40 {
         pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
@@ -70,7 +70,7 @@ fn a_probe_has_its_rate_and_fills_up_with_padding() {
     assert!(sent.iter().all(|one| one.2.is_some()));
     assert!(sent[2..].iter().all(|one| matches!(one.1, Packet::Padding(_))));
     let bytes: f64 = sent.iter().map(|one| f64::from(SIZES.of(&one.1))).sum();
-    // 1.8 Mbit/s for 15 ms are 3,375 B.
+    // At 1.8 Mbit/s, 15 ms are 3,375 B.
     assert!((3_375.0..3_375.0 + 1_250.0).contains(&bytes), "{bytes}");
     let (_, last, _) = sent.last().unwrap();
     let span = sent.last().unwrap().0.as_secs_f64();
@@ -88,7 +88,7 @@ fn a_probe_that_is_late_is_given_up() {
 }
 
 proptest! {
-    /// C-108.
+    /// Covers requirement C-108.
     #[test]
     fn no_interval_has_more_than_its_rate_and_a_burst(
         frames in prop::collection::vec((0..50_000_u64, 1..30_u64), 1..40),
