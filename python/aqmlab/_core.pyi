@@ -25,8 +25,7 @@ class Judge:
     def __init__(self) -> None: ...
     def add(
         self,
-        condition: int,
-        seed: int,
+        condition_and_seed: tuple[int, int],
         spec_json: str,
         stated_json: str,
         flows: Sequence[tuple[str, str, bool, Sequence[float]]],

@@ -25,4 +25,4 @@ def add(judge, spec, stated=None, *, condition=0, seed=1):
     primary = (bool(one) for one in flows["primary"])
     rows = list(zip(flows["flow"], flows["direction"], primary, map(list, numbers), strict=True))
     own = list(zip(apps["flow"], apps["metric"], map(float, apps["value"]), strict=True))
-    judge.add(condition, seed, spec, json.dumps(stated or {}), rows, own)
+    judge.add((condition, seed), spec, json.dumps(stated or {}), rows, own)

@@ -2,7 +2,7 @@
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::seeds::{self, BySeed, Estimate};
-use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial};
+use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -30,8 +30,7 @@ impl Judge {
     /// `ValueError` if one of them cannot be read.
     fn add(
         &mut self,
-        condition: u32,
-        seed: u64,
+        condition_and_seed: (u32, u64),
         spec_json: &str,
         stated_json: &str,
         flows: Vec<FlowValues>,
@@ -45,13 +44,13 @@ impl Judge {
         let flows: Vec<FlowRow> = flows.into_iter().map(flow).collect();
         let app = |(flow, metric, value)| AppRow { flow, metric, value };
         let apps: Vec<AppRow> = apps.into_iter().map(app).collect();
-        self.0.add((condition, seed), &trial, (&flows, &apps), &stated);
+        self.0.add(condition_and_seed, &trial, (&flows, &apps), &stated);
         Ok(())
     }
 
     /// Returns the verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
     fn verdicts_json(&self) -> PyResult<String> {
-        let reports: Vec<_> = self.0.verdicts().iter().map(|one| one.report()).collect();
+        let reports: Vec<_> = self.0.verdicts().iter().map(Verdict::report).collect();
         serde_json::to_string(&reports).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
@@ -71,12 +70,15 @@ pub(crate) fn app_metrics() -> Vec<&'static str> {
 /// Returns the median of `values`, the ends of the interval that contains it with at least 95 %
 /// confidence, and the number of values; `None` without values.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     seeds::estimate(&values).map(parts)
 }
 
-/// The same of the paired differences of `these` from `baseline`: pairs of seed and value.
+/// Returns the same statistics of the paired differences of `these` from `baseline`. Both are pairs
+/// of seed and value.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
     seeds::difference(&these, &baseline).map(parts)
 }

@@ -45,7 +45,7 @@ def judged(spec, rows, name):
         for metric, value in metrics.items()
         if value is not None
     ]
-    judge.add(0, 1, spec.text(), "{}", flows, apps)
+    judge.add((0, 1), spec.text(), "{}", flows, apps)
     return {one["app"]: one for one in json.loads(judge.verdicts_json())}[name]
 
 

@@ -47,7 +47,7 @@ def judge(results: CampaignResults) -> list[Verdict]:
             condition = numbers.setdefault(results.labels[trial], len(numbers))
             stated = _stated(results.manifest, entry)
             try:
-                judged.add(condition, entry.seed, spec, stated, flows[trial], apps[trial])
+                judged.add((condition, entry.seed), spec, stated, flows[trial], apps[trial])
             except ValueError:
                 raise RequestError(
                     f"{results.path}: table `trials` is damaged: the specification of `{trial}`"
