@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SIMULATOR := python/aqmlab/page/simulator.wasm
 # With what git does not know yet: a new discipline is one file more.
 RUST := $(shell git ls-files --cached --others --exclude-standard '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
 
@@ -31,10 +32,16 @@ $(READY): pyproject.toml Cargo.lock $(RUST)
 
 setup: $(READY) ## build everything into .venv
 
+$(SIMULATOR): $(RUST) tools/simulator_wasm.sh
+	@tools/simulator_wasm.sh
+
+page: setup $(SIMULATOR) ## compile the simulator for browsers and write page.html
+	@$(BIN)/aqmlab page --no-open --out page.html
+
 demo: setup ## rerun the heart of two papers and name the report
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
-test: setup ## run every test; boots one virtual machine where that is possible
+test: setup $(SIMULATOR) ## run every test; boots one virtual machine where that is possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
 	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
@@ -68,8 +75,8 @@ fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
 	@$(BIN)/ruff format --quiet .
 
-bench: setup ## speed and memory, beside ns-3 when it is installed
-	@$(BIN)/python bench/run.py
+bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER) where they are
+	@HTSIM='$(HTSIM)' $(BIN)/python bench/run.py
 
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py
@@ -80,4 +87,4 @@ mutants: setup ## change the code that measures and judges, and see that a test 
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean
+.PHONY: help tools setup page demo test soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean

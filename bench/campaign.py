@@ -1,7 +1,8 @@
 """Measures the cost of a campaign of many short trials beyond the trials themselves.
 
-CPU time of the process that plans, hands out, records and writes, and its memory at each step;
-then the CPU time that a worker spends on a trial beside the simulator.
+Prints the CPU time and the memory of the process that plans trials, distributes them, records
+results and writes tables. Then prints the CPU time that a worker spends on a trial outside the
+simulator.
 
     python bench/campaign.py [TRIALS]
 """
@@ -52,7 +53,7 @@ class Clock:
 
 
 def worker_ms(specs: list[str]) -> tuple[float, float]:
-    """Milliseconds of CPU that the simulator takes for a trial, and its result for the way."""
+    """Milliseconds of CPU for a trial in the simulator, and for the encoding of its result."""
     started = time.process_time()
     outcomes = [_core.run(spec) for spec in specs]
     ran = time.process_time()
@@ -66,7 +67,7 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Runs the campaign in a folder of its own."""
+    """Runs the campaign in a temporary folder."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
     seeds = trials // (len(RATES) * len(QUEUES))
     varied = (

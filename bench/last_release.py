@@ -1,9 +1,9 @@
-"""This tree and the last release, run in turn on the same trials.
+"""Compares the speed of this tree with that of the last release, on the same trials.
 
 The release is built once, from the commit in `release.toml`, below `target/bench`. Each trial runs
-in a process of its own, first with one core, then with the other. CPU time is the least of several
-rounds. Valgrind counts instructions where it is installed. The count of a trial is the difference
-between a long and a short run, so it holds no start-up of Python.
+in a separate process, first with one build of the core, then with the other. CPU time is the
+minimum of several rounds. If Valgrind is installed, it counts instructions. The count of a trial is
+the difference between a long and a short run, so it excludes the start-up of Python.
 
     python bench/last_release.py
 """
@@ -31,9 +31,12 @@ CAMPAIGN = ("run", "kua2017-demo", "--seeds", "2", "--jobs", "1", "--duration", 
 ROUNDS = 3
 SHORT_S, LONG_S = 2, 12
 WORSE = 1.1
-"""The ratio of instructions from which `main` returns 1. Timings only warn: they are noisy."""
+"""The least ratio of instructions for which `main` returns 1.
 
-# The core is loaded by its file, so that neither package's Python takes part.
+Slow timings only cause a warning, because timings are noisy.
+"""
+
+# The core is loaded from its file, so that no Python code of either package runs.
 _RUN_CORE = """
 import importlib.util, resource, sys
 spec = importlib.util.spec_from_file_location("aqmlab._core", sys.argv[1])
@@ -49,7 +52,7 @@ _RUN_COMMAND = "import sys; from aqmlab.cli import main; sys.argv[0] = 'aqmlab';
 
 
 class UnavailableError(Exception):
-    """The last release cannot be run here; the text says why."""
+    """The last release cannot run here. The text states the reason."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Build:
         return float(_output([sys.executable, "-c", _RUN_CORE, str(self.core)], trial))
 
     def instructions(self, trial: dict[str, object]) -> int:
-        """Instructions for the seconds between `SHORT_S` and `LONG_S` of a trial."""
+        """The instructions for the simulated seconds of a trial from `SHORT_S` to `LONG_S`."""
         short, long = (
             self._instructions(json.dumps(trial | {"duration_ns": span_s * 10**9}))
             for span_s in (SHORT_S, LONG_S)
@@ -97,7 +100,7 @@ class Build:
         return int(counted[1].replace(",", ""))
 
     def campaign_s(self) -> float:
-        """CPU seconds of a whole `aqmlab run`, its worker and its report included."""
+        """CPU seconds of a whole `aqmlab run`, including its worker and its report."""
         with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
             environment = os.environ | {
                 "PYTHONPATH": str(self.python),
@@ -121,7 +124,7 @@ def here() -> Build:
 
 
 def last_release() -> Build:
-    """The last release, which is built unless it is there. Raises `UnavailableError`."""
+    """The last release; builds it if needed. Raises `UnavailableError`."""
     release = tomllib.loads((HERE / "release.toml").read_text(encoding="utf-8"))
     name, commit = release["name"], release["commit"]
     tree = BUILDS / commit
@@ -162,20 +165,20 @@ def _trials() -> Iterator[tuple[str, dict[str, object]]]:
 
 
 def _in_turn(old: Build, new: Build, trial: str) -> float:
-    """The ratio of the least CPU times of `new` and `old`."""
+    """The ratio of the minimum CPU time of `new` to that of `old`, from alternating runs."""
     rounds = [(old.cpu_s(trial), new.cpu_s(trial)) for _ in range(ROUNDS)]
     return min(one[1] for one in rounds) / min(one[0] for one in rounds)
 
 
 def _counted(old: Build, new: Build, trial: dict[str, object]) -> float | None:
-    """The ratio of instructions, or `None` without Valgrind."""
+    """The ratio of the instructions of `new` to those of `old`, or `None` without Valgrind."""
     if shutil.which("valgrind") is None:
         return None
     return new.instructions(trial) / old.instructions(trial)
 
 
 def compare() -> bool:
-    """Prints the ratios. Returns whether no trial needs many more instructions than before."""
+    """Prints the ratios. Returns false if a trial needs many more instructions than before."""
     try:
         old = last_release()
     except UnavailableError as why:

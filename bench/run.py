@@ -1,8 +1,13 @@
-"""Measures speed and memory side by side in one run.
+"""Measures the speed and the memory of aqmlab, and the speed of ns-3, in one run.
 
-Prints the CPU time of one core, as the operating system counts it. aqmlab and ns-3 take turns with
-the same dumbbell; ns-3 runs if its development files are installed (Debian: libns3-dev). Machines
-differ and drift, so compare the ratios.
+Prints the CPU time of one core, as the operating system counts it. aqmlab, csg-htsim and ns-3 take
+turns with the same dumbbell. csg-htsim runs if `HTSIM` names its source, ns-3 if its development
+files are installed (Debian: libns3-dev). Machines differ and drift, so compare the ratios.
+
+    python bench/run.py [--record]
+
+`--record` keeps the results in `measured.json` and `instructions.json`, from which the README's
+table is made.
 """
 
 from __future__ import annotations
@@ -14,44 +19,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import htsim_peer
+import instructions
 import last_release
 from aqmlab import _core
 from aqmlab.planning import planner
+from dumbbell import data_packets, dumbbell, limit_of
 from msgspec import structs
 
 HERE = Path(__file__).parent
+MEASURED = HERE / "measured.json"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 ROUNDS = 5
-
-
-def dumbbell(
-    *, mbit: float, flows: int, qdisc: str, span_s: float, measure: bool, rtt_ms: float = 40
-) -> dict[str, Any]:
-    """Bulk CUBIC flows down one link; a queue of 200 packets; both links at the same rate."""
-    limit = 200 if qdisc == "pfifo" else 10240
-    kind = {"kind": qdisc, "params": {"limit": limit}}
-    link = {"rate_bps": round(mbit * 1e6), "qdisc": kind}
-    route = {"delay_ns": round(rtt_ms * 5e5)}
-    tcp = {"profile": "linux", "cc": {"kind": "cubic"}}
-    app = {
-        "app": {"kind": "bulk", "params": {"direction": "down"}},
-        "up": route | {"links": [0]},
-        "down": route | {"links": [1]},
-        "home": tcp,
-        "wan": tcp,
-    }
-    return {
-        "seed": 1,
-        "duration_ns": round(span_s * 1e9),
-        "links": [link | {"name": "up"}, link | {"name": "down"}],
-        "apps": [app | {"name": f"bulk{i}", "start_ns": 10_000_000 * i} for i in range(flows)],
-        "measure": {"enabled": measure},
-    }
 
 
 def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -59,13 +44,6 @@ def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
     before = time.process_time()
     result = run()
     return time.process_time() - before, result
-
-
-def data_packets(result: dict[str, Any]) -> int:
-    """Packets that left the bottleneck of a dumbbell towards the home."""
-    tables = result["tables"]
-    table = tables.get("links") or tables["queues"]
-    return int(table["packets_out"][1])
 
 
 def ours(**shape: Any) -> tuple[float, int]:
@@ -76,7 +54,7 @@ def ours(**shape: Any) -> tuple[float, int]:
 
 
 def build_ns3(folder: Path) -> Path | None:
-    """ns-3's dumbbell, compiled; `None` where ns-3 or a compiler is missing."""
+    """Compiles ns-3's dumbbell. Returns `None` if ns-3 or a compiler is missing."""
     packages = [f"ns3-{module}" for module in NS3_MODULES]
     if not (shutil.which("pkg-config") and shutil.which("g++")):
         return None
@@ -95,41 +73,65 @@ def build_ns3(folder: Path) -> Path | None:
 def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
     """CPU seconds and data packets of ns-3's dumbbell."""
     name = "fifo" if qdisc == "pfifo" else qdisc
-    limit = 200 if qdisc == "pfifo" else 10240
+    limit = limit_of(qdisc)
     arguments = [f"--qdisc={name}", f"--duration={span_s}", f"--limit={limit}"]
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)
     return result["cpu_s"], result["packets"]
 
 
-def packets_per_second(program: Path | None) -> None:
-    """Two bulk CUBIC flows at 50 Mbit/s for 60 simulated seconds."""
+@dataclass(frozen=True)
+class Peers:
+    """The other simulators that can run here."""
+
+    htsim: Path | None
+    ns3: Path | None
+
+    def turns(self, qdisc: str) -> Iterator[tuple[str, float, int]]:
+        """Name, CPU seconds and data packets of one run of each."""
+        if self.htsim and qdisc == "pfifo":
+            cpu_s, packets = htsim_peer.run(
+                self.htsim, flows=2, mbit=50, rtt_ms=40, limit=limit_of(qdisc), span_s=60
+            )
+            yield "csg-htsim", cpu_s, packets
+        if self.ns3:
+            # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
+            yield "ns-3", *ns3(self.ns3, qdisc, 10)
+
+
+def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
+    """Two bulk flows at 50 Mbit/s for 60 simulated seconds: medians by discipline and name."""
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
+    medians = {}
     for qdisc in ("pfifo", "fq_codel"):
-        rates: dict[str, list[float]] = {"off": [], "on": [], "ns-3": []}
+        rates: dict[str, list[float]] = {}
         for _ in range(ROUNDS):
             for name, measure in (("off", False), ("on", True)):
                 shape = {"mbit": 50, "flows": 2, "qdisc": qdisc, "span_s": 60}
                 cpu_s, packets = ours(**shape, measure=measure)
-                rates[name].append(packets / cpu_s)
-            if program:
-                # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
-                cpu_s, packets = ns3(program, qdisc, 10)
-                rates["ns-3"].append(packets / cpu_s)
-        off, on = median(rates["off"]), median(rates["on"])
-        best_off, best_on = max(rates["off"]), max(rates["on"])
-        line = (
-            f"  {qdisc:9} measurement off {off / 1e6:5.2f} M/s (best {best_off / 1e6:.2f}), "
-            f"on {on / 1e6:5.2f} M/s (best {best_on / 1e6:.2f})"
-        )
-        if rates["ns-3"]:
-            peer = median(rates["ns-3"])
-            line += f"; {off / peer:.0f} and {on / peer:.0f} times the {peer / 1e3:.1f} k/s of ns-3"
-        print(line, flush=True)
+                rates.setdefault(name, []).append(packets / cpu_s)
+            for name, cpu_s, packets in peers.turns(qdisc):
+                rates.setdefault(name, []).append(packets / cpu_s)
+        medians[qdisc] = {name: median(found) for name, found in rates.items()}
+        _print_rates(qdisc, rates)
+    return medians
+
+
+def _print_rates(qdisc: str, rates: dict[str, list[float]]) -> None:
+    off, on = median(rates["off"]), median(rates["on"])
+    best_off, best_on = max(rates["off"]), max(rates["on"])
+    line = (
+        f"  {qdisc:9} measurement off {off / 1e6:5.2f} M/s (best {best_off / 1e6:.2f}), "
+        f"on {on / 1e6:5.2f} M/s (best {best_on / 1e6:.2f})"
+    )
+    for name in rates.keys() - {"off", "on"}:
+        peer = median(rates[name])
+        line += f"; {off / peer:.3g} and {on / peer:.3g} times the {peer / 1e3:.1f} k/s of {name}"
+    print(line, flush=True)
 
 
 def home() -> None:
-    """Simulated seconds per second, and memory, for the home of Kua et al. (2017) at 12/1."""
+    """Prints simulated seconds per second, and memory, for the home of `kua2017` at 12/1."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
@@ -150,7 +152,7 @@ def home() -> None:
 
 
 def resident_mb(spec_json: str) -> float:
-    """Peak resident memory of a process that does nothing but run a trial, in MB.
+    """The peak resident memory, in MB, of a process that only runs a trial.
 
     From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
     """
@@ -164,7 +166,7 @@ def resident_mb(spec_json: str) -> float:
 
 
 def scaling() -> None:
-    """The growth of run time with flows and with rate."""
+    """The growth of run time with flows and with rate. The link of 1 Gbit/s runs for 3 seconds."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
@@ -176,20 +178,28 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all figures; returns 1 if this tree is much slower than the last release."""
+    """Prints all figures; returns 1 if this tree is much slower than before."""
     with tempfile.TemporaryDirectory() as folder:
-        program = build_ns3(Path(folder))
-        if program is None:
+        peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
+        if peers.htsim is None:
+            print("(csg-htsim is not given: make bench HTSIM=FOLDER)")
+        if peers.ns3 is None:
             print(
                 "(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "
                 "libxml2-dev libgtk-3-dev libsqlite3-dev)"
             )
-        packets_per_second(program)
+        rates = packets_per_second(peers)
     home()
     scaling()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
-    return 0 if last_release.compare() else 1
+    counts = instructions.count()
+    if "--record" in sys.argv[1:]:
+        MEASURED.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
+        instructions.record(counts)
+    keeps_count = instructions.compare(counts)
+    keeps_speed = last_release.compare()
+    return 0 if keeps_count and keeps_speed else 1
 
 
 if __name__ == "__main__":

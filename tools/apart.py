@@ -2,11 +2,11 @@
 
     python tools/apart.py buffer.pfifo-10.160ms.reno --seed 1 --to 5 --step 0.05
 
-runs the trial on both engines. For each flow it prints the sender's state at each step: window,
-threshold, smoothed round-trip time, data in flight, backlog and drops. Then it prints the packets
-around the first difference: another packet, or a time difference of `--apart` milliseconds. Runs
-are stored in `--keep` under the digest of the trial (a run of the kernel takes a minute). To
-repeat them, delete them.
+The program runs the trial on both engines. For each flow it prints the sender's state at each step:
+window, threshold, smoothed round-trip time, data in flight, backlog and drops. Then it prints the
+packets around the first difference: a different packet, or a time difference of `--apart`
+milliseconds. Runs are stored in `--keep` under the digest of the trial (a run of the kernel takes a
+minute). Delete the stored runs to repeat them.
 
 `--quiet` removes the hosts' jitter, so that only mechanisms differ. `--no-table` prints only the
 packets. `--ours` runs the simulator's discipline, with its random draws, between the kernel's
@@ -71,7 +71,7 @@ class Packet:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the trial on both engines and prints where they part."""
+    """Runs the trial on both engines and prints their first difference."""
     asked = parse(arguments)
     spec = spec_of(asked.cell, asked.seed)
     measure = structs.replace(
@@ -114,7 +114,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """A trial of the one cell that is called `name`."""
+    """A trial of the cell called `name`."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
@@ -125,9 +125,9 @@ def spec_of(name: str, seed: int) -> TrialSpec:
 
 
 def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
-    """The tables of a trial, and the names of its captures; from `keep` if they are there.
+    """The tables of a trial and the names of its captures, from `keep` if they are stored there.
 
-    There are captures if the trial keeps its packets.
+    Captures exist only if the trial keeps its packets.
     """
     text = spec.canonical_text()
     name = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -203,13 +203,13 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """The packets that either end of a connection sent, in order, lost ones included."""
+    """The packets that either end of a connection sent, in order, including lost ones."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application at `place`, by when they were sent."""
+    """The packets of one connection of the application at `place`, in sending order."""
     both = [list(read(file)) for file in files]
     ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
     if conn >= len(ports):
@@ -230,7 +230,7 @@ def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
 
 
 def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
-    """The TCP packets of a capture of raw IP, and of whom: application and ports."""
+    """Yields the TCP packets of a raw-IP capture, each with its application and ports."""
     raw = Path(file).read_bytes()
     at = 24
     while at < len(raw):

@@ -15,14 +15,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("crates", "tests")
-_IN_NAME = re.compile(r"(?:^|_)c(\d\d)(?=_)")
-_IN_COMMENT = re.compile(r"\bC-(\d\d)\b")
+_IN_NAME = re.compile(r"(?:^|_)c(\d{2,3})(?=_)")
+_IN_COMMENT = re.compile(r"\bC-(\d{2,3})\b")
 _FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)")
 
 
 @dataclass(frozen=True, order=True)
 class Holder:
-    """A test or a script that holds the code to a statement."""
+    """A test or a script that checks a statement."""
 
     path: str
     name: str
@@ -44,12 +44,15 @@ def holders() -> dict[int, tuple[Holder, ...]]:
 
 
 def tested() -> set[int]:
-    """Numbers of the statements that some test holds."""
+    """The numbers of the statements that a test checks."""
     return set(holders())
 
 
 def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
-    """The statements of a file's tests: by name, by the comment before them, or inside."""
+    """Yields the statements that a file's tests state.
+
+    A test states them in its name, or in a comment before or inside it.
+    """
     said: list[int] = []
     is_test, test = False, ""
     for line in path.read_text(encoding="utf-8").splitlines():

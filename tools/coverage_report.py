@@ -1,8 +1,8 @@
 """Prints the share of lines that the tests run, by crate and by package: `make coverage`.
 
 The compiler's instrumentation counts Rust's half; LLVM's tools of the same version read it.
-coverage.py counts Python's half, including the processes that tests start. A half without its tools
-is skipped with a message.
+coverage.py counts Python's half, including the processes that tests start. Without the tools for a
+language, its half is skipped with a message.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 MADE = ROOT / "target" / "coverage"
 Lines = dict[str, tuple[int, int]]
-"""Lines that ran and lines there are, by part."""
+"""The number of executed lines and of all lines, by part."""
 
 
 class AbsentError(Exception):
-    """A missing tool; the text names it and its installation."""
+    """A missing tool. The text names the tool and its installation."""
 
 
 def main() -> int:
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def show(half: str, lines: Lines) -> None:
-    """Prints a Markdown table, as docs/explanation/testing.md has it."""
+    """Prints a Markdown table in the form of docs/explanation/testing.md."""
     ran, all_lines = (sum(counts[which] for counts in lines.values()) for which in (0, 1))
     print(f"\n| {half} | Lines | Run |\n|---|--:|--:|")
     for part, (part_ran, part_lines) in sorted(lines.items()):
@@ -130,7 +130,7 @@ def python() -> Lines:
     subprocess.run([*run, "erase"], cwd=ROOT, env=data, check=True)
     tests = ["-m", "pytest", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
     made = subprocess.run([*run, "run", *tests], cwd=ROOT, env=data, stdout=sys.stderr)
-    if made.returncode not in (0, 1):  # a failed test does not spoil the count
+    if made.returncode not in (0, 1):  # a failed test does not invalidate the count
         raise subprocess.CalledProcessError(made.returncode, made.args)
     subprocess.run([*run, "combine", "--quiet"], cwd=ROOT, env=data, check=True)
     report = MADE / "python.json"

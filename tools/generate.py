@@ -23,9 +23,11 @@ sys.path.append(str(Path(__file__).parent))
 
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
+import households_section  # noqa: E402
 import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
+import speed  # noqa: E402
 import validated  # noqa: E402
 from aqmlab.scenario import loading  # noqa: E402
 
@@ -35,7 +37,7 @@ DOCUMENTS = (
     *(path.relative_to(ROOT).as_posix() for path in sorted(HERE.rglob("*.md"))),
 )
 _PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
-_STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
+_STATEMENT = re.compile(r"^(\| C-(\d{2,3}) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -54,7 +56,7 @@ class Document:
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
-        """The text with all its made parts made again."""
+        """The text of the document with all generated parts regenerated."""
         text = _PART.sub(self._part, self.text)
         return _STATEMENT.sub(_with_tests, text)
 
@@ -68,7 +70,7 @@ class Document:
         return begin + MAKERS[what](argument) + end
 
     def _printed(self, what: str, argument: str, before: str) -> str:
-        if what == "output":  # of the Python that stands before it
+        if what == "output":  # output of the Python code before it
             code = re.findall(r"```python\n(.*?)```", before, re.S)[-1]
             return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
         words = [sys.executable, "-m", *shlex.split(argument)]
@@ -99,7 +101,7 @@ class Document:
 
 
 def _with_tests(found: re.Match[str]) -> str:
-    """A row of the table of statements, with the tests that hold them."""
+    """A row of the table of statements, with the tests that check it."""
     holders = conformance_count.holders().get(int(found[2]), ())
     tests = ", ".join(f"[{test.name}](../../{test.path})" for test in holders)
     return f"{found[1]} {tests or '*none yet*'} |"
@@ -127,14 +129,18 @@ def _scenarios(_: str) -> str:
 
 MAKERS: dict[str, Callable[[str], str]] = {
     "kinds": kinds.section,
+    "needs": kinds.needs,
+    "notes": kinds.notes,
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "homes": households_section.section,
     "directional": keys.directional,
     "file": _file,
     "count": _count,
     "validation": validated.table,
     "peer": peers.table,
+    **speed.MAKERS,
 }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from aqmlab import _core
 from aqmlab.scenario import catalogue
 
 
@@ -21,6 +23,30 @@ def _kind(kind: catalogue.Kind) -> str:
         )
         lines.append(_table(("Parameter", "Default", "Allowed", "Meaning"), rows))
     return "\n".join(lines)
+
+
+def needs(_: str) -> str:
+    """The needs of every kind of application, with their limits and sources."""
+    rows = []
+    for kind in _core.catalogue()["apps"]:
+        stated = kind["needs"]
+        rows += [_need(kind["name"], need) for need in stated["needs"]]
+    return _table(("Kind", "Need", "Good", "Tolerable", "Measured by", "Source"), rows)
+
+
+def _need(kind: str, need: Mapping[str, Any]) -> tuple[str, ...]:
+    to = "from" if need["more_is_better"] else "to"
+    limits = (f"{to} {_core.quantity(need[one], need['unit'])}" for one in ("good", "tolerable"))
+    measures = ", ".join(f"`{name}`" for name in need["measure"])
+    if need["at_most"]:
+        measures += f"; scaled to `{need['at_most']}`"
+    return (f"`{kind}`", need["name"], *limits, measures, _escaped(need["source"]))
+
+
+def notes(_: str) -> str:
+    """What a reader of a verdict on a kind must know."""
+    told = ((kind["name"], kind["needs"]["note"]) for kind in _core.catalogue()["apps"])
+    return "".join(f"- `{name}`: {note}.\n" for name, note in told if note)
 
 
 def profiles() -> str:
@@ -44,7 +70,7 @@ def _setting(name: str, hosts: list[catalogue.Kind]) -> tuple[str, ...]:
 
 
 def _default(param: catalogue.Param) -> str:
-    """The default as people write it in a scenario."""
+    """The default in scenario notation."""
     value = param.default if param.type == "word" else param.show(param.default)
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -1,8 +1,9 @@
 """Compares another simulator with the kernel: `python tools/peers.py ns3 [SEEDS]`.
 
-Runs it on every cell that it supports, which takes minutes and needs it installed, and stores the
-results in `docs/peers/`. The documents' table is made from these results and the simulator's own
-results of the same trials, so no other machine needs the other simulator.
+Runs the other simulator, which must be installed, on every cell that it supports. This takes
+minutes. The results are stored in `docs/peers/`. The documents' table is made from these results
+and the simulator's own results of the same trials, so other machines do not need the other
+simulator.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _SHOWN = {
     "in_5": "≤ 5 %",
     "meets": "Met in",
 }
-"""Numbers of a line, each shown for both."""
+"""The columns of the table, each shown for both simulators."""
 _Trials = Mapping[str, Sequence[int]]
-"""Seeds by cell."""
+"""The seeds of each cell."""
 
 
 def run(name: str, seeds: int) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def _kernel_digest(trials: _Trials) -> str:
 
 
 def _share(line: Mapping[str, Any], key: str) -> str:
-    """A share of a line; an error that is no number is without bounds."""
+    """A share of a line as text. An error that is not a number counts as infinite."""
     if line[key] is None:
         return percent(math.inf) if key.startswith("error") else ""
     return percent(line[key])

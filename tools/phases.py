@@ -2,11 +2,11 @@
 
     python tools/phases.py upload.pie --metric rtt_p95 --count 12 --step 3
 
-runs a trial of the grid repeatedly on both engines, each time with its applications started
-`--step` milliseconds later (`--flow` shifts only that one), and prints a metric of each run. If a
-result depends on the phase of packets and timers, both engines show its distribution, and the two
-can be compared. With `--step 0` each run has another seed: other random values, but no shift
-against a clock. `--only sim` runs only the simulator, which takes seconds.
+The program runs a trial of the grid repeatedly on both engines and prints a metric of each run. In
+each run its applications start `--step` milliseconds later; `--flow` shifts only one application.
+If a result depends on the phase of packets and timers, the output shows its distribution on both
+engines. With `--step 0` each run has another seed: other random values, but no shift against a
+clock. `--only sim` runs only the simulator, which takes seconds.
 
 Runs of the kernel are stored in `--keep`, under the digest of the trial.
 """
@@ -29,7 +29,7 @@ from aqmlab.validation import trial_record
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the trials and prints their results, engine beside engine."""
+    """Runs the trials and prints the results of both engines next to each other."""
     asked = parse(arguments)
     found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for spec in specs(apart.spec_of(asked.cell, asked.seed), asked):
@@ -65,7 +65,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def specs(spec: TrialSpec, asked: argparse.Namespace) -> Iterator[TrialSpec]:
-    """The trial with other starts, or with other seeds."""
+    """Yields the trial with other starts, or with other seeds."""
     names = [app.name for app in spec.apps]
     if asked.flow and asked.flow not in names:
         raise SystemExit(f"there is no application `{asked.flow}`, only {', '.join(names)}")

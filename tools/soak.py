@@ -1,8 +1,8 @@
 """Runs the long tests one after the other: `make soak`.
 
-A step is a command whose output goes to a file. It passes with status 0. With status 3 it is
-skipped, and its last line gives the reason. A table of the steps follows at the end. The status
-is 1 if a step failed.
+A step is a command whose output goes to a file. It passes with status 0. Status 3 means that the
+step is skipped; its last line gives the reason. At the end the program prints a table of the steps.
+The status is 1 if a step failed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Step:
     command: tuple[str, ...]
     seconds: float
     done: Callable[[str, float], float]
-    """The share that is done, by the output so far and the seconds that went by."""
+    """The finished share, from the output so far and the elapsed seconds."""
 
 
 def steps(fuzz_s: int, out: Path) -> list[Step]:
@@ -121,7 +121,7 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """The remaining time, by the progress of the current step and the usual time of later ones."""
+    """The remaining time, from the current step's progress and the usual time of later steps."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)
@@ -170,7 +170,10 @@ def table(outcomes: list[Outcome]) -> Table:
 
 
 def flips(records: Path) -> Table:
-    """The flipped bits by file and reader: refused, and in parentheses those it did not read."""
+    """A table of the flipped bits by file and reader.
+
+    It shows the refused bits, and in parentheses those not read.
+    """
     counts: Counter[tuple[str, str, str]] = Counter()
     for one in ElementTree.parse(records).iter("property"):
         reader, file, *outcome = one.attrib["name"].split(" ", 2)

@@ -1,4 +1,4 @@
-"""The simulator against the packaged reference set, as a table for documents."""
+"""Compares the simulator with the packaged reference set, as a table for documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(which: str = "") -> str:
 
 
 def _basis(made: Validation) -> str:
-    """The basis of the table: kernels, cells, seeds and trials."""
+    """A sentence on the basis of the table: kernels, cells, seeds and trials."""
     kernels = " and ".join(sorted({f"Linux {recipe['kernel']}" for recipe in made.recipes}))
     seeds = Counter(cell for cell, _ in made.series["kernel"]).values()
     few, many = min(seeds), max(seeds)

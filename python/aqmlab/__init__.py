@@ -15,36 +15,46 @@ if TYPE_CHECKING:
     from aqmlab.base.errors import ScenarioError
     from aqmlab.base.failures import LabError
     from aqmlab.campaign.dask_executor import Cluster
+    from aqmlab.households.activity import Activity
+    from aqmlab.households.household import Household, Person, Use
     from aqmlab.scenario.model import Scenario
     from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Activity",
     "Cluster",
     "Duration",
+    "Household",
     "LabError",
+    "Person",
     "Rate",
     "Results",
     "Scenario",
     "ScenarioError",
     "Share",
     "Size",
+    "Use",
     "__version__",
     "load",
     "run",
 ]
 
 _HOMES = {
+    "Activity": "aqmlab.households.activity",
     "Cluster": "aqmlab.campaign.dask_executor",
     "Duration": "aqmlab.scenario.quantities",
+    "Household": "aqmlab.households.household",
     "LabError": "aqmlab.base.failures",
+    "Person": "aqmlab.households.household",
     "Rate": "aqmlab.scenario.quantities",
     "Results": "aqmlab.api",
     "Scenario": "aqmlab.scenario.model",
     "ScenarioError": "aqmlab.base.errors",
     "Share": "aqmlab.scenario.quantities",
     "Size": "aqmlab.scenario.quantities",
+    "Use": "aqmlab.households.household",
     "load": "aqmlab.api",
     "run": "aqmlab.api",
 }

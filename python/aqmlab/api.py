@@ -40,6 +40,7 @@ from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
+    from aqmlab.households.household import Household
     from aqmlab.planning.plan import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawings
     from aqmlab.scenario.model import Scenario
@@ -64,7 +65,7 @@ class Results(stored.CampaignResults):
         return notebook.html_of(self)
 
     def figure(self, name: str) -> Drawings:
-        """The figure called `name` as drawings, each with a `matplotlib` figure and a caption.
+        """Draws the figure called `name`. Each drawing has a `matplotlib` figure and a caption.
 
         A notebook shows them.
         Raises `RequestError` if there is no such figure, or if it has no data.
@@ -86,7 +87,7 @@ def load(path: Path | str) -> Results:
 class Request:
     """A scenario with the requested changes."""
 
-    scenario: str | Path | Scenario
+    scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()
     vary: tuple[Variation, ...] = ()
     seeds: str | int | Sequence[int] | None = None
@@ -95,7 +96,7 @@ class Request:
     qdisc_source: str = "kernel"
     """The source of the disciplines for the engine `kernel`: "kernel" or "sim"."""
     run_on: str = "vm"
-    """The place where the engine `kernel` runs: "vm" or "host"."""
+    """The machine on which the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
     """Whether to build a missing checker of an engine first, which takes minutes."""
 
@@ -136,7 +137,7 @@ class Request:
 
 
 def run(
-    scenario: str | Path | Scenario,
+    scenario: str | Path | Scenario | Household,
     *,
     seeds: str | int | Sequence[int] | None = None,
     duration: str | Duration | None = None,
@@ -153,17 +154,18 @@ def run(
 ) -> Results:
     """Runs every trial of `scenario` and returns the results.
 
-    `scenario` is a file, the name of a built-in scenario, a TEACUP config or a `Scenario`. Each
-    change names a parameter with dots or, as a keyword, with double underscores. A list varies it:
-    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
-    are in a temporary folder as long as they are used.
+    `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
+    `Scenario` or a `Household`. Each change names a parameter with dots or, as a keyword, with
+    double underscores. A list varies it: `run("home", path__qdisc=["pfifo", "fq_codel"],
+    path__rtt="20 ms")`. Without `out`, the results are in a temporary folder, which exists
+    as long as they are used.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
     `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
-    simulator's. `run_on` selects the place of the kernel: "vm", or "host" as root and in real time.
-    Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an `executor`
-    with the interface of `concurrent.futures` or of `TrialExecutor`. `discipline` and `place` are
-    the old names of `qdisc_source` and `run_on`.
+    simulator's. `run_on` selects the machine of the kernel: "vm", or "host" as root and in real
+    time. Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an
+    `executor` with the interface of `concurrent.futures` or of `TrialExecutor`. `discipline` and
+    `place` are the old names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
@@ -218,7 +220,7 @@ def complete(report: RunReport) -> None:
 
 
 def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campaign:
-    """The campaign that runs `plan`. `say` receives a message before a slow preparation."""
+    """Makes the campaign that runs `plan`. `say` receives a message before a slow preparation."""
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
     trials = [
@@ -267,7 +269,6 @@ def _facts(
         conditions=plan.conditions,
         warnings=plan.warnings,
         figures=plan.figures,
-        tolerances_ms=plan.tolerances,
         notes=plan.notes,
         scenario=plan.scenario,
         trials=entries,
@@ -315,10 +316,11 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
     return kinds
 
 
-def _shareable(path: str | Path | Scenario) -> str:
-    """A path for published results, which does not reveal folders of this machine.
+def _shareable(path: str | Path | Scenario | Household) -> str:
+    """The form of a path in published results, which does not reveal folders of this machine.
 
-    It is relative for a file below the current folder. For other files it is only the name.
+    For a file below the current folder it is the relative path. For other files it is only the
+    name.
     """
     named = Path(str(path))
     if not named.is_absolute():

@@ -47,10 +47,10 @@ def test_what_a_report_says_of_the_same_trials_follows_the_scenario(tmp_path):
     before = api.run(
         scenario(tmp_path, *steps, head=told.format("Old", "Old.", 5)), out=tmp_path / "out"
     )
-    assert {one.word for one in before.verdicts} == {"bad"}
+    assert {one.word for one in before.judged} == {"bad"}
     head = told.format("New", "New.", 100)
     after = api.run(scenario(tmp_path, *steps, head=head), out=tmp_path / "out")
-    assert {one.word for one in after.verdicts} == {"good"}
+    assert {one.word for one in after.judged} == {"good"}
     assert (after.manifest.title, after.manifest.notes) == ("New", "New.")
     assert "100 ms" in after.manifest.scenario_text
     assert (after.digest, after.manifest.files) == (before.digest, before.manifest.files)

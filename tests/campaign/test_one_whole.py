@@ -76,7 +76,7 @@ def test_an_edit_of_what_a_report_needs_is_in_the_manifest_and_runs_no_trial(tmp
 def test_another_tolerance_gives_another_verdict(tmp_path):
     def verdict(**about):
         campaigns.run(twelve(**about), tmp_path / "out", jobs=2)
-        needs = load(tmp_path / "out").verdicts
+        needs = load(tmp_path / "out").judged
         return [one.word for one in needs if one.app == "call"]
 
     assert verdict() != verdict(stated_tolerances_ms={"call": 1e6})

@@ -74,7 +74,7 @@ def test_a_caption_counts_the_seeds_that_each_number_has(tmp_path):
 def test_an_application_is_judged_by_its_kind_in_each_condition(ran):
     loops = 'duration = "3 s"\n[vary]\nwho = [{label = "call", apps.a = {kind = "voip"}},'
     results = ran(f'{loops}{{label = "file", apps.a = {{kind = "bulk"}}}}]')
-    kinds = {one.label.queue: one.kind for one in results.verdicts}
+    kinds = {one.label.queue: one.kind for one in results.judged}
     assert sorted(kinds.values()) == ["bulk", "voip"]
     table = results.table("verdicts").unique(["who", "kind"], maintain_order=True)
     assert table.select("who", "kind").rows() == [("call", "voip"), ("file", "bulk")]
@@ -86,7 +86,7 @@ def test_an_application_is_judged_by_its_kind_in_each_condition(ran):
 def test_a_stated_limit_is_the_limit_also_where_it_is_the_kinds_own(ran):
     results = ran('duration = "2 s"\napps.call.kind = "voip"\nreport.tolerances.call = "150 ms"')
     assert results.manifest.stated_tolerances_ms == {"call": 150.0}
-    needs = {check.criterion.what: check.criterion.good for one in results.verdicts
+    needs = {check.need: check.good for one in results.judged
              for check in one.findings}  # fmt: skip
     assert needs["round trips"] == 150.0
 

@@ -181,6 +181,6 @@ def test_a_step_with_a_key_of_its_own_is_a_condition_of_verdicts(tmp_path):
         "[vary]\ns = [{path.rtt = '10 ms'}, {path.rtt = '10 ms', apps.p.start = '500 ms'}]\n"
     )
     results = api.run(scenario, out=tmp_path / "out")
-    assert [one.seeds for one in results.verdicts] == [1, 1]
+    assert [one.seeds for one in results.judged] == [1, 1]
     verdicts = results.table("verdicts")
     assert verdicts["p.start"].unique().sort(nulls_last=True).to_list() == ["500 ms", None]

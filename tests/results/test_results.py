@@ -28,13 +28,20 @@ def test_json_has_what_was_promised_and_no_nan(home_results):
     trials = json.loads(json.dumps(home_results.to_json(), allow_nan=False))
     assert len(trials) == 12
     trial = trials[0]
-    assert set(trial) == {"id", "conditions", "seed", "digest", "flows"}
+    assert set(trial) == {"id", "conditions", "seed", "digest", "flows", "verdicts"}
     assert trial["conditions"] == {"queue": "pfifo", "rate": "25/5 Mbit/s"}
+    call = trial["verdicts"]["call"]
+    assert call["verdict"] == "bad" and call["because"].startswith("one-way delay 3")
+    delay, loss = call["needs"]
+    assert delay["margin"] < -1 and len(delay["interval"]) == 2 and loss["value"] == 0.0
+    assert delay["difference"] is None, "it is the first condition"
+    other = trials[-1]["verdicts"]["call"]["needs"][0]["difference"]
+    assert other["least"] <= other["median"] <= other["most"] < 0
     flow = next(one for one in trial["flows"] if one["name"] == "film")
     assert set(flow["throughput_mbit"]) == {"mean", "p5", "p25", "p50", "p75", "p95"}
     assert set(flow["rtt_ms"]) == {"p5", "p25", "p50", "p75", "p95", "p99"}
     assert flow["direction"] == "down" and flow["loss_percent"] == 0.0
-    assert flow["app"] == {"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}
+    assert flow["app"] == {"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "stalled_percent": 0.5}
 
 
 def test_lines_are_medians_over_seeds(home_results):
@@ -116,9 +123,9 @@ def test_verdicts_are_the_same_a_chunk_at_a_time(home_results, tmp_path, monkeyp
 
 
 def test_verdicts_of_some_trials_are_theirs(home_results):
-    assert {one.seeds for one in home_results.verdicts} == {2}
+    assert {one.seeds for one in home_results.judged} == {2}
     some = home_results.narrowed(["trial-0", "trial-4"])
-    assert {one.seeds for one in some.verdicts} == {1}
+    assert {one.seeds for one in some.judged} == {1}
     table = some.table("verdicts")
     assert table["queue"].unique(maintain_order=True).to_list() == ["pfifo", "pie"]
     assert some.height("verdicts") == len(table)
@@ -132,7 +139,7 @@ def test_narrowed_results_say_nothing_of_other_trials(home_results):
     assert [one.id for one in some.manifest.trials] == ["trial-0", "trial-4"]
     assert some.labels == {name: home_results.labels[name] for name in ("trial-0", "trial-4")}
     assert some.complete and some.digest not in (None, home_results.digest)
-    assert {one.seeds for one in some.verdicts} == {1}
+    assert {one.seeds for one in some.judged} == {1}
     assert some.narrowed(["trial-4"]).flows["trial"].unique().to_list() == ["trial-4"]
     with pytest.raises(RequestError, match=r"(?s)files.*scan"):
         some.files("flows")

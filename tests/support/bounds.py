@@ -1,11 +1,12 @@
-"""A link's capacity in a time, from the trial's spec.
+"""The capacity of a link over an interval, from the trial's spec.
 
 A packet of `n` bytes takes `on_link(n)` bytes of the link's rate. Within any time `t` the packets
 that leave a link take at most `rate · t`, plus these allowances of the shaper:
 
-- the wire: the packet in transmission at the beginning of the time counts completely;
+- the wire: the packet that is in transmission at the beginning of the interval counts completely;
 - HTB: 1600 bytes of credit, and the packet that makes the credit negative;
-- dummynet: two ticks, because a packet leaves at a tick of 1 ms and begins at the previous tick;
+- dummynet: two ticks, because a packet leaves at a tick of 1 ms, and its transmission begins at the
+  previous tick;
 - a radio: an aggregate arrives at once, together with the frames that the receiver held for order.
   A block-ack window has 64 frames, and an aggregate up to 32 of them.
 
@@ -38,7 +39,7 @@ def most_packet_bytes(run: Run) -> int:
 
 
 def efficiency(link: dict[str, Any], most_bytes: int) -> float:
-    """The greatest share of a link's bytes that can be bytes of IP."""
+    """The largest share of a link's bytes that can be IP bytes."""
     return _efficiency(tuple(sorted(link["overhead"].items())), most_bytes)
 
 
@@ -49,7 +50,7 @@ def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float
 
 
 def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
-    """The maximum number of bits of IP that leave a link in any time of `seconds`."""
+    """The maximum number of IP bits that leave a link in any interval of `seconds`."""
     packet = most_packet_bytes(run)
     ahead_bytes: float = packet
     if link.get("wifi"):
@@ -62,7 +63,7 @@ def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
 
 
 def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> float:
-    """The maximum number of bits of IP of an application that arrive in any time of `seconds`."""
+    """The maximum number of IP bits of an application that arrive in any interval of `seconds`."""
     way = run.apps[app][direction]
     jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
     return ip_bits(run, run.links(app, direction)[-1], seconds + jitter_s)

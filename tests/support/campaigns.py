@@ -38,8 +38,8 @@ def app(
 ):
     """One application of a trial.
 
-    The fake engine reads the directions in `carries`, the application's own `metrics` and `told`,
-    which are settings of the host in the home.
+    The fake engine reads settings of the host in the home: the directions in `carries`, the
+    application's own `metrics`, and `told`.
     """
     half_ns = int(rtt_ms * 5e5)
     own = {f"metric {metric}": value for metric, value in dict(metrics).items()}
@@ -55,10 +55,21 @@ def app(
 
 
 HOME = (
-    app("sensor", "iot_high", ["up"], mbit=0.15, delayed=0.1),
+    app(
+        "sensor",
+        "iot_high",
+        ["up"],
+        mbit=0.15,
+        delayed=0.1,
+        metrics={"missing_percent": 0.0, "delivery_p95_ms": 30.0},
+    ),
     app("call", "video_call", ["up", "down"], mbit=0.3),
     app("file", "bulk", mbit=6.0),
-    app("film", "dash", metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}),
+    app(
+        "film",
+        "dash",
+        metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "stalled_percent": 0.5},
+    ),
 )
 
 
@@ -81,7 +92,7 @@ def with_link(spec, number, **changes):
 
 
 def entry_of(conditions, spec, name="trial", **more):
-    """A trial as a manifest has it."""
+    """The entry of a trial in a manifest."""
     facts = {
         "id": name,
         "conditions": conditions,
@@ -119,7 +130,6 @@ def campaign_of(specs, **about):
         "notes": "",
         "apps": kinds,
         "app_groups": group_apps(spec for _, spec in specs),
-        "tolerances_ms": {},
         "stated_tolerances_ms": {},
         "duration_s": 10.0,
         "measure_from_s": 0.0,
@@ -166,7 +176,7 @@ def rewrite_manifest(folder, *, without=(), **changes):
 
 
 def write_members(folder, members):
-    """Writes a manifest of any members, with its checksum."""
+    """Writes a manifest with any members, and its checksum."""
     text = text_of({key: one for key, one in members.items() if key != "checksum"})
     (folder / "manifest.json").write_bytes(with_checksum(text))
 
@@ -182,7 +192,7 @@ def as_if_running(folder):
 
 
 def bytes_of(folder):
-    """Every file in a folder, also in folders that are links, by name."""
+    """The bytes of every file in a folder by name, also in linked folders."""
     places = (Path(place) / name for place, _, names in walk(folder) for name in names)
     return {str(path.relative_to(folder)): path.read_bytes() for path in places}
 
@@ -192,7 +202,7 @@ def walk(folder):
 
 
 def last_byte_of(path, name):
-    """The offset of the last byte of a column of fractions, which has no dictionary."""
+    """The offset of the last byte of a column of fractions. Such a column has no dictionary."""
     group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)

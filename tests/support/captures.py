@@ -1,7 +1,7 @@
-"""The packets of a trial, read from its captures without any code of the core.
+"""Reads the packets of a trial from its captures without any code of the core.
 
 Only the form of `aqmlab pcap` is supported: classic pcap of little-endian nanoseconds and raw IPv4
-(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24, and an application is a host.
+(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24, and each application has its own host.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def capture(spec: dict[str, Any], folder: Path) -> Captured:
 
 
 def violations(captured: Captured) -> Iterator[str]:
-    """Differences between the table `flows` and the captures of the same trial."""
+    """Yields differences between the table `flows` and the captures of the same trial."""
     yield from _counts(captured)
     yield from _throughput(captured)
     if captured.run.whole:
@@ -123,14 +123,14 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """Arrivals in the active time and in the windows that begin with it, from the captures."""
+    """Yields differences of throughput, over the active time and in windows that begin with it."""
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:
         place = f"{row['flow']} {row['direction']}"
         from_ns, to_ns = (round(1e9 * row[f"active_{end}_s"]) for end in ("from", "to"))
         if from_ns == to_ns or run.apps[row["flow"]]["app"]["kind"] == "bulk":
-            continue  # one that ends by itself ends with its last packet, others of its time not
+            continue  # includes the end of an application that ends by itself with its last packet
         seen = captured.received[row["flow"], row["direction"]]
         times = np.array([one.at_ns for one in seen], dtype=np.int64)
         sizes = np.concatenate([[0], np.cumsum([one.ip_bytes for one in seen], dtype=np.int64)])
@@ -156,7 +156,10 @@ def _throughput(captured: Captured) -> Iterator[str]:
 
 
 def _pairs(captured: Captured) -> Iterator[str]:
-    """Applications with one connection are one flow of `aqmlab spp`, with the same round trips."""
+    """Yields differences to `aqmlab spp`.
+
+    It sees an application with one connection as one flow.
+    """
     names = [app["name"] for app in captured.run.spec["apps"]]
     found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in trials.rows_of(captured.spp["flows"]):

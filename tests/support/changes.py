@@ -1,4 +1,4 @@
-"""Plans with changes as the command line states them."""
+"""Plans scenarios with changes in the notation of the command line."""
 
 from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignments, variations

@@ -1,4 +1,4 @@
-"""Random values of parameters, near their defaults and within their bounds."""
+"""Draws random values of parameters, near their defaults and within their bounds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from typing import Any
 from aqmlab.scenario.catalogue import Kind, Param
 
 NEAR = 8
-"""Numbers are drawn from an eighth of their default to eight times their default."""
+"""Numbers are drawn between 1/8 of their default and eight times their default."""
 
 WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
-"""A number whose default is zero, or off, is drawn up to these; zero may have a meaning."""
+"""The upper limits for numbers whose default is zero or off. Zero may have a special meaning."""
 
 MOST_COUNT = {"parallel": 8, "hosts": 8, "connections": 8, "objects": 100, "clients": 4}
 """Counts that multiply packets or connections."""
 
 
 def log_uniform(rng: random.Random, least: float, most: float) -> float:
-    """A number between the two whose logarithm is uniform."""
+    """A number between `least` and `most` with a uniformly distributed logarithm."""
     return math.exp(rng.uniform(math.log(least), math.log(most)))
 
 
 def params(rng: random.Random, kind: Kind, share: float) -> dict[str, Any]:
-    """Some of the parameters of `kind`, each with the chance `share`, as people write them."""
+    """Some parameters of `kind` in scenario notation.
+
+    Each parameter is included with probability `share`.
+    """
     chosen = [param for param in kind.params.values() if rng.random() < share]
     return {param.name: _written(param.show(value(rng, param))) for param in chosen}
 

@@ -2,8 +2,8 @@
 
 The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
 `refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file
-`mended` exists beside the campaign's folder, whose path is in the environment; `wait` waits for
-that file. The file FAKE_LOG lists every run before it begins.
+`mended` exists beside the campaign's folder. The environment contains the path of this file. `wait`
+waits for the file. The file FAKE_LOG lists every run before it begins.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ STEPS = 40
 
 
 class Panic(BaseException):
-    """The exception by which a panic of the simulator arrives."""
+    """The exception that represents a panic of the simulator."""
 
 
 def run(spec_json):
@@ -117,6 +117,7 @@ def add_flow(made, spec, app, direction, chance):
         "direction": direction,
         "primary": True,
         "packets_sent": own.get("packets", 100),
+        "packets_received": round(own.get("packets", 100) * (1 - own.get("loss", 0.0) / 100)),
         "loss_percent": own.get("loss", 0.0),
         "throughput_mean_mbit": rates.mean(),
         "rtt_base_ms": base,
@@ -126,8 +127,9 @@ def add_flow(made, spec, app, direction, chance):
         row[f"induced_p{p}_ms"] = np.quantile(induced, p / 100)
     for p in (1, 5, 25, 50, 75, 95, 99):
         row[f"rtt_p{p}_ms"] = np.quantile(base + induced, p / 100)
+    row["owd_p95_ms"] = base / 2 + np.quantile(induced, 0.95)
     if own.get("silent"):
-        row |= {key: np.nan for key in row if key.startswith(("rtt_p", "induced"))}
+        row |= {key: np.nan for key in row if key.startswith(("rtt_p", "induced", "owd"))}
     add(made["flows"], **row)
     for step in range(STEPS):
         at = {"flow": name, "direction": direction, "t_s": step * 0.25}

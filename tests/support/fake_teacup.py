@@ -1,6 +1,6 @@
-"""The kinds that TEACUP's words stand for, with the parameters that its configs reach.
+"""The kinds to which TEACUP's words refer, with the parameters that its configs can set.
 
-`test_builtins.py` holds these names against the simulator's own registries.
+`test_builtins.py` compares these names with the simulator's own registries.
 """
 
 from .fake_catalogue import MS, _kind, _param

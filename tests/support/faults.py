@@ -1,6 +1,6 @@
-"""A campaign whose process meets a fault: killed at a call that changes its folder, or refused it.
+"""Runs campaigns with faults: a call that changes the folder kills the process or fails.
 
-The calls are found by tracing one run, not by a list: see `faults.c`.
+The calls come from a trace of one run, not from a list: see `faults.c`.
 """
 
 import json
@@ -34,7 +34,7 @@ class Ended:
 
 
 def library(folder):
-    """The library that makes faults, compiled; skips the test where there is no C compiler."""
+    """Compiles the library that makes faults. Skips the test if there is no C compiler."""
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("faults are made by a C library for Linux: apt-get install gcc")
@@ -45,7 +45,7 @@ def library(folder):
 
 
 class Server:
-    """A process that runs small campaigns, each in a fork of its own."""
+    """A process that runs small campaigns, each in its own fork."""
 
     def __init__(self, library):
         self._process = subprocess.Popen(
@@ -57,7 +57,7 @@ class Server:
         )
 
     def run(self, folder, environment, said):
-        """Runs a campaign; gives its status."""
+        """Runs a campaign; returns its status."""
         asked = {"folder": str(folder), "environment": environment, "said": str(said)}
         print(json.dumps(asked), file=self._process.stdin, flush=True)
         return int(self._process.stdout.readline())
@@ -70,15 +70,15 @@ class Server:
 
 
 class Campaigns:
-    """Runs one small campaign again and again, in a process and a folder of its own each time."""
+    """Runs one small campaign repeatedly, each time in a new process and a new folder."""
 
     def __init__(self, place, server):
         self.place, self._server = place, server
 
     def run(self, folder, *, at=None, code=None):
-        """Runs the campaign in `folder`, with a fault at call number `at` if that is given.
+        """Runs the campaign in `folder`, with a fault at call number `at` if `at` is given.
 
-        The process is killed there, or this and every later call fail with errno `code`.
+        The process is killed at this call, or this and every later call fail with errno `code`.
         """
         log, runs = self.place / "calls", self.place / "runs"
         for path in (log, runs):
@@ -141,6 +141,6 @@ def _lines(path):
 
 
 def bytes_of(folder):
-    """Every file in a folder, by name."""
+    """The bytes of every file in a folder, by name."""
     files = (path for path in Path(folder).rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}

@@ -14,11 +14,11 @@ from aqmlab.campaign import runner as campaigns
 HERE = Path(__file__).parent
 PACKAGE = Path(campaigns.__file__).parents[2]
 SECONDS = 120
-"""The time within which processes start on a busy machine."""
+"""The time limit in seconds for the start of processes on a busy machine."""
 
 
 def wait_for(condition, seconds=30):
-    """Waits until something holds."""
+    """Waits until a condition holds."""
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"
@@ -26,7 +26,7 @@ def wait_for(condition, seconds=30):
 
 
 class Dask:
-    """A scheduler and its workers, each a process."""
+    """A Dask scheduler and its workers, each in its own process."""
 
     def __init__(self, folder):
         self._folder = folder
@@ -41,7 +41,7 @@ class Dask:
         self.workers.append(self._start("worker", *more, "--host", "127.0.0.1"))
 
     def address(self):
-        # Dask writes the file in place, so that it may be there and empty.
+        # Dask writes the file in place, so the file may exist and be empty.
         wait_for(lambda: self.file.is_file() and self.file.read_bytes().endswith(b"}"), SECONDS)
         return json.loads(self.file.read_text())["address"]
 
@@ -60,7 +60,7 @@ class Dask:
 
 @pytest.fixture
 def dask(tmp_path, monkeypatch):
-    """A cluster with two workers."""
+    """A Dask cluster with two workers."""
     monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
     folder = tmp_path / "dask"
     folder.mkdir()

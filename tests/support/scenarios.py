@@ -1,9 +1,8 @@
-"""Random valid scenarios, each determined by its number.
+"""Draws random valid scenarios, each determined by its number.
 
-A scenario is drawn as the nested tables of a TOML file, so a trial of it passes through everything
-that a user's file passes through. Kinds and parameters come from the catalogue: a new discipline is
-drawn without a change here. Times, rates and sizes are kept small, so that a trial takes some
-milliseconds.
+A scenario is drawn as the nested tables of a TOML file, so its trials go through all the steps of a
+user's file. Kinds and parameters come from the catalogue: a new discipline is drawn without a
+change here. Times, rates and sizes are small, so that a trial takes some milliseconds.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def toml(number: int) -> str:
 
 
 def specs(tables: Table) -> list[dict[str, Any]]:
-    """The trials of a scenario as the core takes them, planned as a user's file is."""
+    """The trials of a scenario in the core's form, planned like those of a user's file."""
     return [
         trial.spec.members()
         for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials
@@ -186,7 +185,7 @@ class Drawing:
                 drawn[name] = f"{rng.randrange(12, self.room_bytes())} B"
         app: Table = {"kind": kind.name, **drawn}
         if kind.name == "game":
-            app["players"] = rng.randrange(1, 5)  # whose updates fit the smallest packets
+            app["players"] = rng.randrange(1, 5)  # of a game whose updates fit the smallest packets
             if self.mtu_bytes < 1500:
                 app["model"] = "pktgen"
             app.setdefault("client_delay", "200 ms")
@@ -215,7 +214,7 @@ class Drawing:
         if rng.random() < 0.1:
             timing["priority"] = rng.randrange(16)
         if rng.random() < 0.1 and "count" not in kind.params:
-            timing.pop("stop", None)  # which a later copy may not reach
+            timing.pop("stop", None)  # later copies may start after it
             timing |= {"count": rng.randrange(1, 4), "stagger": rng.choice(["0 s", "100 ms"])}
         if rng.random() < 0.1:
             timing["tcp"] = {"cc": self.kind("tcp"), "ecn": rng.random() < 0.5}

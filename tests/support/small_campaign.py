@@ -4,8 +4,8 @@ The last two trials have a column that the others lack, so tables are rewritten 
 
 With an argument, the campaign runs in this process, in that folder. Without one, each line of the
 standard input is a run in JSON: `folder`, `environment` and `said`, the file for its output. A
-forked process runs it, so that Python and its libraries start once. The answer is a line with the
-status, negative for a signal.
+forked process executes the run, so that Python and its libraries start only once. The answer is a
+line with the status, which is negative for a signal.
 """
 
 import json
@@ -46,7 +46,7 @@ def run(folder):
 
 
 def in_a_fork(folder, environment, said):
-    """Runs the campaign in a forked process; gives its status."""
+    """Runs the campaign in a forked process; returns its status."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -1,4 +1,4 @@
-"""A small catalogue in place of the simulator's."""
+"""Fixtures that replace the simulator's catalogue by a small one."""
 
 import pytest
 from aqmlab.engines import core_check
@@ -18,6 +18,6 @@ def small_catalogue(monkeypatch):
 
 @pytest.fixture
 def teacup_catalogue(monkeypatch):
-    """A catalogue with the kinds that TEACUP's words stand for."""
+    """A catalogue with the kinds to which TEACUP's words refer."""
     kinds = catalogue.Catalogue(fake_teacup.RAW)
     monkeypatch.setattr(catalogue, "load", lambda: kinds)

@@ -1,4 +1,4 @@
-"""Digests of the texts of planned trials, which the keys of campaigns depend on."""
+"""Digests of the texts of planned trials. The keys of campaigns depend on these texts."""
 
 from __future__ import annotations
 

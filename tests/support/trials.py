@@ -1,4 +1,4 @@
-"""Trials that are run in this process, and their tables by rows."""
+"""Runs trials in this process, and returns their tables by rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """A trial as the core takes it, and everything that came out."""
+    """A trial in the core's form, and its results."""
 
     spec: dict[str, Any]
     result: dict[str, Any]

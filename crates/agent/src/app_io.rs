@@ -1,4 +1,4 @@
-//! The world as the engine of a trial's applications.
+//! The world, as the engine of a trial's applications.
 
 use aqmlab_apps::{ConnId, Open};
 use aqmlab_core::{Instant, Side};
@@ -9,7 +9,7 @@ use crate::sys;
 use crate::world::World;
 
 impl World<'_> {
-    /// Changes an end, then sends as much as it can.
+    /// Changes an end with `act`, then sends as many bytes as the end can send.
     fn with_end<T>(&mut self, index: u32, at: Side, act: impl FnOnce(&mut End) -> T) -> T {
         let end = &mut self.conns[index as usize].ends[at.index()];
         let result = act(end);
@@ -32,7 +32,7 @@ impl Engine for World<'_> {
     }
 
     fn call_at(&mut self, _app: u32, _at: Instant) {
-        // The loop queries the driver for the next wake-up before it sleeps.
+        // Empty on purpose: the loop asks the driver for the next wake-up before it sleeps.
     }
 
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
@@ -68,7 +68,8 @@ impl Engine for World<'_> {
     fn abort(&mut self, conn: u32, at: Side) {
         self.with_end(conn, at, |end| {
             if let Some(fd) = &end.fd {
-                // The taps show whether the kernel sends a reset; the socket closes anyway.
+                // The taps record whether the kernel sends a reset. The socket closes in either
+                // case.
                 let _ = sys::reset_on_close(fd);
             }
             end.info = end.fd.as_ref().and_then(Info::of).unwrap_or(end.info);
@@ -90,6 +91,7 @@ impl Engine for World<'_> {
     }
 
     fn ended(&mut self, _app: u32) {
-        // The taps are measured after the run, when the driver has every end.
+        // Empty on purpose: the taps are measured after the run, when the driver knows the end of
+        // every flow.
     }
 }

@@ -1,4 +1,4 @@
-//! The trials that the kernel can run.
+//! Checks which trials the kernel can run.
 
 use aqmlab_core::{Direction, Side};
 use aqmlab_trial::Spec;
@@ -8,12 +8,13 @@ use crate::links::used;
 use crate::mode::Mode;
 use crate::{qdisc, tcp_settings, testbed};
 
-/// The maximum number of applications: a host's number is one byte of an address.
+/// The maximum number of applications. The number of a host is one byte of its address.
 const MOST_APPS: usize = 250;
 
 /// Refuses a trial that the kernel cannot run.
 pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
-    // All that the simulator refuses, except controllers that only the kernel has.
+    // The kernel cannot run what the simulator refuses, except trials with controllers that only
+    // the kernel has.
     let mut general = spec.clone();
     general.apps.iter_mut().for_each(tcp_settings::forget_controllers);
     aqmlab_trial::check(&general).map_err(|error| error.to_string())?;
@@ -54,7 +55,7 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
     tcp_settings::check_together(spec)?;
-    // The gateway's own delays are unbounded.
+    // The gateway in user space has no bound on its delays.
     if mode.ours && mode.host { Ok(()) } else { testbed::check(spec) }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If the command cannot be started or fails; the error has the line and its message.
+/// If the command cannot be started or fails. The error has the command line and its message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -22,12 +22,12 @@ pub(crate) fn run(line: &str) -> Result<String, String> {
     Err(format!("`{line}` failed: {}", said.trim()))
 }
 
-/// Runs lines in order until one fails.
+/// Runs command lines in order until one fails.
 pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
     lines.iter().try_for_each(|line| run(line).map(drop))
 }
 
-/// Writes a kernel setting, a path below `/proc/sys`, and reads it back.
+/// Writes a kernel setting and reads it back. `name` is its path below `/proc/sys`.
 pub(crate) fn sysctl(name: &str, value: &str) -> Result<(), String> {
     let path = format!("/proc/sys/{name}");
     let failed = |error| format!("{path} = {value}: {error}");

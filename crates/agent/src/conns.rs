@@ -1,4 +1,4 @@
-//! Connections of applications as sockets: opened, accepted, moved on and forgotten.
+//! Connections of applications as sockets: they are opened, accepted, served and removed.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use crate::sockets::{self, Change, Conn, End, Info};
 use crate::sys;
 use crate::world::World;
 
-/// Set in a token of a listening socket.
+/// The bit that marks the token of a listening socket.
 const LISTENS: u64 = 1 << 62;
 
 impl World<'_> {
@@ -95,11 +95,11 @@ impl World<'_> {
         self.runner.notify(conn.app as u32, notice);
     }
 
-    /// Removes the sockets of a connection that is closed in both halves, or reset.
+    /// Removes the sockets of a connection that is closed in both directions or reset.
     pub(crate) fn reap(&mut self, index: usize) {
         let conn = &mut self.conns[index];
         let [home, wan] = &conn.ends;
-        // An end that never existed is over with the other.
+        // An end that never existed is finished when the other end is gone.
         let done = |end: &End, other: &End| {
             end.gone || (end.shut && end.peer_done) || (end.fd.is_none() && other.gone)
         };
@@ -157,7 +157,7 @@ impl World<'_> {
             return self.adopt(index, open.from, fd);
         }
         for side in [Side::Home, Side::Wan] {
-            // The kernel itself answers echo requests.
+            // The kernel answers echo requests without a socket.
             if open.transport == Transport::Icmp && side == far {
                 continue;
             }

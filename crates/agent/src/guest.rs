@@ -1,7 +1,9 @@
-//! The first process of a virtual machine: file systems, modules, and the output.
+//! The first process of a virtual machine: it sets up file systems and modules, and writes the
+//! output.
 //!
-//! The result leaves by an I/O port that QEMU appends to a file (`-device isa-debugcon`): no
-//! interrupt, no buffer, no answer, so the virtual clock does not depend on the host.
+//! The result leaves through an I/O port, whose bytes QEMU appends to a file (`-device
+//! isa-debugcon`). The port has no interrupt, no buffer and no response, so the virtual clock does
+//! not depend on the host.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,21 +12,21 @@ use crate::sys;
 
 /// The I/O port of the result.
 const RESULT_PORT: u16 = 0xe9;
-/// The I/O port of captures, one after the other.
+/// The I/O port of the captures, which are written one after another.
 const CAPTURES_PORT: u16 = 0xeb;
-/// The I/O port of a byte for each second of virtual time.
+/// The I/O port that receives a byte for each second of virtual time.
 const PROGRESS_PORT: u16 = 0xea;
-/// The I/O port that stops the machine (`-device isa-debug-exit`).
+/// The I/O port that stops the virtual machine (`-device isa-debug-exit`).
 const EXIT_PORT: u16 = 0xf4;
 
-/// The file with the modules to load, one path a line, parameters after a space.
+/// The file that lists the modules to load, one path per line, with parameters after a space.
 const MODULES: &str = "/aqmlab/modules";
-/// The module of the interfaces to a discipline in user space.
+/// The kernel module for interfaces to a discipline in user space.
 const TUN: &str = "/modules/tun.ko";
 /// The file with the trial.
 pub(crate) const SPEC: &str = "/aqmlab/spec.json";
 
-/// Makes the machine usable: file systems, ports, modules.
+/// Sets up file systems, I/O ports and modules.
 pub(crate) fn set_up() -> Result<(), String> {
     for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
         fs::create_dir_all(target).map_err(|error| format!("{target}: {error}"))?;
@@ -33,14 +35,19 @@ pub(crate) fn set_up() -> Result<(), String> {
     for port in [RESULT_PORT, PROGRESS_PORT, CAPTURES_PORT, EXIT_PORT] {
         sys::allow_ports(port, 1).map_err(|error| format!("I/O port {port:#x}: {error}"))?;
     }
-    let modules = fs::read_to_string(MODULES).map_err(|error| format!("{MODULES}: {error}"))?;
-    modules.lines().try_for_each(load)
+    load_listed(MODULES)
 }
 
-/// Loads the module of a discipline in user space. Other trials do not load it, since it changes the
-/// kernel's memory.
+/// Loads the kernel module for a discipline in user space. Other trials do not load it, because it
+/// changes the kernel's memory.
 pub(crate) fn allow_tun() -> Result<(), String> {
     if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
+}
+
+/// Loads the modules in a file like [`MODULES`], which only some jobs bring.
+pub(crate) fn load_listed(file: &str) -> Result<(), String> {
+    let modules = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    modules.lines().try_for_each(load)
 }
 
 fn load(line: &str) -> Result<(), String> {
@@ -71,7 +78,7 @@ pub(crate) fn tick() {
     sys::out(PROGRESS_PORT, b".");
 }
 
-/// Ends the machine.
+/// Shuts down the virtual machine.
 pub(crate) fn end() -> ! {
     sys::out(EXIT_PORT, &[0]);
     loop {

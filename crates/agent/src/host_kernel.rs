@@ -1,8 +1,8 @@
 //! Trials on the host's own kernel, in real time.
 //!
-//! A trial does not touch the host's own network. It uses namespaces without a name, which end with
-//! this process, and this process ends with its parent. Settings are written inside of the namespaces
-//! only. Settings of the whole kernel are compared with the trial's and never written.
+//! A trial does not touch the host's own network. It uses unnamed namespaces, which end with this
+//! process, and this process ends with its parent. Settings are written only inside the namespaces.
+//! Settings of the whole kernel are compared with those of the trial and never written.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::command::{run, run_all};
 use crate::mode::Mode;
 use crate::{output, sys};
 
-/// Runs the trial in `json`; returns its result, or the reason that there is none.
+/// Runs the trial in `json`. Returns its result, or the reason why there is none.
 pub(crate) fn trial(json: &str, mode: Mode, parent: u32) -> String {
     match prepare(parent) {
         Ok(()) => crate::measured(json, mode, tick)
@@ -29,12 +29,12 @@ fn prepare(parent: u32) -> Result<(), String> {
 
 /// Reports that another second of the trial has passed.
 fn tick() {
-    // The reader may have ended.
+    // The process that reads the output may have ended.
     let _ = writeln!(std::io::stdout(), ".");
 }
 
-/// The requirements that this host lacks, a sentence each: rights, interfaces, and disciplines out
-/// of `kinds`, which are the kernel's names.
+/// Returns the requirements that this host does not meet, one sentence each: permissions,
+/// interfaces, and disciplines of `kinds`, which are the kernel's names.
 pub(crate) fn missing(kinds: &[String]) -> Vec<String> {
     if let Err(error) = sys::unshare_network() {
         return vec![format!(

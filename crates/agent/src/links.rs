@@ -3,13 +3,13 @@
 use aqmlab_core::{Bytes, Direction};
 use aqmlab_trial::Spec;
 
-/// The direction of the applications that use a link.
+/// Returns the direction of the applications that use a link.
 pub(crate) fn direction_of(spec: &Spec, link: usize) -> Direction {
     let up = spec.apps.iter().any(|app| app.up.links.contains(&link));
     if up { Direction::Up } else { Direction::Down }
 }
 
-/// The links that a direction uses.
+/// Returns the links that a direction uses.
 pub(crate) fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
     let mut links: Vec<_> =
         spec.apps.iter().flat_map(|app| app.route(direction).links.iter().copied()).collect();
@@ -18,7 +18,8 @@ pub(crate) fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
     links
 }
 
-/// A size as a signed number, for sums that may be negative. The specification's sizes have 32 bits.
+/// Converts a size to a signed number, for sums that may be negative. Sizes in a specification have
+/// 32 bits.
 pub(crate) fn signed(size: Bytes) -> i64 {
     i64::from(size.0 as u32)
 }

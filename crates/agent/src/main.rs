@@ -1,14 +1,14 @@
 //! Runs one trial on the running Linux kernel.
 //!
-//! As the first process of a virtual machine it sets the machine up, reads the trial, and builds a
-//! testbed of network namespaces. It runs the applications of `aqmlab-apps` over the kernel's own
-//! sockets, measures the packets at taps of both ends with `aqmlab-measure`, sends the tables to the
-//! host and stops the machine.
+//! In a virtual machine, the agent is the first process. It sets the machine up, reads the trial,
+//! and builds a testbed of network namespaces. It runs the applications of `aqmlab-apps` over the
+//! kernel's own sockets. It measures the packets at the taps of both ends with `aqmlab-measure`,
+//! sends the tables to the host and stops the machine.
 //!
 //! | Module         | Holds                                                            |
 //! |----------------|------------------------------------------------------------------|
-//! | `mode`         | the source of the disciplines, and the place of the trial        |
-//! | `guest`        | the duties of the first process of a machine                     |
+//! | `mode`         | the source of the disciplines, and the kernel that runs the trial |
+//! | `guest`        | the duties of the first process of a virtual machine             |
 //! | `host_kernel`  | a trial on the host's own kernel, and its requirements           |
 //! | `check`        | the trials that the kernel can run                               |
 //! | `links`        | the links of a trial by direction                                |
@@ -21,11 +21,12 @@
 //! | `schedule`     | the periodic work of the loop                                    |
 //! | `sockets`      | the sockets of applications; `conns` is their connections        |
 //! | `taps`         | records of packets at the ends, captures, sojourn times          |
-//! | `netstat`      | the counters of a host's TCPs                                    |
+//! | `netstat`      | the TCP counters of a host                                       |
 //! | `tables`       | the findings, for the tables of a trial; `output` writes them    |
+//! | `pasted`       | commands for a gateway, run as a user pastes them, in place of a trial |
 //! | `trace`        | a recording of a discipline, packet by packet, in place of a trial |
 //! | `command`      | programs and kernel settings                                     |
-//! | `sys`          | system calls: the only unsafe code but that of `taps::ring`      |
+//! | `sys`          | system calls; with `taps::ring`, the only unsafe code            |
 
 mod app_io;
 mod check;
@@ -37,6 +38,7 @@ mod links;
 mod mode;
 mod netstat;
 mod output;
+mod pasted;
 mod qdisc;
 mod schedule;
 mod sockets;
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
     if std::process::id() != 1 {
         return elsewhere();
     }
-    // The console is all that is left if this fails.
+    // If this fails, only the console is left for output.
     if let Err(problem) = guest::set_up() {
         eprintln!("aqmlab-agent: {problem}");
         panic!("the machine could not be set up");
@@ -72,12 +74,12 @@ fn main() -> ExitCode {
     guest::end();
 }
 
-/// Serves a command outside of a machine:
+/// Runs a command outside a virtual machine:
 ///
-/// - `check [ours] [host]` prints the reason for which the kernel cannot run the trial on standard
-///   input and ends with 1, if there is one;
-/// - `run PARENT [ours] host` runs that trial on this very kernel, for the process `PARENT`;
-/// - `missing KIND…` prints the requirements that this host lacks, a line each.
+/// - `check [ours] [host]` reads a trial from standard input. If the kernel cannot run the trial,
+///   the command prints the reason and exits with status 1;
+/// - `run PARENT [ours] host` runs that trial on the host's own kernel, for the process `PARENT`;
+/// - `missing KIND…` prints the requirements that this host does not meet, one per line.
 fn elsewhere() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let done = match words.next().as_deref() {
@@ -122,14 +124,14 @@ fn run_here(mut words: impl Iterator<Item = String>) -> Result<ExitCode, String>
     Ok(ExitCode::SUCCESS)
 }
 
-/// A trial that the kernel can run.
+/// Parses a trial and checks that the kernel can run it.
 fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
     let spec = aqmlab_trial::parse(json).map_err(|error| error.to_string())?;
     check::check(&spec, mode)?;
     Ok(spec)
 }
 
-/// Runs the trial of a machine. Its error holds whether the trial was refused, and the reason.
+/// Runs the trial of a virtual machine. The error states whether the trial was refused, and why.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;
@@ -137,7 +139,11 @@ fn trial() -> Result<String, (bool, String)> {
         let traces = traces.map_err(|problem| (true, problem))?;
         return trace::record(&traces, guest::tick).map_err(|problem| (false, problem));
     }
-    // The kernel passes on the words of its own command line that it does not recognise.
+    if let Some(commands) = pasted::wanted(&json) {
+        let commands = commands.map_err(|problem| (true, problem))?;
+        return pasted::run(&commands).map_err(|problem| (false, problem));
+    }
+    // The kernel passes unknown words of its own command line to this process.
     let mode = Mode { ours: std::env::args().any(|word| word == "ours"), host: false };
     if mode.ours {
         guest::allow_tun().map_err(|problem| (false, problem))?;
@@ -145,7 +151,7 @@ fn trial() -> Result<String, (bool, String)> {
     measured(&json, mode, guest::tick)
 }
 
-/// Runs a trial; `tick` is called once for each second of it.
+/// Runs a trial. `tick` is called once for each second of the trial.
 fn measured(json: &str, mode: Mode, tick: fn()) -> Result<String, (bool, String)> {
     let (failed, refused) = (|problem| (false, problem), |problem| (true, problem));
     let spec = checked(json, mode).map_err(refused)?;

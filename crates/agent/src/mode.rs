@@ -1,16 +1,17 @@
-//! The mode of a trial: the source of its disciplines, and its place.
+//! The mode of a trial: the source of its disciplines, and the kernel that runs it.
 
 /// The mode of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mode {
-    /// Whether the simulator's disciplines are between the kernel's TCPs, in place of the kernel's.
+    /// Whether the simulator's disciplines run between the kernel's TCPs, in place of the kernel's
+    /// disciplines.
     pub(crate) ours: bool,
-    /// Whether this is the host's own kernel, in real time, and not a machine made for the trial.
+    /// Whether the trial runs on the host's own kernel, in real time, and not in a virtual machine.
     pub(crate) host: bool,
 }
 
 impl Mode {
-    /// The mode that words state. Each word is optional.
+    /// Returns the mode that the words state. Each word is optional.
     pub(crate) fn of(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut mode = Self::default();
         for word in words {

@@ -1,12 +1,12 @@
-//! The counters of all TCPs of a namespace: `/proc/net/netstat`.
+//! The TCP counters of a namespace: `/proc/net/netstat`.
 //!
-//! Timeouts, probes, recoveries and undone reductions are counted nowhere else (Linux 6.1,
-//! net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). They belong to a connection only if it
-//! was the only one.
+//! Only these counters contain timeouts, probes, recoveries and undone reductions (Linux 6.1,
+//! net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). The counts can be attributed to a
+//! connection only if the namespace had no other connection.
 
 use aqmlab_trial::findings::TcpEvents;
 
-/// Counters of the namespace in which this thread is.
+/// Reads the counters of this thread's namespace.
 pub(crate) fn read() -> Result<TcpEvents, String> {
     let path = "/proc/thread-self/net/netstat";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -14,14 +14,14 @@ pub(crate) fn read() -> Result<TcpEvents, String> {
 }
 
 fn parse(text: &str) -> TcpEvents {
-    // A line of names, then one of numbers.
+    // The file has a line of names, then a line of numbers.
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
     let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
     let all = || names.split_whitespace().zip(values.split_whitespace());
     let of = |name: &str| all().find(|(known, _)| *known == name)?.1.parse::<u64>().ok();
     let sum = |names: &[&str]| names.iter().map(|name| of(name)).sum();
     TcpEvents {
-        // Those of SYNs and SYN-ACKs are among them, as in the simulator.
+        // The counter includes timeouts of SYNs and SYN-ACKs, as in the simulator.
         rtos: of("TCPTimeouts"),
         tlps: of("TCPLossProbes"),
         fast_recoveries: sum(&["TCPRenoRecovery", "TCPSackRecovery"]),

@@ -1,12 +1,12 @@
-//! The result as JSON: columns with their types, numbers exactly, `null` for "no value".
+//! The result as JSON: columns with their types, exact numbers, and `null` for "no value".
 
 use aqmlab_trial::{Column, Table};
 use serde_json::{Map, Value, json};
 
 use crate::tables::View;
 
-/// The result of a trial, on one line. `captures` are the lengths of the captures that are sent
-/// beside it.
+/// Returns the result of a trial, on one line. `captures` has the lengths of the captures, which
+/// are sent separately.
 pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]>) -> String {
     let tables: Map<String, Value> =
         view.tables().iter().map(|(name, table)| ((*name).into(), columns(table))).collect();
@@ -20,13 +20,13 @@ pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]
     format!("{whole}\n")
 }
 
-/// The text in place of a result, for a trial that was refused or has failed.
+/// Returns the text that replaces a result if the trial was refused or has failed.
 pub(crate) fn failure(refused: bool, problem: &str) -> String {
     let key = if refused { "refused" } else { "failed" };
     format!("{}\n", json!({ key: problem }))
 }
 
-/// A list, for the order of columns matters.
+/// Returns the columns as a list, because their order matters.
 fn columns(table: &Table) -> Value {
     let each = table.columns.iter().map(|(name, column)| {
         let (kind, values) = match column {

@@ -1,4 +1,4 @@
-//! The kernel's disciplines: their parameters as tc takes them, their installation and counters.
+//! The kernel's disciplines: their parameters for tc, their installation and their counters.
 
 mod install;
 mod stats;

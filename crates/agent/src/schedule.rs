@@ -1,11 +1,11 @@
-//! The periodic work of the loop.
+//! The schedule of the loop's periodic work.
 
 use aqmlab_trial::{Grain, Spec};
 
-/// The interval at which the taps are drained. Their buffers hold far more packets, and one drain
-/// delays applications only briefly.
+/// The interval at which the taps are drained. Within this interval their buffers never fill, and
+/// one drain delays applications only briefly.
 pub(crate) const DRAIN_NS: u64 = 2_000_000;
-/// One second.
+/// One second in nanoseconds.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// The times of the periodic work, in nanoseconds since the start.
@@ -17,21 +17,21 @@ pub(crate) struct Schedule {
     pub(crate) end: u64,
 }
 
-/// The interval at which TCPs and disciplines are sampled, in nanoseconds; the maximum if the trial
-/// keeps no series.
+/// Returns the interval in nanoseconds at which TCPs and disciplines are sampled. If the trial
+/// keeps no series, returns the maximum.
 pub(crate) fn every(spec: &Spec) -> u64 {
     let sample = Grain::of(spec).sample.as_nanos();
     if spec.keeps_series() && sample > 0 { sample } else { u64::MAX }
 }
 
 impl Schedule {
-    /// The schedule at the start of a trial.
+    /// Returns the schedule at the start of a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
         let (end, every) = (spec.duration.as_nanos(), every(spec));
         Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, end }
     }
 
-    /// The earliest time.
+    /// Returns the earliest time of any work.
     pub(crate) fn next(&self) -> u64 {
         self.end.min(self.drain).min(self.sample).min(self.second)
     }

@@ -1,4 +1,4 @@
-//! Connections and datagram sockets of applications, as sockets of the kernel.
+//! Connections and datagram sockets of applications, as kernel sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,17 +9,17 @@ use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
 
-/// The bytes of one write of an application that writes without end.
+/// The bytes of one write of an application that sends without limit.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
-/// Bytes that may be written to a connection before it is established.
+/// The number of bytes that may be written to a connection before it is established.
 const EARLY: u64 = 64 * 1_024;
 
-/// A five-tuple of an application.
+/// A connection or datagram flow of an application.
 pub(crate) struct Conn {
     pub(crate) app: usize,
     pub(crate) id: ConnId,
     pub(crate) open: Open,
-    /// The port of the end that opened it; the ICMP identifier of a ping.
+    /// The port of the end that opened the connection; for a ping, the ICMP identifier.
     pub(crate) port: u16,
     pub(crate) ends: [End; 2],
     pub(crate) opened: Instant,
@@ -43,7 +43,7 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) established: bool,
-    /// Bytes that the agent took from the application and the kernel has not yet taken.
+    /// Bytes that the agent accepted from the application and that the kernel has not yet accepted.
     pub(crate) pending: u64,
     pub(crate) unlimited: bool,
     /// Whether the application waits for space in the send buffer.
@@ -53,7 +53,7 @@ pub(crate) struct End {
     pub(crate) peer_done: bool,
     pub(crate) gone: bool,
     pub(crate) read: u64,
-    /// The last `TCP_INFO`.
+    /// The `TCP_INFO` that was read last.
     pub(crate) info: Info,
 }
 
@@ -101,7 +101,7 @@ impl End {
         taken
     }
 
-    /// Sends the bytes that wait in the agent, and then closes the end if it is closing.
+    /// Sends the bytes pending in the agent, and then closes the end if it is closing.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -118,7 +118,7 @@ impl End {
         if self.closing && !self.shut {
             self.shut = true;
             if let Some(fd) = &self.fd {
-                // The next read reports a connection that is already closed.
+                // If the connection is already closed, the next read reports it.
                 let _ = sys::shut_down(fd);
             }
         }
@@ -127,7 +127,7 @@ impl End {
         }
     }
 
-    /// Reads all there is.
+    /// Reads all available bytes.
     pub(crate) fn drain(&mut self, changes: &mut Vec<Change>) {
         let mut total = 0;
         while let (Some(fd), false) = (&self.fd, self.peer_done || self.gone) {
@@ -149,7 +149,7 @@ impl End {
         }
     }
 
-    /// Checks whether a connection that was being opened is established, or has failed.
+    /// Checks whether a pending connection attempt has succeeded or failed.
     pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];
@@ -164,9 +164,9 @@ impl End {
     }
 }
 
-/// `TCP_SYN_SENT` of the kernel.
+/// The kernel's TCP state `TCP_SYN_SENT`.
 const SYN_SENT: u8 = 2;
-/// `TCP_CLOSE` of the kernel.
+/// The kernel's TCP state `TCP_CLOSE`.
 const CLOSED: u8 = 7;
 
 /// Fields of `TCP_INFO` (linux/tcp.h).
@@ -187,7 +187,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// The information on a socket; `None` if the kernel has none.
+    /// Reads the information on a socket; `None` if the kernel has none.
     pub(crate) fn of(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         sys::get_bytes(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
@@ -211,18 +211,18 @@ impl Info {
         })
     }
 
-    /// Segments believed to be in the network.
+    /// Returns the number of segments estimated to be in the network.
     pub(crate) const fn in_flight(&self) -> u64 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }
 }
 
-/// The port of the end that did not open, as in the simulator.
+/// Returns the port of the end that did not open the connection, as in the simulator.
 pub(crate) const fn service(app: usize) -> u16 {
     61_000 + (app % 1_000) as u16
 }
 
-/// A listening socket for an application, in the namespace in which this process is.
+/// Opens a listening socket for an application, in the namespace of this process.
 pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
@@ -242,7 +242,7 @@ pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Re
     Ok(fd)
 }
 
-/// Applies an application's options for one connection.
+/// Applies an application's options to an accepted connection.
 pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.nodelay.unwrap_or(open.nodelay) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
@@ -254,7 +254,7 @@ pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()
     Ok(())
 }
 
-/// Enables quick acknowledgements if requested. The kernel resets the option after a while.
+/// Enables quick acknowledgements if requested. The kernel clears the option after a while.
 pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.quickack.unwrap_or(open.quickack) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;
@@ -282,10 +282,10 @@ pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Resu
     Ok(fd)
 }
 
-/// Bytes of ICMP's header.
+/// The length of an ICMP header in bytes.
 const ECHO: usize = 8;
 
-/// Sends a datagram of `payload` bytes that carries `tag` in its first eight.
+/// Sends a datagram of `payload` bytes, the first eight of which carry `tag`.
 pub(crate) fn send(
     fd: &OwnedFd,
     transport: Transport,
@@ -303,11 +303,11 @@ pub(crate) fn send(
     for (to, from) in buffer[head..].iter_mut().zip(tag.to_be_bytes()) {
         *to = from;
     }
-    // A datagram that the kernel does not take is lost, as on any host.
+    // A datagram that the kernel refuses is lost, as on any host.
     let _ = sys::send(fd, buffer);
 }
 
-/// The next datagram: its payload's length and its tag.
+/// Receives the next datagram; returns the length of its payload and its tag.
 pub(crate) fn receive(
     fd: &OwnedFd,
     transport: Transport,

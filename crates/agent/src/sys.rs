@@ -1,7 +1,7 @@
-//! System calls, each behind a safe function: the only module with unsafe code but `ring`.
+//! System calls, each behind a safe function. Only this module and `ring` have unsafe code.
 //!
-//! Values are passed by reference to live locals and their sizes are taken from their types;
-//! descriptors come from [`OwnedFd`] and so are open.
+//! Values are passed by reference to live locals, and their sizes follow from their types.
+//! Descriptors come from [`OwnedFd`], so they are open.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_int, c_void};
@@ -30,7 +30,7 @@ pub(crate) fn unshare_network() -> io::Result<()> {
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Moves this process into the network namespace that `namespace` is open on.
+/// Moves this process into the network namespace that the open file `namespace` refers to.
 pub(crate) fn enter_network(namespace: &File) -> io::Result<()> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
@@ -39,7 +39,8 @@ pub(crate) fn enter_network(namespace: &File) -> io::Result<()> {
 /// Mounts a file system without a device.
 pub(crate) fn mount(kind: &str, target: &str) -> io::Result<()> {
     let (kind, target) = (text(kind)?, text(target)?);
-    // SAFETY: the strings end in a zero and live until the call returns; no data is given.
+    // SAFETY: the strings end in a zero and live until the call returns; no data argument is
+    // passed.
     let done =
         unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
     check(done).map(drop)
@@ -62,9 +63,9 @@ pub(crate) fn allow_ports(first: u16, count: u16) -> io::Result<()> {
     check(unsafe { libc::ioperm(first.into(), count.into(), 1) }).map(drop)
 }
 
-/// Writes `bytes` to an I/O port, one after the other.
+/// Writes `bytes` to an I/O port, one byte after the other.
 ///
-/// The port must have been allowed with [`allow_ports`]; if not, the process gets a signal.
+/// The port must have been enabled with [`allow_ports`]; otherwise the process receives a signal.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn out(port: u16, bytes: &[u8]) {
     // SAFETY: `rep outsb` reads exactly `bytes.len()` bytes from `bytes` and writes no memory.
@@ -79,17 +80,17 @@ pub(crate) fn out(port: u16, bytes: &[u8]) {
     }
 }
 
-/// Other architectures have no such ports.
+/// Returns an error, because other architectures have no such ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn allow_ports(_first: u16, _count: u16) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Other architectures have no such ports.
+/// Does nothing, because other architectures have no such ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn out(_port: u16, _bytes: &[u8]) {}
 
-/// The time of day in nanoseconds since 1970.
+/// Returns the time of day in nanoseconds since 1970.
 pub(crate) fn now_ns() -> u64 {
     // SAFETY: a `timespec` may be all zeros, and the call fills it.
     let time = unsafe {
@@ -124,7 +125,7 @@ pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()>
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), size) }).map(drop)
 }
 
-/// Connects a socket to its peer's address; a TCP connection completes later.
+/// Connects a socket to its peer's address. A TCP connection completes later.
 pub(crate) fn connect(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let name = inet(address, port);
     let size = size_of::<libc::sockaddr_in>() as u32;
@@ -142,7 +143,7 @@ pub(crate) fn listen(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::listen(fd.as_raw_fd(), 1_024) }).map(drop)
 }
 
-/// Takes the next connection and its peer's port.
+/// Accepts the next connection; returns its socket and its peer's port.
 pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
     let mut name = inet(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as u32;
@@ -156,7 +157,7 @@ pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
     Ok((taken, u16::from_be(name.sin_port)))
 }
 
-/// Sets a socket option that is a number.
+/// Sets a socket option whose value is an integer.
 pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
     set_bytes(fd, level, option, &value.to_ne_bytes())
 }
@@ -183,7 +184,7 @@ pub(crate) fn get_bytes(
     check(done).map(|_| size as usize)
 }
 
-/// Sends bytes; no signal is raised if the peer has closed.
+/// Sends bytes. No signal is raised if the peer has closed the connection.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
@@ -197,7 +198,8 @@ pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
 }
 
-/// Reads and discards up to `most` bytes of a TCP connection; zero at its end.
+/// Reads and discards up to `most` bytes of a TCP connection. Returns zero at the end of the
+/// stream.
 pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer (tcp(7)).
     let got = unsafe {
@@ -206,19 +208,19 @@ pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
     check_len(got)
 }
 
-/// Closes the sending half.
+/// Closes the sending direction of a connection.
 pub(crate) fn shut_down(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
-/// Makes closing a socket reset the connection.
+/// Makes a later close of the socket reset the connection.
 pub(crate) fn reset_on_close(fd: &OwnedFd) -> io::Result<()> {
     let value = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
     set_bytes(fd, libc::SOL_SOCKET, libc::SO_LINGER, &value)
 }
 
-/// The index of a network interface.
+/// Returns the index of a network interface.
 pub(crate) fn interface(name: &str) -> io::Result<u32> {
     let name = text(name)?;
     // SAFETY: the string ends in a zero and lives until the call returns.
@@ -244,17 +246,17 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// An interface with a program at one end, which reads and writes its packets.
+/// A TUN interface, whose packets a program reads and writes.
 pub(crate) struct Tun(OwnedFd);
 
-// Numbers and flags of linux/if_tun.h.
+// The request number and the flags of linux/if_tun.h.
 const TUN_SET_INTERFACE: u64 = 0x4004_54ca;
 const TUN_SET_OFFLOAD: u64 = 0x4004_54d0;
 const TUN_CHECKSUM: u64 = 1;
 
 impl Tun {
     /// Creates an interface in the namespace of this process. A `virtio_net_hdr` precedes each
-    /// packet, so that a later stage can compute a checksum.
+    /// packet, which lets a later stage compute a checksum.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
@@ -275,32 +277,32 @@ impl Tun {
         Ok(Self(fd))
     }
 
-    /// Returns the same interface with a descriptor of its own.
+    /// Returns the same interface with its own descriptor.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 
-    /// Its descriptor.
+    /// Returns the descriptor of the interface.
     pub(crate) const fn fd(&self) -> &OwnedFd {
         &self.0
     }
 }
 
-/// Reads a packet, with the header before it.
+/// Reads a packet and the header before it.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
-/// Writes a packet, with the header before it.
+/// Writes a packet and the header before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
     check_len(unsafe { libc::write(to.0.as_raw_fd(), data, bytes.len()) }).map(drop)
 }
 
-/// Gives this thread priority over all ordinary ones.
+/// Gives this thread a priority above all ordinary threads.
 pub(crate) fn run_first() -> io::Result<()> {
     // SAFETY: a `sched_param` may be all zeros, and lives until the call returns.
     unsafe {
@@ -310,7 +312,8 @@ pub(crate) fn run_first() -> io::Result<()> {
     }
 }
 
-/// Makes this process end with its parent, `parent`; returns false if the parent has ended.
+/// Makes this process end with its parent process, `parent`. Returns false if the parent has
+/// already ended.
 pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
@@ -354,7 +357,7 @@ impl Poll {
     }
 }
 
-/// A timer that a [`Poll`] can watch, to the nanosecond.
+/// A timer that a [`Poll`] can watch, with nanosecond resolution.
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
@@ -367,12 +370,12 @@ impl Timer {
         }
     }
 
-    /// Its descriptor.
+    /// Returns the descriptor of the timer.
     pub(crate) const fn fd(&self) -> &OwnedFd {
         &self.0
     }
 
-    /// Sets it to ring at `at_ns` since 1970; at once if that has passed.
+    /// Sets the timer to expire at `at_ns` since 1970, or at once if that time has passed.
     pub(crate) fn set(&self, at_ns: u64) -> io::Result<()> {
         let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let (seconds, rest) = (signed(at_ns / 1_000_000_000), signed(at_ns % 1_000_000_000));

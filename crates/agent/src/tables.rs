@@ -1,8 +1,8 @@
 //! The findings of a trial, from the taps and the kernel's counters.
 //!
-//! Times, lengths and ECN fields come from the taps. The kernel counts a discipline's drops and marks by
-//! kind, but not by application (see [`crate::taps::sojourn`]), and RED's forced drops with its early
-//! ones. A discipline in user space gives all that the simulator's does.
+//! Times, lengths and ECN fields come from the taps. The kernel counts a discipline's drops and
+//! marks by kind, but not by application (see [`crate::taps::sojourn`]). It counts RED's forced and
+//! early drops together. A discipline in user space provides the same values as in the simulator.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Direction, Duration, Side};
@@ -22,7 +22,7 @@ use crate::taps::sojourn::{self, Sojourns};
 use crate::taps::{self, Measured, Record};
 use crate::world::{self, World};
 
-/// A trial that has run.
+/// A finished trial.
 pub(crate) struct View<'a> {
     spec: &'a Spec,
     findings: Findings,
@@ -71,7 +71,7 @@ impl<'a> View<'a> {
         Ok(Self { spec, findings, measured })
     }
 
-    /// All tables, under the names that the simulator gives them.
+    /// Returns all tables, under the simulator's names.
     pub(crate) fn tables(&self) -> Vec<(&'static str, Table)> {
         if self.spec.measure.enabled {
             return tables::all(self.spec, &self.findings);
@@ -110,14 +110,14 @@ fn flows(
     all
 }
 
-/// Returns the payload of the echo requests that reached `side` while an application ran. The
-/// kernel answers them, so no socket reads them.
+/// Returns the payload bytes of the echo requests that reached `side` while an application ran. The
+/// kernel answers the requests, so no socket reads them.
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;
         asked && !record.sent && found.report.active.contains(&record.at)
     };
-    // An IP header and one of ICMP.
+    // Each packet has an IP header and an ICMP header.
     records.iter().filter(of).map(|record| u64::from(record.ip_len.saturating_sub(28))).sum()
 }
 
@@ -149,8 +149,8 @@ fn of_link(
     }
 }
 
-/// Returns drops by reason. The kernel counts drops by a full queue separately. Each discipline has
-/// one other reason, except RED, which has two and one counter for both.
+/// Returns the drops by reason. The kernel counts drops by a full queue separately. Each discipline
+/// has one other reason; RED has two, which share one counter.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit;
@@ -159,14 +159,14 @@ fn drops(kind: &str, counters: Counters) -> Drops {
     Drops { overlimit, sojourn, early, forced: (kind != "red").then_some(0) }
 }
 
-/// Events beyond those that sockets report.
+/// Events in addition to those that sockets report.
 struct Events {
-    /// Of the two hosts' TCPs, if a host had one connection only.
+    /// The TCP events of the two hosts, if a host had only one connection.
     of_host: Option<[TcpEvents; 2]>,
     reductions: Reductions,
 }
 
-/// The kernel's counters at home and on the internet, if the trial had one connection.
+/// Reads the kernel's counters at home and on the internet, if the trial had one connection.
 fn events_of_hosts(world: &World<'_>) -> Result<Option<[TcpEvents; 2]>, String> {
     if world.conns.iter().filter(|conn| conn.is_tcp()).count() != 1 {
         return Ok(None);
@@ -221,7 +221,7 @@ fn samples(spec: &Spec, world: &mut World<'_>) -> Option<Samples> {
 
 fn of_tcp(sample: &world::TcpSample) -> TcpSample {
     let info: &Info = &sample.info;
-    // Linux's "no threshold yet" (TCP_INFINITE_SSTHRESH).
+    // Linux's value for "no threshold yet" (TCP_INFINITE_SSTHRESH).
     let known = info.ssthresh < 0x7fff_ffff;
     TcpSample {
         at: sample.at,

@@ -1,4 +1,5 @@
-//! The packets at the interfaces of the two ends: records, captures, and measures made of them.
+//! The packets at the interfaces of the two ends: records, captures, and the measures made from
+//! them.
 
 mod capture;
 pub(crate) mod ecn_reductions;

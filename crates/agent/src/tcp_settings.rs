@@ -23,7 +23,8 @@ use crate::sys;
 
 /// The MTU of the cables and of the routers' interfaces.
 const MOST_MTU: Bytes = Bytes(1_500);
-/// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
+/// The lowest MTU. With a smaller MTU the kernel offers a larger segment than fits
+/// (`ip_rt_min_advmss`).
 const LEAST_MTU: Bytes = Bytes(296);
 
 /// Refuses an endpoint that the kernel cannot provide.
@@ -40,8 +41,8 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     settings::check(at, tcp)
 }
 
-/// Refuses applications that cannot share their hosts. Settings apply to a whole host, and those of
-/// CUBIC to a whole kernel.
+/// Refuses applications that cannot share their hosts. TCP settings apply to a whole host, and
+/// CUBIC's parameters to a whole kernel.
 pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     for side in [Side::Home, Side::Wan] {
         sysctls(spec, side)?;
@@ -49,7 +50,7 @@ pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     cubic_module(spec).map(drop)
 }
 
-/// Every endpoint that has a TCP, with its place in the trial.
+/// Returns every endpoint that has a TCP, with its place in the trial.
 fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)> {
     let name = if side == Side::Home { "home" } else { "wan" };
     let apps = spec.apps.iter().enumerate();
@@ -57,12 +58,13 @@ fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)
         .map(move |(index, app)| (format!("apps[{index}].{name}"), app.tcp(side)))
 }
 
-/// Whether an application opens TCP connections. Its parameters have been checked.
+/// Returns whether an application opens TCP connections. The application's parameters have already
+/// been checked.
 fn uses_tcp(index: usize, app: &AppSpec) -> bool {
     resolve::app(&format!("apps[{index}]"), app).is_ok_and(|app| app.uses_tcp())
 }
 
-/// The settings of a host, by path below `/proc/sys/net/ipv4`.
+/// Returns the settings of a host, by path below `/proc/sys/net/ipv4`.
 fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, String> {
     let mut all: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
     for (at, tcp) in endpoints(spec, side) {
@@ -80,8 +82,8 @@ fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, St
     Ok(all.into_iter().map(|(name, (_, text))| (name, text)).collect())
 }
 
-/// Applies the settings of a whole host, in the namespace of this process. If the kernel is a
-/// `shared_kernel`, settings of the whole kernel are only compared.
+/// Applies the settings of a whole host, in the namespace of this process. If the kernel is shared
+/// (`shared_kernel`), settings of the whole kernel are only compared.
 pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<(), String> {
     for (name, value) in sysctls(spec, side)? {
         sysctl(&format!("net/ipv4/{name}"), &value)?;
@@ -98,7 +100,7 @@ pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<()
     Ok(())
 }
 
-/// Checks a setting of the whole kernel.
+/// Checks that a setting of the whole kernel has the requested value.
 fn same_for_all(path: &str, value: &str) -> Result<(), String> {
     let there = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     if there.trim() == value {
@@ -111,7 +113,7 @@ fn same_for_all(path: &str, value: &str) -> Result<(), String> {
     ))
 }
 
-/// The attributes of the route by which an endpoint sends.
+/// Returns the attributes of the route that an endpoint sends by.
 pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     let args = settings("", tcp)?;
     let mut text = String::new();
@@ -134,11 +136,12 @@ pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     Ok(text)
 }
 
-/// Applies an endpoint's settings to a socket that is not yet connected, or listens.
+/// Applies an endpoint's settings to a listening socket, or to a socket that is not yet connected.
 pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
     sys::set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, controller(tcp).as_bytes())?;
     // The kernel doubles both numbers, because half of a buffer is for its own bookkeeping. A
-    // receive buffer of twice the window offers that window (tcp_adv_win_scale 1).
+    // receive buffer of twice the window size makes the kernel offer that window (tcp_adv_win_scale
+    // 1).
     if let Some(bytes) = tcp.send_buffer {
         sys::set(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes.0 as i32)?;
     }

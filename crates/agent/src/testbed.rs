@@ -11,12 +11,12 @@
 //! hosts. The delay therefore follows the bottleneck in both directions, as in the simulator.
 //!
 //! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's IP
-//! input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). With the bottleneck on a
-//! redirection at the gateway's entrance (`ifb`), TCP small queues would count its queue as the
-//! host's own and limit it to a few packets.
+//! input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). The bottleneck must
+//! therefore not be a redirection at the gateway's entrance (`ifb`). TCP small queues would count
+//! the bottleneck's queue as the host's own, and limit it to a few packets.
 //!
-//! With a discipline in user space, [`crate::userspace_qdisc`] is the cable between the routers. On the
-//! host's own kernel it also takes the place of netem.
+//! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
+//! On the host's own kernel, it also replaces netem.
 //!
 //! Each application has its own address at both ends, as in the simulator.
 
@@ -38,11 +38,11 @@ use crate::mode::Mode;
 use crate::qdisc::{self, Installed};
 use crate::sys::Tun;
 
-/// The queue of an interface to the discipline in user space: more packets than the applications
-/// send while it cannot read.
+/// The queue length of an interface to the discipline in user space. It exceeds the number of
+/// packets that the applications send while the discipline cannot read.
 const TUN_ROOM: u32 = 16_384;
 
-/// The namespaces.
+/// The network namespaces of a trial.
 pub(crate) struct Testbed {
     home: File,
     gateway: File,
@@ -51,7 +51,7 @@ pub(crate) struct Testbed {
     pub(crate) mode: Mode,
     /// The interfaces of the gateway and of the provider to the discipline in user space.
     pub(crate) tuns: Option<[Tun; 2]>,
-    /// The discipline of each link of the trial, by its place in [`Spec::links`].
+    /// The discipline of each link of the trial, by its index in [`Spec::links`].
     pub(crate) installed: Vec<Installed>,
 }
 
@@ -60,7 +60,7 @@ impl Testbed {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses a setting, or has another value than the requested one.
+    /// If the kernel refuses a setting or changes its value.
     pub(crate) fn build(spec: &Spec, mode: Mode) -> Result<Self, String> {
         let mut testbed = Self {
             home: namespace()?,
@@ -101,7 +101,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Installs the kernel's disciplines, and the netem behind them.
+    /// Installs the kernel's disciplines, and the netems behind them.
     fn install(&mut self, spec: &Spec) -> Result<(), String> {
         let testbed = self;
         for (index, link) in spec.links.iter().enumerate() {
@@ -120,7 +120,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Prepares the interfaces around a discipline in user space, which adds the time on the wire.
+    /// Prepares the interfaces around a discipline in user space, which adds the time on the wire
+    /// itself.
     fn prepare_userspace_qdisc(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
             let kind = link.qdisc.kind.0.name;
@@ -135,7 +136,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// A router's interface to the discipline in user space.
+    /// Opens a router's interface to the discipline in user space.
     fn tun(&self, direction: Direction) -> Result<Tun, String> {
         enter(self.before(direction))?;
         let name = if direction == Direction::Up { "g1" } else { "p1" };
@@ -150,7 +151,8 @@ impl Testbed {
         Ok(tun)
     }
 
-    /// Packets that the discipline in user space did not read in time, in both directions.
+    /// Returns the number of packets in both directions that the discipline in user space did not
+    /// read in time.
     pub(crate) fn missed_by_userspace_qdisc(&self) -> Result<u64, String> {
         let mut missed = 0;
         for (direction, name) in [(Direction::Up, "g1"), (Direction::Down, "p1")] {
@@ -164,17 +166,17 @@ impl Testbed {
         Ok(missed)
     }
 
-    /// Moves this process into an end.
+    /// Moves this process into the namespace of an end.
     pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
         enter(if side == Side::Home { &self.home } else { &self.wan })
     }
 
-    /// Moves this process to where a direction's bottleneck is.
+    /// Moves this process into the namespace of a direction's bottleneck.
     pub(crate) fn enter_bottleneck(&self, direction: Direction) -> Result<(), String> {
         enter(self.before(direction))
     }
 
-    /// The router before a direction's bottleneck.
+    /// Returns the namespace of the router before a direction's bottleneck.
     const fn before(&self, direction: Direction) -> &File {
         match direction {
             Direction::Up => &self.gateway,
@@ -183,8 +185,8 @@ impl Testbed {
     }
 }
 
-/// Sets the priority of packets at the bottleneck to that of their application: a cable and a
-/// router both reset the priority of the sender's socket (`____dev_forward_skb`, `ip_forward`).
+/// Sets the priority of packets at the bottleneck to the priority of their application. The cable
+/// and the router reset the priority of the sender's socket (`____dev_forward_skb`, `ip_forward`).
 fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
     let sender = direction.receiver().peer();
     let set = |(index, app): (usize, &AppSpec)| {

@@ -2,7 +2,8 @@
 //!
 //! A job is a list of traces. The packets of each trace pass through HTB and the discipline. The
 //! recording lists every packet that enters or leaves the discipline, in order, with the time that
-//! the discipline read. Another program then replays the operations on its own discipline.
+//! the discipline read. The recorded operations can then be replayed on another implementation of
+//! the discipline.
 
 mod job;
 mod layout;
@@ -22,14 +23,14 @@ use crate::command::{run, run_all, sysctl};
 use crate::sys;
 
 const DEVICE: &str = "trace";
-/// A hardware address that differs from the receiver's, so the receiver drops all arrivals.
+/// A hardware address that differs from the receiver's address, so the receiver drops all arrivals.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
-/// The time after boot at which the first trace begins. CoDel's clock starts at zero, and within
-/// sixteen intervals of it an unset time looks recent.
+/// The time after boot at which the first trace begins. CoDel's clock starts at zero. Within
+/// sixteen intervals of zero, an unset time looks recent.
 const SETTLED: Duration = Duration::from_secs(20);
-/// The attempts to make a recording.
+/// The maximum number of attempts to record a trace.
 const TRIES: u32 = 4;
-/// The longest time that a discipline may take to empty after the last packet.
+/// The maximum number of waits for a discipline to empty after the last packet.
 const PATIENCE: u32 = 600;
 
 /// Returns the traces of `json`, or `None` if it is not a job of traces.
@@ -54,7 +55,7 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     Ok(format!("{whole}\n"))
 }
 
-/// Records one trace. A probe is sometimes missed, because the kernel takes an interrupt while it
+/// Records one trace. The kernel sometimes misses a probe, because it takes an interrupt while it
 /// serves another probe. A second attempt usually succeeds.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
     let mut problem = String::new();
@@ -90,7 +91,7 @@ fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;
     let Trace { kind, options, rate_bps, .. } = trace;
-    // The kernel counts 14 bytes more than IP by default, and tc accepts no zero.
+    // By default, the kernel counts 14 bytes more than the IP length, and tc does not accept zero.
     let sizes = match trace.overhead - 14 {
         0 => String::new(),
         extra => format!("stab overhead {extra}"),

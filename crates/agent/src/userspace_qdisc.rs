@@ -5,20 +5,21 @@
 //!            g1 <── line ── Port down ── p1
 //! ```
 //!
-//! `g1` and `p1` are TUN interfaces in place of the cable between the two routers. The agent reads
-//! the packets of one router and offers them to an [`aqmlab_node::Port`], the simulator's own. When
-//! they have left the link, it writes them to the other router. A difference from the kernel's
-//! discipline is therefore one of disciplines, and a difference from the simulator is one of TCPs.
+//! `g1` and `p1` are TUN interfaces that replace the cable between the two routers. The agent reads
+//! the packets of one router and offers them to an [`aqmlab_node::Port`], the simulator's own code.
+//! When they have left the link, the agent writes them to the other router. Only the discipline
+//! differs from a trial with the kernel's discipline, and only the TCPs differ from a simulated
+//! trial.
 //!
-//! **Time.** A separate thread, with priority over all ordinary ones, waits for packets and for the
-//! link. However late it wakes, it gives the port the times at which the link became free, so no
-//! rate is lost. A packet arrives when it is read and is written when the thread wakes; under
-//! instruction counting, both are late by some microseconds. A system call of the applications
-//! finishes first: the packets of one `send` reach the port at one time.
+//! **Time.** A separate thread, with a priority above all ordinary threads, waits for packets and
+//! for the link. If the thread wakes late, it still gives the port the times at which the link
+//! became free, so no rate is lost. A packet arrives when it is read, and leaves when the thread
+//! wakes. Under instruction counting, both times are late by a few microseconds. A system call of
+//! the applications finishes first, so all packets of one `send` reach the port at one time.
 //!
-//! **Small queues.** A router lies between the sender and the interface. Its IP input has taken the
-//! packet from the sender's socket, as before a discipline of the kernel ([`crate::testbed`]). The
-//! discipline's own limits bound its queue.
+//! **Small queues.** A router lies between the sender and the interface. Its IP input has released
+//! the packet from the sender's socket, as it does before a discipline of the kernel
+//! ([`crate::testbed`]). The discipline's own limits therefore bound its queue.
 
 mod delay_line;
 mod packet;
@@ -62,12 +63,13 @@ pub(crate) struct Link {
     pub(crate) counters: Counters,
 }
 
-/// A gateway at work.
+/// A running gateway.
 pub(crate) struct Gateway(JoinHandle<Result<Done, String>>);
 
 impl Gateway {
-    /// Starts the gateway of a trial that begins at `origin_ns` since 1970, between the routers'
-    /// interfaces; with `delays` it also adds the delay, jitter and loss behind the links.
+    /// Starts the gateway of a trial between the routers' interfaces. The trial begins at
+    /// `origin_ns` since 1970. With `delays`, the gateway also adds the delay, jitter and loss
+    /// behind the links.
     pub(crate) fn start(
         spec: &Spec,
         tuns: &[Tun; 2],
@@ -78,7 +80,7 @@ impl Gateway {
         let tuns = [tuns[0].again().map_err(failed)?, tuns[1].again().map_err(failed)?];
         let spec = spec.clone();
         let work = move || {
-            // Without the permission, packets are somewhat late.
+            // Without the permission, packets are slightly late.
             let _ = sys::run_first();
             let halves = Direction::BOTH.map(|way| Half::new(&spec, way, delays));
             let [up, down] = halves;
@@ -91,7 +93,7 @@ impl Gateway {
         thread.map(Self).map_err(failed)
     }
 
-    /// Waits for the end of the trial.
+    /// Waits for the end of the trial and returns the results.
     pub(crate) fn join(self) -> Result<Done, String> {
         self.0.join().unwrap_or_else(|_| Err("the gateway: it has panicked".into()))
     }
@@ -176,7 +178,7 @@ fn counters(port: &Port) -> Counters {
 /// One direction.
 struct Half {
     direction: Direction,
-    /// The link, and its place in the trial.
+    /// The link, and its index in the trial.
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
@@ -194,7 +196,7 @@ impl Half {
                 let built = ResolvedLink::new(&at, &spec.links[link], spec.seed)
                     .map_err(|error| error.to_string())?;
                 let mut port = built.port;
-                // The log of drops frees the bytes of dropped packets.
+                // The log of drops is used to free the bytes of dropped packets.
                 port.log.events = Some(Vec::new());
                 Some((link, port))
             }
@@ -247,7 +249,7 @@ impl Half {
         let known = packet::read(self.slots.packet(id), self.direction, id)
             .filter(|packet| (packet.flow as usize) < self.priorities.len());
         let (Some(mut packet), Some((_, port))) = (known.clone(), &mut self.bottleneck) else {
-            // A packet of no application is not queued.
+            // A packet that belongs to no application is not queued.
             if !self.line.push(now, known.map_or(u32::MAX, |packet| packet.flow), id) {
                 self.slots.forget(id);
             }
@@ -259,7 +261,7 @@ impl Half {
         self.send(now, seen);
     }
 
-    /// Sends the packets that the link can send at `at`; returns whether there was one.
+    /// Sends the packets that the link can send at `at`; returns whether there was at least one.
     fn send(&mut self, at: Instant, seen: &mut Vec<Record>) -> bool {
         let mut any = false;
         while let Some((_, port)) = &mut self.bottleneck {
@@ -293,7 +295,7 @@ impl Half {
 mod tests {
     use super::*;
 
-    /// One application behind a link on which 128 bytes take 1 ms.
+    /// Returns one direction with one application, on a link where 128 bytes take 1 ms.
     fn half(qdisc: &str) -> Half {
         let link = format!(r#"{{"name": "up", "rate_bps": 1024000, "qdisc": {qdisc}}}"#);
         let (up, down) = (r#"{"links": [0], "delay_ns": 0}"#, r#"{"links": [], "delay_ns": 0}"#);
@@ -306,7 +308,7 @@ mod tests {
         Half::new(&spec, Direction::Up, false).expect("there is such a discipline")
     }
 
-    /// Packets of 128 bytes, which take 1 ms each, all at once.
+    /// Offers packets of 128 bytes, which take 1 ms each, all at once.
     fn burst(half: &mut Half, packets: u16, at: Instant) -> Vec<Record> {
         let mut seen = Vec::new();
         for number in 0..packets {
@@ -325,7 +327,7 @@ mod tests {
         let times: Vec<_> = seen.iter().map(|record| record.at).collect();
         let wanted: Vec<_> = (3..10).map(Instant::from_millis).collect();
         assert_eq!(times, wanted);
-        // The last is still on the wire.
+        // The last packet is still on the wire.
         let arrived = std::iter::from_fn(|| half.line.pop(Instant::from_micros(9_700))).count();
         assert_eq!(arrived, 6);
     }

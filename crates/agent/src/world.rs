@@ -1,4 +1,5 @@
-//! The loop that serves the sockets, calls the applications, samples, and drains the taps.
+//! The main loop: it serves the sockets, calls the applications, takes samples, and drains the
+//! taps.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -19,7 +20,7 @@ use crate::userspace_qdisc::{self, Gateway};
 /// The token of the timer.
 const TIMER: u64 = 1 << 63;
 
-/// One TCP at one time.
+/// The state of one TCP at one time.
 pub(crate) struct TcpSample {
     pub(crate) at: Instant,
     pub(crate) conn: usize,
@@ -44,24 +45,25 @@ pub(crate) struct World<'a> {
     /// The tap behind the disciplines of both directions, between the routers. A discipline in user
     /// space records its own packets.
     between: Option<Tap>,
-    /// One for each link, in its namespace; none for disciplines in user space.
+    /// One reader for each link, in the link's namespace. The list is empty for disciplines in user
+    /// space.
     stats_readers: Vec<StatsReader>,
     /// The results of the discipline in user space.
     pub(crate) ours: Option<userspace_qdisc::Done>,
     pub(crate) records: Vec<Record>,
-    /// The packets between the routers.
+    /// The packets captured between the routers.
     pub(crate) passed: Vec<Record>,
     pub(crate) tcp: Vec<TcpSample>,
     pub(crate) queues: Vec<QueueSample>,
-    /// The gauges of disciplines with those samples: time, link, name and value.
+    /// The gauges of disciplines at the times of the samples: time, link, name and value.
     pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
-    /// The captures of the two ends' taps, if they are kept.
+    /// The captures of the taps at the two ends, if they are kept.
     pub(crate) captures: Option<[Capture; 2]>,
     pub(crate) failure: Option<String>,
 }
 
 impl<'a> World<'a> {
-    /// The world of a trial in the testbed that was built for it.
+    /// Returns the world of a trial in the testbed that was built for it.
     pub(crate) fn new(spec: &'a Spec, testbed: &'a Testbed) -> Result<Self, String> {
         testbed.enter(Side::Home)?;
         let home = Tap::new(testbed::interface(Side::Home))?;
@@ -103,10 +105,10 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// Runs the trial; `tick` is called once for each second of it.
+    /// Runs the trial. `tick` is called once for each second of the trial.
     pub(crate) fn run(&mut self, mut tick: impl FnMut()) -> Result<(), String> {
         let mut due = Schedule::new(self.spec);
-        // The trial begins at a whole second, so it does not depend on the time that building took.
+        // The trial begins at a whole second, so it does not depend on how long the setup took.
         self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
         let (spec, delays) = (self.spec, self.testbed.mode.host);
         let start = |tuns| Gateway::start(spec, tuns, self.origin_ns, delays);
@@ -144,7 +146,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Moves this process into an end.
+    /// Moves this process into the namespace of an end.
     pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
         self.testbed.enter(side)
     }
@@ -191,10 +193,10 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Takes the results of the discipline in user space.
+    /// Stores the results of the discipline in user space.
     fn take_userspace_results(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
         self.passed = std::mem::take(&mut done.passed);
-        // As they are without it, in the order of their times.
+        // Sorts the packets by time, as they are without a discipline in user space.
         self.passed.sort_by_key(|record| record.at);
         self.queues = std::mem::take(&mut done.samples);
         self.gauges = std::mem::take(&mut done.gauges);
@@ -226,7 +228,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Reads every connection and discipline a last time.
+    /// Reads every connection and discipline for the last time.
     pub(crate) fn finish(&mut self) -> Result<Vec<Counters>, String> {
         for conn in self.conns.iter_mut().filter(|conn| conn.is_tcp()) {
             for end in &mut conn.ends {
@@ -243,7 +245,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// Whether every packet is to be kept.
+/// Returns whether to keep every packet.
 fn keeps_packets(spec: &Spec) -> bool {
     spec.measure.enabled && spec.measure.packets
 }

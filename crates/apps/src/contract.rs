@@ -4,6 +4,7 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Kind, Side, Value};
 use proptest::prelude::*;
 
 use crate::kinds::all;
+use crate::needs::Measure;
 use crate::testing::{Call, Net};
 use crate::{App, Carries, ConnId, Notice, Transport};
 
@@ -58,6 +59,7 @@ fn every_name_that_scenarios_rely_on_is_there() {
         "coap",
         "cbr",
         "video_call",
+        "webrtc_call",
         "voip",
         "voip_g729",
         "game",
@@ -81,11 +83,49 @@ fn every_kind_sends_what_it_says_it_carries() {
         assert!(up + down > 0, "{} sent nothing", kind.name);
         match app.carries() {
             Carries::Both => assert!(up > 0 && down > 0, "{}: {up}, {down}", kind.name),
-            // A ping has equal bytes both ways; other one-way traffic has more bytes that way.
+            // A ping has equal bytes in both directions. Other one-way traffic has more bytes in
+            // its own direction.
             Carries::One(way) => {
                 let (with, against) = if way.index() == 0 { (up, down) } else { (down, up) };
                 assert!(with >= against, "{}: {up} up, {down} down", kind.name);
             }
+        }
+    }
+}
+
+#[test]
+fn every_kind_states_its_needs_with_limits_in_order_and_their_sources() {
+    for kind in all() {
+        let stated = crate::kinds::needs_of(kind.name);
+        let needs = stated.unwrap_or_else(|| panic!("{} states no needs", kind.name));
+        assert!(!needs.fine.is_empty(), "{}", kind.name);
+        for (number, need) in needs.needs.iter().enumerate() {
+            let said = format!("{}: {}", kind.name, need.name);
+            let sign = if need.more_is_better { -1.0 } else { 1.0 };
+            assert!(sign * need.best <= sign * need.good, "{said}");
+            assert!(sign * need.good <= sign * need.tolerable, "{said}");
+            assert!(!need.source.is_empty() && !need.felt.is_empty(), "{said}");
+            let before = &needs.needs[..number];
+            assert!(before.iter().all(|other| other.name != need.name), "{said} stands twice");
+        }
+    }
+}
+
+#[test]
+fn every_kind_reports_the_measures_of_its_needs() {
+    for kind in all() {
+        let (mut net, mut app) = (Net::new(7), fresh(kind));
+        let summary = net.run_secs(&mut *app, SECONDS);
+        let Some(needs) = crate::kinds::needs_of(kind.name) else { continue };
+        let reported = |name: &str| summary.iter().any(|(metric, _)| *metric == name);
+        for need in needs.needs {
+            let Measure::Own(metrics) = need.measure else { continue };
+            // A timed transfer has one of two measures, depending on whether it has a deadline or a
+            // size.
+            if kind.name != "bursts" {
+                assert!(metrics.iter().all(|name| reported(name)), "{}: {metrics:?}", kind.name);
+            }
+            assert!(need.at_most.is_none_or(reported), "{}: {}", kind.name, need.name);
         }
     }
 }
@@ -183,7 +223,7 @@ fn stopping_twice_or_at_once_does_no_harm() {
     }
 }
 
-/// Extreme values of the type of `value`, as users write them by mistake.
+/// Returns extreme values of the type of `value`, which users may write by mistake.
 fn extremes(value: Value) -> Vec<Value> {
     let spans = [0, 1, 1_000_000_000_000_000].map(Duration::from_nanos);
     match value {

@@ -1,10 +1,12 @@
-//! Numbered, time-stamped datagrams in one direction, and the measures of their receiver.
+//! Numbered, time-stamped datagrams in one direction, and the measures taken by their receiver.
 //!
-//! Source: RFC 3550: 16-bit sequence numbers extended by counting their cycles (A.1), and loss as
-//! expected less received (A.3). Jitter is the mean difference of transit times between neighbours
-//! (6.4.1), as in `irtt`, rather than RTP's smoothed estimate.
+//! Source: RFC 3550. Sequence numbers have 16 bits and are extended by counting their cycles (A.1).
+//! Loss is the number of expected datagrams minus the number received (A.3). Jitter is the mean
+//! difference of transit times between successive arrivals (6.4.1), as in `irtt`, and not RTP's
+//! smoothed estimate.
 //!
-//! A tag holds the sequence number above 48 bits of nanoseconds, which go round after 78 hours.
+//! The upper 16 bits of a tag are the sequence number. The lower 48 bits are a time in nanoseconds,
+//! which wraps after 78 hours.
 
 use aqmlab_core::{Direction, Duration, Instant, Side};
 
@@ -14,12 +16,12 @@ use crate::{ConnId, Io};
 const TIME_BITS: u32 = 48;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
-/// The tag of the datagram numbered `sequence`, sent at `now`.
+/// Returns the tag of the datagram numbered `sequence`, sent at `now`.
 pub const fn stamp(sequence: u64, now: Instant) -> u64 {
     (sequence << TIME_BITS) | (now.as_nanos() & TIME_MASK)
 }
 
-/// The sequence number of a tag, its lowest 16 bits.
+/// Returns the sequence number of a tag, limited to its lowest 16 bits.
 pub const fn sequence(tag: u64) -> u16 {
     (tag >> TIME_BITS) as u16
 }
@@ -41,7 +43,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a numbered flow of datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest number received, its cycles counted.
+    /// The highest sequence number received, including its cycles.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,
@@ -78,25 +80,27 @@ impl Arrivals {
         self.highest.map_or(0, |highest| highest + 1)
     }
 
-    /// The share lost, from 0 to 1, of those expected; of `sent` if none arrived. Datagrams
-    /// in flight at the end of a run are neither lost nor received.
+    /// Returns the proportion of datagrams lost, from 0 to 1. The reference is the number expected,
+    /// or `sent` if none arrived. Datagrams in flight at the end of a run are neither lost nor
+    /// received.
     pub fn loss(&self, sent: u64) -> Option<f64> {
         let expected = if self.received == 0 { sent } else { self.expected() };
         let lost = expected.saturating_sub(self.received);
         (expected > 0).then(|| lost as f64 / expected as f64)
     }
 
-    /// The one-way delays, in milliseconds.
+    /// Returns the one-way delays, in milliseconds.
     pub const fn delays(&self) -> &Quantiles {
         &self.delays
     }
 
-    /// Mean difference in delay between one arrival and the next, in milliseconds.
+    /// Returns the mean difference in delay between one arrival and the next, in milliseconds.
     pub fn jitter_ms(&self) -> Option<f64> {
         self.differences.mean()
     }
 
-    /// Adds to `out` the arrivals in `direction` of the `sent` datagrams.
+    /// Adds the measures of the arrivals in `direction` to `out`. `sent` is the number of datagrams
+    /// sent.
     pub fn report(&self, direction: Direction, sent: u64, out: &mut Summary) {
         let names = &NAMES[direction.index()];
         out.push((names.sent, sent as f64));
@@ -143,7 +147,8 @@ mod tests {
     #[test]
     fn loss_jitter_and_delay_are_told_from_tags() {
         let mut arrivals = Arrivals::default();
-        // Numbers 0 to 4 every 20 ms; 2 is lost; delays 10, 14, 10, 12 ms.
+        // Datagrams 0 to 4 are sent every 20 ms, and datagram 2 is lost. The delays are 10, 14, 10
+        // and 12 ms.
         for (n, delay) in [(0, 10), (1, 14), (3, 10), (4, 12)] {
             let sent = at(20 * n);
             let got = arrivals.take(stamp(n, sent), at(20 * n + delay));

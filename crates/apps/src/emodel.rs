@@ -1,49 +1,55 @@
-//! The E-model: the quality rating of a call, from its delay and its loss.
+//! The E-model, which rates the quality of a call from its delay and its loss.
 //!
-//! Source: ITU-T G.107 with the default values of its other terms; the equipment impairments of
-//! codecs from G.113 Appendix I. Two forms:
+//! Source: ITU-T G.107 with the default values of its other terms. The equipment impairments of
+//! codecs come from G.113 Appendix I. There are two forms:
 //!
 //! - [`simple`]: R = 93.2 − `Id` − `Ie_eff` with `Id` as in Cole and Rosenbluth (2001), the usual
 //!   form in network measurement;
-//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`, which gives
-//!   the codec no loss concealment.
+//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`. It assumes a
+//!   codec without loss concealment.
 
 use aqmlab_core::math;
 
-/// The rating of a call without delay or loss, all else at the defaults of G.107.
+/// The rating of a call without delay or loss, with all other terms at the defaults of G.107.
 pub const CLEAN: f64 = 93.2;
 
 /// The effect of loss on a codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
-    /// Ie: its impairment without loss.
+    /// Ie: the impairment of the codec without loss.
     pub impairment: f64,
-    /// Bpl: its robustness against loss; larger hides loss better.
+    /// Bpl: the robustness of the codec against loss. A larger value conceals loss better.
     pub robustness: f64,
 }
 
 impl Codec {
     /// G.711 with packet loss concealment (G.113 Appendix I).
     pub const G711: Self = Self { impairment: 0.0, robustness: 25.1 };
-    /// G.711 without it.
+    /// G.711 without packet loss concealment.
     pub const G711_BARE: Self = Self { impairment: 0.0, robustness: 4.3 };
-    /// G.729A.
+    /// The codec G.729A.
     pub const G729: Self = Self { impairment: 11.0, robustness: 19.0 };
+    /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are those of G.711 with loss
+    /// concealment, which Opus also has. The scale does not cover the wider band of Opus, so the
+    /// band is not credited.
+    pub const OPUS: Self = Self::G711;
 
-    /// `Ie_eff` for a share `loss` of packets, from 0 to 1, lost at random (`BurstR` = 1).
+    /// Returns `Ie_eff` for a proportion `loss` of packets, from 0 to 1, lost at random (`BurstR` =
+    /// 1).
     pub fn impaired(self, loss: f64) -> f64 {
         let percent = 100.0 * loss.clamp(0.0, 1.0);
         self.impairment + (95.0 - self.impairment) * percent / (percent + self.robustness)
     }
 }
 
-/// R for a mouth-to-ear delay of `delay_ms` and a share `loss` of packets lost or late.
+/// Returns R for a mouth-to-ear delay of `delay_ms` and a proportion `loss` of packets that are
+/// lost or late.
 pub fn simple(delay_ms: f64, loss: f64, codec: Codec) -> f64 {
     let excess = (delay_ms - 177.3).max(0.0);
     CLEAN - 0.024 * delay_ms - 0.11 * excess - codec.impaired(loss)
 }
 
-/// R by all delay terms of G.107, for a one-way delay and a share of packets lost.
+/// Returns R from all delay terms of G.107, for a one-way delay and a proportion of lost packets.
 pub fn full(delay_ms: f64, loss: f64) -> f64 {
     const NOISE: f64 = -61.1792;
     const SIMULTANEOUS: f64 = 1.413_57;
@@ -56,7 +62,7 @@ pub fn full(delay_ms: f64, loss: f64) -> f64 {
         - Codec::G711_BARE.impaired(loss)
 }
 
-/// Idte.
+/// Returns Idte, the impairment by talker echo.
 fn talker_echo(ms: f64, ratio: f64) -> f64 {
     if ms < 1.0 {
         return 0.0;
@@ -68,14 +74,14 @@ fn talker_echo(ms: f64, ratio: f64) -> f64 {
     (half + math::sqrt(half * half + 100.0) - 1.0) * (1.0 - math::exp(-ms))
 }
 
-/// Idle.
+/// Returns Idle, the impairment by listener echo.
 fn listener_echo(ms: f64, signal: f64) -> f64 {
     let echo = 10.5 * 117.0 * math::pow(2.0 * ms + 1.0, -0.25);
     let half = (signal - echo) / 2.0;
     half + math::sqrt(half * half + 169.0)
 }
 
-/// Idd.
+/// Returns Idd, the impairment by long absolute delay.
 fn long_delay(ms: f64) -> f64 {
     if ms <= 100.0 {
         return 0.0;
@@ -85,12 +91,12 @@ fn long_delay(ms: f64) -> f64 {
     25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0)
 }
 
-/// The mean opinion score, 1 to 4.5, of a rating (G.107 Annex B).
+/// Returns the mean opinion score of a rating, from 1 to 4.5 (G.107 Annex B).
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,
         r if r >= 100.0 => 4.5,
-        // The cubic dips below 1 for the smallest ratings.
+        // For the smallest ratings, the cubic function falls below 1.
         r => (1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)).max(1.0),
     }
 }
@@ -106,14 +112,14 @@ mod tests {
         assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
     }
 
-    /// C-91.
+    /// Covers requirement C-91.
     #[test]
     fn a_clean_call_rates_93() {
         close(simple(0.0, 0.0, Codec::G711), 93.2, 1e-9);
         close(mos(93.2), 4.41, 0.005);
     }
 
-    /// C-91.
+    /// Covers requirement C-91.
     #[test]
     fn delay_impairs_more_beyond_177_ms() {
         close(simple(177.3, 0.0, Codec::G711), 93.2 - 4.26, 0.01);
@@ -139,7 +145,7 @@ mod tests {
         // The default connection of G.107 has R = 93.2 and a MOS of 4.41.
         close(full(0.0, 0.0), 93.2, 0.3);
         close(long_delay(100.0), 0.0, 1e-9);
-        // X = 1: 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2).
+        // For X = 1, the value is 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2).
         close(long_delay(200.0), 3.04, 0.02);
         assert!(full(20.0, 0.01) < full(20.0, 0.0) - 15.0);
     }

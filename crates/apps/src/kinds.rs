@@ -1,19 +1,46 @@
-//! The generators. To add one, write its file and add its name to the list below.
+//! The generators, one per file. To add a generator, write its file and add its name to the list
+//! below.
+//!
+//! A file declares its kinds as `KINDS` and their needs as `NEEDS`.
 
 use crate::App;
+use crate::needs::Needs;
 
-aqmlab_core::kinds! {
-    dyn App:
+/// Declares the generators, and lists their needs with them.
+macro_rules! generators {
+    ($($name:ident),+ $(,)?) => {
+        aqmlab_core::kinds! {
+            dyn App:
+            $($name),+
+        }
+
+        /// The needs of every kind, by module.
+        const NEEDS: &[&[Needs]] = &[$($name::NEEDS),+];
+    };
+}
+
+generators! {
     bulk,
     bursts,
     telemetry,
     mqtt,
     coap,
     cbr,
+    webrtc_call,
     voip,
     game,
     dash,
     web,
     irtt,
     ping,
+}
+
+/// Returns the needs of every kind.
+pub fn all_needs() -> impl Iterator<Item = &'static Needs> {
+    NEEDS.iter().flat_map(|needs| needs.iter())
+}
+
+/// Returns the needs of the kind called `kind`.
+pub fn needs_of(kind: &str) -> Option<&'static Needs> {
+    all_needs().find(|needs| needs.kind == kind)
 }

@@ -1,9 +1,9 @@
-//! Traffic generators: models of the people and things of a home.
+//! Traffic generators: models of the applications in a home.
 //!
 //! An [`App`] is both ends of one application, the client and its server, as one state machine
-//! without I/O. Its interface is connections, bytes and datagrams, independent of TCP. The same
-//! model therefore runs over simulated connections and over real sockets. An end receives events
-//! only in a [`Notice`] that names that end: a server answers when it has read the request, never
+//! without I/O. Its interface has connections, bytes and datagrams, and is independent of TCP. The
+//! same model therefore runs over simulated connections and over real sockets. An end receives
+//! events only in a [`Notice`] for that end: a server answers when it has read the request, never
 //! when the client wrote it.
 //!
 //! **Invariant:** no code in this crate depends on TCP, packets or queues. Payload has length but
@@ -15,11 +15,14 @@ mod contract;
 pub mod datagrams;
 pub mod emodel;
 pub mod kinds;
+pub mod needs;
 mod pacer;
 mod params;
 pub mod pipe;
+mod playout;
 mod prober;
 pub mod quantiles;
+mod schedule;
 #[cfg(test)]
 mod testing;
 
@@ -29,19 +32,19 @@ use aqmlab_core::{Direction, Instant, Rng, Side};
 ///
 /// # Driving it
 ///
-/// The driver delivers [`Notice::Start`] once, at the application's start time. It delivers
-/// [`Notice::Stop`] once, if the scenario gives a stop time; after that the application opens,
-/// writes and sends nothing more and closes its connections. Every other notice answers a request
-/// that the application made of its [`Io`].
+/// The driver delivers [`Notice::Start`] once, at the application's start time. If the scenario has
+/// a stop time, the driver delivers [`Notice::Stop`] once. After the stop, the application opens,
+/// writes and sends nothing more, and closes its connections. Every other notice is the result of a
+/// request that the application made of its [`Io`].
 pub trait App: Send {
     /// Processes a notice and acts on it through `io`.
     fn handle(&mut self, notice: Notice, io: &mut dyn Io);
 
-    /// The direction of its data; both directions for a call.
+    /// Returns the direction of the application's data; both directions for a call.
     fn carries(&self) -> Carries;
 
-    /// Returns the time at which the application ended by itself: its transfer complete, or its own
-    /// duration over. `None` if it runs until it is stopped.
+    /// Returns the time at which the application ended by itself, because its transfer was complete
+    /// or its duration was over. Returns `None` if it runs until it is stopped.
     fn ended(&self) -> Option<Instant> {
         None
     }
@@ -53,26 +56,28 @@ pub trait App: Send {
         None
     }
 
-    /// Whether it opens TCP connections. Settings of TCP do not matter to an application without.
+    /// Returns whether the application opens TCP connections. TCP settings do not affect an
+    /// application without TCP connections.
     fn uses_tcp(&self) -> bool {
         self.datagram().is_none()
     }
 
-    /// Its measures at the end of the run: names with their unit last, and values.
+    /// Returns the application's measures at the end of the run. Each has a name, which ends with
+    /// the unit, and a value.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;
         Vec::new()
     }
 }
 
-/// The largest datagram of an application, and why it is so large.
+/// The largest datagram of an application, and the parameter that determines its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its payload, including the headers that the application adds.
+    /// The payload, including the headers that the application adds.
     pub bytes: u32,
-    /// The part of it that the application adds: headers of protocols above UDP.
+    /// The part of the payload that the application adds: headers of protocols above UDP.
     pub headers: u32,
-    /// The parameter that decides its size.
+    /// The parameter that determines the size.
     pub set_by: &'static str,
 }
 
@@ -86,29 +91,29 @@ impl Datagram {
 /// The direction of an application's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// One direction; the other carries acknowledgements or requests.
+    /// Data in one direction; the other direction carries acknowledgements or requests.
     One(Direction),
-    /// Both directions equally.
+    /// Data in both directions equally.
     Both,
 }
 
-/// A connection or a datagram socket, as its application numbers it: 0, 1, 2, … in the order
-/// of opening.
+/// A connection or a datagram socket. The application numbers them 0, 1, 2, … in the order of
+/// opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(pub u32);
 
-/// Something that happened to an application.
+/// An event that the driver reports to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The start time has come.
+    /// The start time of the application has come.
     Start,
     /// The application must stop.
     Stop,
-    /// A wake-up requested with [`Io::wake_at`], with its token.
+    /// A wake-up requested with [`Io::wake_at`]; the value is its token.
     Wake(u64),
     /// The connection is established at the end that opened it.
     Opened(ConnId),
-    /// `bytes` more bytes have been read, in order, by the application at `at`.
+    /// The application has read `bytes` more bytes, in order, at the end `at`.
     Read {
         /// The connection.
         conn: ConnId,
@@ -117,21 +122,22 @@ pub enum Notice {
         /// The number of bytes.
         bytes: u64,
     },
-    /// There is room again after a write that was cut short.
+    /// The send buffer has space again after a write that was cut short.
     Writable {
         /// The connection.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
     },
-    /// The peer closed its half and everything it sent has been read at `at`.
+    /// The peer closed its sending direction, and everything that it sent has been read at the end
+    /// `at`.
     Finished {
         /// The connection.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
     },
-    /// The connection has ended: both halves closed, aborted, or given up.
+    /// The connection has ended: both directions are closed, or it was aborted or given up.
     Closed(ConnId),
     /// A datagram arrived.
     Datagram {
@@ -139,9 +145,9 @@ pub enum Notice {
         conn: ConnId,
         /// The end that is notified.
         at: Side,
-        /// Bytes of payload.
+        /// The number of payload bytes.
         payload: u32,
-        /// The number it was sent with.
+        /// The tag with which the datagram was sent.
         tag: u64,
     },
 }
@@ -160,73 +166,76 @@ pub enum Transport {
 /// The properties of a socket to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Over which transport.
+    /// The kind of the socket.
     pub transport: Transport,
-    /// The end that opens it; for datagrams, the end with the ephemeral port.
+    /// The end that opens the socket. For datagrams, this is the end with the ephemeral port.
     pub from: Side,
-    /// Whether small segments leave at once (`TCP_NODELAY`) rather than by Nagle's rule.
+    /// Whether small segments leave at once (`TCP_NODELAY`), without Nagle's rule.
     pub nodelay: bool,
     /// Whether the receiver acknowledges every segment at once.
     pub quickack: bool,
-    /// Whether the application needs [`Notice::Read`]. Bulk transfers do not: only counters use
-    /// their bytes.
+    /// Whether the application needs [`Notice::Read`]. Bulk transfers do not need it, because only
+    /// counters use their bytes.
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
     pub priority: u8,
 }
 
 impl Open {
-    /// A TCP connection with the defaults of a socket: Nagle on, delayed acknowledgements on.
+    /// Returns a TCP connection with the defaults of a socket: Nagle's rule and delayed
+    /// acknowledgements.
     pub const fn tcp(from: Side) -> Self {
         let transport = Transport::Tcp;
         Self { transport, from, nodelay: false, quickack: false, reads: true, priority: 0 }
     }
 
-    /// A datagram socket.
+    /// Returns a datagram socket.
     pub const fn udp(from: Side) -> Self {
         Self { transport: Transport::Udp, ..Self::tcp(from) }
     }
 
-    /// Echo requests from `from`.
+    /// Returns a socket for echo requests from `from`.
     pub const fn icmp(from: Side) -> Self {
         Self { transport: Transport::Icmp, ..Self::tcp(from) }
     }
 }
 
-/// The network and the clock, as an application sees them.
+/// The network and the clock as an application uses them.
 pub trait Io {
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Instant;
 
-    /// This application's own stream of random numbers.
+    /// Returns this application's own stream of random numbers.
     fn rng(&mut self) -> &mut Rng;
 
-    /// Opens a socket. A TCP connection may be written to at once; the bytes leave when it is
-    /// established.
+    /// Opens a socket. A TCP connection may be written to at once. The bytes are sent when the
+    /// connection is established.
     fn open(&mut self, open: Open) -> ConnId;
 
-    /// Writes up to `bytes` at the end `at` of a connection; returns the bytes that the send buffer
-    /// took. After a short write, [`Notice::Writable`] reports new space. A closed connection takes
-    /// nothing.
+    /// Writes up to `bytes` at the end `at` of a connection. Returns the number of bytes that the
+    /// send buffer accepted. After a write that was cut short, [`Notice::Writable`] reports new
+    /// space. A closed connection accepts nothing.
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
 
-    /// Writes without end at `at`, as fast as the connection takes it, until it is closed.
+    /// Writes without limit at `at`, as fast as the connection accepts data, until the end is
+    /// closed.
     fn send_unlimited(&mut self, conn: ConnId, at: Side);
 
-    /// Closes the half of the connection that `at` sends on, once all bytes written have left;
-    /// stops [`Io::send_unlimited`]. On a datagram socket: closes it.
+    /// Closes the direction of the connection in which `at` sends, after all written bytes have
+    /// been sent. Ends [`Io::send_unlimited`]. A datagram socket is closed as a whole.
     fn close(&mut self, conn: ConnId, at: Side);
 
-    /// Resets the connection at once from `at`, discarding bytes not yet sent.
+    /// Resets the connection at once from `at`, and discards unsent bytes.
     fn abort(&mut self, conn: ConnId, at: Side);
 
-    /// Sends a datagram of `payload` bytes from `at`, numbered `tag`.
+    /// Sends a datagram of `payload` bytes from `at`, with the tag `tag`.
     fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64);
 
-    /// Requests [`Notice::Wake`] with `token` at `at`. Every call has one answer; for a past time
-    /// it comes at once.
+    /// Requests [`Notice::Wake`] with `token` at `at`. Every call leads to one notice. For a past
+    /// time the notice comes at once.
     fn wake_at(&mut self, at: Instant, token: u64);
 
-    /// Writes a row into the application's own time series: a metric, unit last, and a value.
+    /// Adds a row to the application's own time series: a metric, whose name ends with the unit,
+    /// and a value.
     fn note(&mut self, metric: &'static str, value: f64);
 }

@@ -1,4 +1,5 @@
-//! Datagrams of one size at one interval, in one direction or in both over one socket.
+//! Datagrams of one size at a constant interval, in one direction or in both directions over one
+//! socket.
 
 use aqmlab_core::{Direction, Duration, Instant, Side};
 
@@ -38,13 +39,13 @@ impl Pacer {
         Self { payload, interval, legs, conn: None, running: false }
     }
 
-    /// The datagrams that it sends.
+    /// Returns the datagrams that the flow sends.
     pub(crate) const fn datagram(&self) -> Datagram {
         Datagram::of_payload(self.payload)
     }
 
-    /// Opens the socket and starts every direction. The second starts somewhere in the first
-    /// interval: two hosts do not send in step.
+    /// Opens the socket and starts every direction. The second direction starts at a random time in
+    /// the first interval, because two hosts do not send in step.
     pub(crate) fn start(&mut self, io: &mut dyn Io) {
         self.running = true;
         self.conn = Some(io.open(Open::udp(Side::Home)));
@@ -87,7 +88,7 @@ impl Pacer {
         }
     }
 
-    /// The packets sent in `direction`, and their arrivals.
+    /// Returns the packets sent in `direction`, and their arrivals.
     pub(crate) fn leg(&self, direction: Direction) -> Option<(u64, &Arrivals)> {
         let leg = self.legs.iter().find(|leg| leg.direction == direction)?;
         Some((leg.sent, &leg.arrivals))

@@ -4,7 +4,7 @@ use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side
 
 use crate::bounds::{FINEST, MOST_DATAGRAM};
 
-/// The directions of data: `up`, `down`.
+/// Returns the parameter for the direction of data: `up` or `down`.
 pub(crate) const fn direction(default: &'static str) -> Param {
     Param {
         name: "direction",
@@ -14,12 +14,12 @@ pub(crate) const fn direction(default: &'static str) -> Param {
     }
 }
 
-/// The end that sends in the direction that `args` name.
+/// Returns the end that sends in the direction stated in `args`.
 pub(crate) fn sender(args: &Args) -> Side {
     if args.word("direction") == "up" { Side::Home } else { Side::Wan }
 }
 
-/// The end that sends in `direction`.
+/// Returns the end that sends in `direction`.
 pub(crate) const fn sends_in(direction: Direction) -> Side {
     match direction {
         Direction::Up => Side::Home,
@@ -32,22 +32,22 @@ pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }
 
-/// The size called `name` as the payload of a datagram.
+/// Returns the size called `name` as the payload of a datagram.
 pub(crate) fn payload(args: &Args, name: &str) -> u32 {
     args.bytes(name).0.min(MOST_DATAGRAM) as u32
 }
 
-/// A duration given in milliseconds, for tables of parameters.
+/// Returns a duration in milliseconds, for tables of parameters.
 pub(crate) const fn ms(ms: u64) -> Value {
     Value::Duration(Duration::from_millis(ms))
 }
 
-/// A size, for tables of parameters.
+/// Returns a size, for tables of parameters.
 pub(crate) const fn bytes(size: u64) -> Value {
     Value::Bytes(Bytes(size))
 }
 
-/// A rate in bits per second, for tables of parameters.
+/// Returns a rate in bits per second, for tables of parameters.
 pub(crate) const fn rate(bps: u64) -> Value {
     match BitRate::new(bps) {
         Some(rate) => Value::Rate(rate),

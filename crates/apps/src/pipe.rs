@@ -1,4 +1,4 @@
-//! Messages over one direction of a connection: framing by counting bytes.
+//! Messages over one direction of a connection, which are framed by counting bytes.
 
 use std::collections::VecDeque;
 
@@ -8,41 +8,41 @@ use crate::{ConnId, Io};
 
 /// One direction of a connection, and the messages in transfer.
 ///
-/// The content of a message, `T`, is delivered at the far end when its last byte has been read
-/// there, and never before. A model's two ends therefore share no state.
+/// The content of a message, `T`, is delivered at the far end when the last byte of the message has
+/// been read there, and never before. The two ends of a model therefore share no state.
 #[derive(Debug)]
 pub struct Pipe<T> {
     conn: ConnId,
     from: Side,
-    /// Bytes that the send buffer has not yet taken.
+    /// The number of bytes that the send buffer has not yet accepted.
     unsent: u64,
-    /// Messages not yet read in full, with their sizes.
+    /// The messages not yet read completely, with their sizes.
     messages: VecDeque<(u64, T)>,
-    /// Bytes read of the first of them.
+    /// The number of bytes read of the first message.
     read: u64,
 }
 
 impl<T> Pipe<T> {
-    /// An empty direction of `conn`, sent from `from`.
+    /// Returns an empty direction of `conn`, in which `from` sends.
     pub const fn new(conn: ConnId, from: Side) -> Self {
         Self { conn, from, unsent: 0, messages: VecDeque::new(), read: 0 }
     }
 
-    /// Writes a message of `bytes` behind those before it.
+    /// Writes a message of `bytes` after the messages before it.
     pub fn push(&mut self, bytes: u64, message: T, io: &mut dyn Io) {
         self.messages.push_back((bytes.max(1), message));
         self.unsent += bytes.max(1);
         self.flush(io);
     }
 
-    /// Writes the bytes that the send buffer has not yet taken.
+    /// Writes the bytes that the send buffer has not yet accepted.
     pub fn flush(&mut self, io: &mut dyn Io) {
         if self.unsent > 0 {
             self.unsent -= io.write(self.conn, self.from, self.unsent).min(self.unsent);
         }
     }
 
-    /// Whether the send buffer has yet to take some bytes.
+    /// Returns whether there are bytes that the send buffer has not yet accepted.
     pub const fn is_blocked(&self) -> bool {
         self.unsent > 0
     }
@@ -52,7 +52,7 @@ impl<T> Pipe<T> {
         self.read = self.read.saturating_add(bytes);
     }
 
-    /// The next message that has been read in full.
+    /// Removes and returns the next message that has been read completely.
     pub fn pop(&mut self) -> Option<T> {
         let &(size, _) = self.messages.front()?;
         if self.read < size {
@@ -62,7 +62,7 @@ impl<T> Pipe<T> {
         self.messages.pop_front().map(|(_, message)| message)
     }
 
-    /// The first unfinished message, the bytes read of it, and its size.
+    /// Returns the first unfinished message, the number of bytes read of it, and its size.
     pub fn head(&self) -> Option<(&T, u64, u64)> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }

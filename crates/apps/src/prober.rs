@@ -1,11 +1,11 @@
-//! The asking half of a probe: numbered, time-stamped requests at a fixed interval.
+//! The requesting end of a probe: numbered, time-stamped requests at a fixed interval.
 
 use aqmlab_core::{Duration, Instant, Side};
 
 use crate::{ConnId, Datagram, Io, Open, datagrams};
 
-/// Sends requests from the home over one socket. Their times lie on a grid that begins with the
-/// first, so their rate does not depend on replies.
+/// Sends requests from the home over one socket. Their times are on a grid that begins with the
+/// first request, so their rate does not depend on replies.
 pub(crate) struct Prober {
     payload: u32,
     interval: Duration,
@@ -16,7 +16,7 @@ pub(crate) struct Prober {
 }
 
 impl Prober {
-    /// A prober that sends `payload` bytes every `interval`, once started.
+    /// Returns a prober that sends `payload` bytes every `interval` after it is started.
     pub(crate) const fn new(payload: u32, interval: Duration) -> Self {
         Self { payload, interval, conn: None, running: false, started: Instant::ZERO, sent: 0 }
     }
@@ -29,7 +29,8 @@ impl Prober {
         self.ask(io);
     }
 
-    /// Sends the next request, unless stopped, and requests a wake-up for the one after it.
+    /// Sends the next request, unless the prober is stopped, and requests a wake-up for the request
+    /// after it.
     pub(crate) fn ask(&mut self, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
@@ -44,17 +45,17 @@ impl Prober {
         }
     }
 
-    /// Whether requests are being sent, and answered.
+    /// Returns whether the prober is sending requests and accepting replies.
     pub(crate) const fn running(&self) -> bool {
         self.running
     }
 
-    /// Bytes of payload in a request.
+    /// Returns the payload bytes of a request.
     pub(crate) const fn payload(&self) -> u32 {
         self.payload
     }
 
-    /// The datagrams that it sends.
+    /// Returns the datagrams that the prober sends.
     pub(crate) const fn datagram(&self) -> Datagram {
         Datagram::of_payload(self.payload)
     }

@@ -1,22 +1,23 @@
-//! Quantiles of any number of values, in bounded memory and without chance.
+//! Quantiles of any number of values, in bounded memory and without random numbers.
 //!
-//! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128
-//! of an octave wide at its lower end, so a quantile is off by less than one part in 128. Each
-//! bucket keeps the sum of its values and answers with their mean, so values that
-//! repeat are given back as they were.
+//! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128 of
+//! an octave wide at its lower end, so the relative error of a quantile is below 1/128. Each bucket
+//! stores the sum of its values and returns their mean. Values that are all equal are therefore
+//! returned exactly.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::Duration;
 
-/// The measures of an application: names with their unit last, and values.
+/// The measures of an application. Each has a name, which ends with the unit, and a value.
 pub type Summary = Vec<(&'static str, f64)>;
 
-/// The bounds of distinguishable values; beyond them only the mean is kept.
+/// The bounds of distinguishable values. Beyond the bounds, only the mean is kept.
 const SMALLEST: f64 = 1e-9;
 const LARGEST: f64 = 1e15;
 
-/// Of a number's 64 bits, those below the exponent and the first seven of the mantissa.
+/// The number of low bits dropped from a number's 64 bits. The exponent and the first seven bits of
+/// the mantissa remain.
 const DROPPED_BITS: u32 = 45;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,10 +26,10 @@ struct Bucket {
     sum: f64,
 }
 
-/// A histogram that answers quantiles.
+/// A histogram from which quantiles are computed.
 #[derive(Clone, Debug, Default)]
 pub struct Quantiles {
-    /// The number of the first bucket kept.
+    /// The number of the first bucket that is stored.
     first: usize,
     buckets: VecDeque<Bucket>,
     count: u64,
@@ -56,7 +57,7 @@ impl Quantiles {
         self.add(span.as_secs_f64() * 1e3);
     }
 
-    /// The place of bucket `number`, made if it is new.
+    /// Returns the index of bucket `number`, and creates the bucket if it is new.
     fn slot(&mut self, number: usize) -> usize {
         if self.buckets.is_empty() {
             self.first = number;
@@ -76,12 +77,12 @@ impl Quantiles {
         self.count
     }
 
-    /// Their mean, if there are any.
+    /// Returns the mean of the values, if there are any.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// The value below which a share `q` of all lies, by nearest rank.
+    /// Returns the value below which a proportion `q` of all values lies, by nearest rank.
     pub fn at(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut below = 0;
@@ -92,8 +93,8 @@ impl Quantiles {
         Some(bucket.sum / bucket.count as f64)
     }
 
-    /// Adds median, 95th and 99th percentile and the largest value to `out`, or nothing if
-    /// there are no values.
+    /// Adds the median, the 95th and 99th percentiles and the largest value to `out`. Adds nothing
+    /// if there are no values.
     pub fn report(&self, names: [&'static str; 4], out: &mut Summary) {
         if self.count > 0 {
             let [median, p95, p99, max] = names;

@@ -1,7 +1,8 @@
-//! A small network for tests: one rate, one delay, lossless streams, datagrams that may be lost.
+//! A small network for tests, with one rate and one delay. Streams are lossless, and datagrams may
+//! be lost.
 //!
-//! It is no TCP. A stream has a handshake of one round trip, a send buffer, and segments that
-//! wait for the link; that is enough to run every application to its end.
+//! The network does not implement TCP. A stream has a handshake of one round trip, a send buffer,
+//! and segments that wait for the link. This is sufficient to run every application to its end.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +15,7 @@ const SEGMENT: u64 = 1_448;
 const HEADERS: u64 = 52;
 const SEND_BUFFER: u64 = 64 * 1_024;
 
-/// A call of the application, for contracts about its calls.
+/// A call of the application, for tests of its contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Call {
     Open(Open),
@@ -29,15 +30,17 @@ pub(crate) enum Call {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Tell(Notice),
-    /// A segment of this many bytes has been acknowledged to the end that sent it.
+    /// A segment with this number of bytes was acknowledged to the end that sent it.
     Acked(ConnId, Side, u64),
     Arrive(ConnId, Side, u64),
+    /// The network itself changes.
+    Change(fn(&mut Net)),
 }
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent facts about a half")]
 struct Half {
-    /// Written and not yet acknowledged.
+    /// The number of bytes written and not yet acknowledged.
     held: u64,
     cut_short: bool,
     unlimited: bool,
@@ -68,13 +71,13 @@ pub(crate) struct Net {
     pub(crate) one_way: Duration,
     pub(crate) loss: f64,
     pub(crate) calls: VecDeque<(Instant, Call)>,
-    /// IP bytes sent by each side, by the headers of IPv4 with TCP timestamps.
+    /// The IP bytes that each side sent, with the headers of IPv4 and of TCP with timestamps.
     pub(crate) ip_bytes: [u64; 2],
     pub(crate) packets: [u64; 2],
 }
 
 impl Net {
-    /// 10 Mbit/s, 20 ms each way, no loss.
+    /// Returns a network of 10 Mbit/s, with a delay of 20 ms in each direction and no loss.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             now: Instant::ZERO,
@@ -105,7 +108,13 @@ impl Net {
         Self { loss, ..self }
     }
 
-    /// Runs `app` from the start to `end`, telling it to stop at `stop`.
+    /// Changes the network at `after`.
+    pub(crate) fn then(mut self, after: Duration, change: fn(&mut Net)) -> Self {
+        self.at(Instant::ZERO + after, Event::Change(change));
+        self
+    }
+
+    /// Runs `app` from the start to `end`, with the stop notice at `stop`.
     pub(crate) fn run(&mut self, app: &mut dyn App, stop: Duration, end: Duration) -> Summary {
         self.at(Instant::ZERO, Event::Tell(Notice::Start));
         self.at(Instant::ZERO + stop, Event::Tell(Notice::Stop));
@@ -122,7 +131,7 @@ impl Net {
         app.summary(end)
     }
 
-    /// Runs `app` for `seconds`, stops it, and runs a minute more.
+    /// Runs `app` for `seconds`, stops it, and runs the network for another minute.
     pub(crate) fn run_secs(&mut self, app: &mut dyn App, seconds: u64) -> Summary {
         self.run(app, Duration::from_secs(seconds), Duration::from_secs(seconds + 60))
     }
@@ -135,6 +144,7 @@ impl Net {
     fn happen(&mut self, event: Event, app: &mut dyn App) {
         match event {
             Event::Tell(notice) => app.handle(notice, self),
+            Event::Change(change) => change(self),
             Event::Arrive(conn, at, bytes) => {
                 let conn_ref = &self.conns[conn.0 as usize];
                 if conn_ref.gone {
@@ -159,7 +169,7 @@ impl Net {
         }
     }
 
-    /// Puts a packet on the link from `from`; returns when it arrives.
+    /// Puts a packet on the link from `from`; returns its arrival time.
     fn transmit(&mut self, from: Side, ready: Instant, ip_len: u64) -> Instant {
         let free = &mut self.free[from.index()];
         *free = (*free).max(ready).max(self.now) + self.rate.transmit_time(Bytes(ip_len));
@@ -168,7 +178,7 @@ impl Net {
         *free + self.one_way
     }
 
-    /// Takes as many bytes as the send buffer holds and puts them on the link.
+    /// Accepts as many bytes as the send buffer holds, and puts them on the link.
     fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
         let held = self.conns[conn.0 as usize].halves[at.index()].held;
         let taken = bytes.min(SEND_BUFFER.saturating_sub(held));
@@ -292,12 +302,12 @@ const NEW_HALF: Half = Half {
     last_arrival: Instant::ZERO,
 };
 
-/// The value called `name`.
+/// Returns the value called `name`, if there is one.
 pub(crate) fn value(summary: &Summary, name: &str) -> Option<f64> {
     summary.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// The value called `name`, which must be there.
+/// Returns the value called `name`, which must exist.
 #[track_caller]
 pub(crate) fn known(summary: &Summary, name: &str) -> f64 {
     value(summary, name).unwrap_or_else(|| panic!("no `{name}` in {summary:?}"))

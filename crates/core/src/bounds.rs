@@ -1,26 +1,29 @@
-//! The bounds of a parameter: values with a meaning, or those that the original accepts.
+//! The bounds of a parameter: values that have a meaning, or values that the original
+//! implementation accepts.
 
 use crate::kind::BadArgument;
 use crate::{BitRate, Bytes, Duration, Value};
 
-/// The values that a parameter may take; both ends are among them.
+/// The values that a parameter may take, including both ends of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// Every value of the type. For switches and words only: their values are listed.
+    /// Every value of the type. This variant is only for switches and words, whose values are
+    /// listed.
     Any,
-    /// Counts, bytes, bits per second and nanoseconds. A duration that is off passes.
+    /// A range of counts, bytes, bits per second or nanoseconds. A duration that is switched off is
+    /// within any range.
     Whole(u64, u64),
-    /// Plain numbers.
+    /// A range of plain numbers.
     Real(f64, f64),
 }
 
 impl Bounds {
-    /// Bounds of a length of time.
+    /// Returns bounds of a duration.
     pub const fn span(least: Duration, most: Duration) -> Self {
         Self::Whole(least.as_nanos(), most.as_nanos())
     }
 
-    /// Whether `value` lies within these bounds; never if they are of another type.
+    /// Returns whether `value` lies within these bounds. Values of another type never do.
     pub fn admit(self, value: Value) -> bool {
         match (self, value) {
             (Self::Any, Value::Flag(_) | Value::Word(..))
@@ -33,7 +36,8 @@ impl Bounds {
         }
     }
 
-    /// The ends, as values of the type of `like`; none for types without an order.
+    /// Returns the ends of the range, as values of the type of `like`; `None` for types without an
+    /// order.
     pub fn ends(self, like: Value) -> Option<(Value, Value)> {
         match self {
             Self::Any => None,
@@ -42,11 +46,11 @@ impl Bounds {
         }
     }
 
-    /// Refuses a value out of bounds.
+    /// Checks that a value lies within these bounds.
     ///
     /// # Errors
     ///
-    /// If the value is out of bounds: the value and the range, as users write them.
+    /// If the value is out of bounds. The error has the value and the range, as users write them.
     pub fn check(self, value: Value) -> Result<(), BadArgument> {
         if self.admit(value) {
             return Ok(());

@@ -4,8 +4,8 @@ use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
 /// The environment of a queue discipline: the time, the random stream, and the log.
 ///
-/// The driver builds one for each call. Simulated and live drivers differ only in the source of
-/// `now`.
+/// The driver builds a context for each call. Simulated and live drivers differ only in the source
+/// of `now`.
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Instant,
@@ -16,14 +16,14 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// Destroys `packet`. It is taken by value, so it cannot be delivered afterwards.
+    /// Drops `packet`. The packet is taken by value, so it cannot be delivered afterwards.
     #[expect(clippy::needless_pass_by_value)]
     pub fn drop(&mut self, packet: Packet, reason: Reason) {
         self.log.record(self.now, &packet, Event::Drop(reason));
     }
 
-    /// Signals congestion on `packet`: marks it if its transport can read a mark, else
-    /// drops it. Returns the packet if it survived.
+    /// Signals congestion on `packet`. Marks the packet if it is ECN-capable, and otherwise drops
+    /// it. Returns the packet unless it was dropped.
     #[must_use = "a surviving packet must be delivered"]
     pub fn signal(&mut self, packet: Packet, reason: Reason) -> Option<Packet> {
         if packet.ecn.is_capable() {

@@ -1,9 +1,9 @@
-//! A run reduced to one number.
+//! Reduces a run to one number.
 
 use std::fmt;
 
-/// A digest of a run: equal digests mean equal runs. It is printed with every result and asserted
-/// in tests.
+/// A digest of a run: equal digests mean equal runs. Every result contains the digest, and tests
+/// assert it.
 ///
 /// Words are folded in order. Two runs that differ in a packet, a time or the order of two events
 /// therefore have different digests.
@@ -11,15 +11,15 @@ use std::fmt;
 pub struct Digest(u64);
 
 impl Digest {
-    /// Folds one word in.
+    /// Folds one word into the digest.
     #[inline]
     pub fn fold(&mut self, word: u64) {
-        // The multiply spreads low bits upwards and the rotation brings them back down, as in
-        // the FxHash family; not cryptographic, and need not be.
+        // The multiplication moves low bits upwards, and the rotation moves them back down, as in
+        // the FxHash family. The digest does not need to be cryptographic.
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn value(self) -> u64 {
         self.0
     }

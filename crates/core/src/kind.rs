@@ -10,24 +10,24 @@ use crate::{BitRate, Bounds, Bytes, Duration};
 
 /// One implementation of `T`.
 pub struct Kind<T: ?Sized> {
-    /// The name users write.
+    /// The name that users write.
     pub name: &'static str,
-    /// One line for lists and `--help`; a phrase without a full stop.
+    /// A line for lists and `--help`: a phrase without a full stop.
     pub summary: &'static str,
-    /// The document it follows.
+    /// The document that the implementation follows.
     pub source: &'static str,
-    /// Its parameters.
+    /// The parameters of the kind.
     pub params: &'static [Param],
-    /// Builds one. The arguments have been checked against `params`.
+    /// Builds an instance. The arguments have been checked against `params`.
     pub build: fn(&Args) -> Box<T>,
 }
 
 /// One parameter of a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The name users write.
+    /// The name that users write.
     pub name: &'static str,
-    /// The value unless the user writes one; it also fixes the parameter's type.
+    /// The value if the user writes none. It also determines the parameter's type.
     pub default: Value,
     /// The values allowed.
     pub bounds: Bounds,
@@ -38,9 +38,9 @@ pub struct Param {
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A length of time.
+    /// A duration.
     Duration(Duration),
-    /// A length of time, or the feature switched off.
+    /// A duration; `None` switches the feature off.
     MaybeDuration(Option<Duration>),
     /// A number of things.
     Count(u64),
@@ -57,7 +57,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The type's name in schemas and messages.
+    /// Returns the type's name in schemas and messages.
     pub const fn type_name(self) -> &'static str {
         match self {
             Self::Duration(_) => "duration",
@@ -87,18 +87,18 @@ impl fmt::Display for Value {
     }
 }
 
-/// A full set of arguments for one kind, with their bounds.
+/// A complete set of arguments for one kind, with their bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args(BTreeMap<&'static str, (Value, Bounds)>);
 
-/// An argument that a kind does not take, or not like this.
+/// An argument that a kind does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadArgument {
-    /// No parameter of that name.
+    /// The kind has no parameter of this name.
     Unknown(String),
-    /// The parameter is of another type, given here.
+    /// The value has the wrong type; the second field is the parameter's type.
     Type(String, &'static str),
-    /// The value, and the values allowed.
+    /// The value is out of bounds; the second field describes the values allowed.
     Bounds(String, String),
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for BadArgument {
 impl std::error::Error for BadArgument {}
 
 impl Args {
-    /// Every parameter at its default.
+    /// Returns arguments that have every parameter at its default.
     pub fn defaults(params: &'static [Param]) -> Self {
         Self(params.iter().map(|param| (param.name, (param.default, param.bounds))).collect())
     }
@@ -124,7 +124,7 @@ impl Args {
     ///
     /// # Errors
     ///
-    /// If there is no such parameter, it is of another type, or out of bounds.
+    /// If there is no such parameter, or the value has another type or is out of bounds.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
         let Some((slot, bounds)) = self.0.get_mut(name) else {
             return Err(BadArgument::Unknown(name.to_owned()));
@@ -145,18 +145,19 @@ impl Args {
         Ok(())
     }
 
-    /// Returns these arguments with one changed, for tests and tools that know the parameters.
+    /// Returns these arguments with one of them changed, for tests and tools that know the
+    /// parameters.
     ///
     /// # Panics
     ///
-    /// If there is no parameter `name`, or the value is of another type or out of bounds.
+    /// If there is no parameter `name`, or the value has another type or is out of bounds.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value).unwrap_or_else(|error| panic!("{error}"));
         self
     }
 
-    /// Returns the value called `name`, of any type.
+    /// Returns the value of the parameter `name`, of any type.
     ///
     /// # Panics
     ///
@@ -168,8 +169,8 @@ impl Args {
 
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
-        /// Typed access. Each function panics if the kind declares no parameter of this name, which
-        /// is an error of the kind's author, not of the user.
+        /// Access by type. Each function panics if the kind declares no parameter of this name.
+        /// That is an error of the kind's author, not of the user.
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {
@@ -183,27 +184,27 @@ macro_rules! getters {
 }
 
 getters! {
-    /// The duration called `name`.
+    /// Returns the duration called `name`.
     duration -> Duration: Value::Duration(span) => span;
-    /// The duration called `name`, or `None` if it is off.
+    /// Returns the duration called `name`, or `None` if it is off.
     maybe_duration -> Option<Duration>: Value::MaybeDuration(span) => span;
-    /// The count called `name`.
+    /// Returns the count called `name`.
     count -> u64: Value::Count(count) => count;
-    /// The size called `name`.
+    /// Returns the size called `name`.
     bytes -> Bytes: Value::Bytes(size) => size;
-    /// The rate called `name`.
+    /// Returns the rate called `name`.
     rate -> BitRate: Value::Rate(rate) => rate;
-    /// The number called `name`.
+    /// Returns the number called `name`.
     number -> f64: Value::Number(number) => number;
-    /// The switch called `name`.
+    /// Returns the switch called `name`.
     flag -> bool: Value::Flag(flag) => flag;
-    /// The word called `name`.
+    /// Returns the word called `name`.
     word -> &'static str: Value::Word(word, _) => word;
 }
 
-/// Declares the modules named and lists their kinds in the order given.
+/// Declares the named modules and lists their kinds in the given order.
 ///
-/// A module declares `pub const KINDS: &[Kind<T>]`: one kind, or one for each variant of the
+/// A module declares `pub const KINDS: &[Kind<T>]`, which has one kind for each variant of the
 /// mechanism that the module implements.
 #[macro_export]
 macro_rules! kinds {
@@ -213,12 +214,12 @@ macro_rules! kinds {
         /// The kinds of every module, in the order in which lists show them.
         pub const MODULES: &[&[$crate::Kind<$of>]] = &[$($name::KINDS),+];
 
-        /// Every kind.
+        /// Returns every kind.
         pub fn all() -> impl Iterator<Item = &'static $crate::Kind<$of>> {
             MODULES.iter().flat_map(|kinds| kinds.iter())
         }
 
-        /// The kind called `name`.
+        /// Returns the kind called `name`.
         pub fn find(name: &str) -> Option<&'static $crate::Kind<$of>> {
             all().find(|kind| kind.name == name)
         }

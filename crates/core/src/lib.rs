@@ -1,4 +1,4 @@
-//! The vocabulary of every crate of the laboratory: time, sizes, random numbers, packets, kinds.
+//! The types that every crate uses: time, sizes, random numbers, packets, kinds.
 //!
 //! **Invariant:** no code here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a clock,
 //! draws entropy or touches a file. Time, random numbers and I/O are arguments.
@@ -20,7 +20,8 @@ pub use digest::Digest;
 pub use kind::{Args, BadArgument, Kind, Param, Value};
 pub use log::{Event, Log, NoLog, Reason};
 pub use packet::{
-    Direction, Ecn, FiveTuple, Header, Packet, SackBlocks, Side, TcpFlags, TcpHeader, UdpHeader,
+    Direction, Ecn, FiveTuple, Header, Packet, PacketFields, SackBlocks, Side, TcpFlags, TcpHeader,
+    UdpHeader,
 };
 pub use rng::Rng;
 pub use time::{Duration, Instant};

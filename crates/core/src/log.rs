@@ -1,34 +1,34 @@
-//! The events that a queue discipline reports: the closed list of signals and reasons.
+//! The events that a queue discipline reports, with the complete list of signals and reasons.
 //!
 //! A port records the packets that enter and leave. A discipline reports only events that the port
-//! cannot see: that a packet was destroyed or marked, and the reason. Such events are rare, so the log
-//! may be a trait object without a cost for every packet.
+//! cannot see: drops and marks, each with its reason. Such events are rare, so a log that is a
+//! trait object costs nothing for most packets.
 
 use crate::{Instant, Packet};
 
-/// Something that a discipline did to a packet.
+/// An action of a discipline on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Destroyed, and why.
+    /// The packet was dropped, for this reason.
     Drop(Reason),
-    /// Marked CE, and why.
+    /// The packet was marked CE, for this reason.
     Mark(Reason),
 }
 
-/// Why a packet was dropped or marked.
+/// The reason for a drop or a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The queue, or the flow's share of it, had no room left.
+    /// The queue, or the flow's share of the queue, was full.
     Overlimit,
-    /// Sojourn time stayed above the target for an interval (CoDel).
+    /// The sojourn time stayed above the target for an interval (CoDel).
     Sojourn,
-    /// Chosen by a drop probability (PIE, RED between its thresholds).
+    /// A drop probability selected the packet (PIE, RED between its thresholds).
     Early,
     /// The average queue was above RED's upper threshold.
     Forced,
-    /// Sojourn time was above the step-marking threshold (`ce_threshold`).
+    /// The sojourn time was above the step-marking threshold (`ce_threshold`).
     Threshold,
-    /// Lost on the path itself, by the scenario's random loss.
+    /// The scenario's random loss dropped the packet on the path itself.
     Path,
 }
 
@@ -37,12 +37,12 @@ impl Reason {
     pub const ALL: [Self; 6] =
         [Self::Overlimit, Self::Sojourn, Self::Early, Self::Forced, Self::Threshold, Self::Path];
 
-    /// Its place in [`Reason::ALL`].
+    /// Returns the reason's index in [`Reason::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The word that tables and reports use.
+    /// Returns the word that tables and reports use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overlimit => "overlimit",
@@ -57,7 +57,7 @@ impl Reason {
 
 /// Receives the events of disciplines.
 pub trait Log {
-    /// Records that `event` befell `packet` at `now`.
+    /// Records that `event` happened to `packet` at `now`.
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
 }
 

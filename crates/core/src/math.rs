@@ -1,44 +1,44 @@
-//! Functions that give the same bits on every machine.
+//! Mathematical functions that return the same bits on every machine.
 //!
-//! `+ − × ÷` and `sqrt` are exact by IEEE 754. The others come from the `libm` crate, because C
-//! libraries differ.
+//! `+ − × ÷` and `sqrt` are exact by IEEE 754. The other functions come from the `libm` crate,
+//! because C libraries differ.
 
-/// The natural exponential.
+/// Returns the natural exponential.
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
-/// The logarithm to base two.
+/// Returns the logarithm to base two.
 pub fn log2(x: f64) -> f64 {
     libm::log2(x)
 }
 
-/// The logarithm to base ten.
+/// Returns the logarithm to base ten.
 pub fn log10(x: f64) -> f64 {
     libm::log10(x)
 }
 
-/// `x` to the power of `y`.
+/// Returns `x` raised to the power of `y`.
 pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }
 
-/// The square root.
+/// Returns the square root.
 pub fn sqrt(x: f64) -> f64 {
     libm::sqrt(x)
 }
 
-/// The cube root.
+/// Returns the cube root.
 pub fn cbrt(x: f64) -> f64 {
     libm::cbrt(x)
 }
 
-/// The cosine of an angle in radians.
+/// Returns the cosine of an angle in radians.
 pub fn cos(x: f64) -> f64 {
     libm::cos(x)
 }

@@ -1,13 +1,52 @@
-//! A packet: its headers, never its bytes.
+//! A packet: its headers without its bytes.
 //!
 //! A discipline reads these headers and not the wire image. One implementation therefore serves
-//! simulated packets, which have no bytes, and real ones, whose bytes the driver keeps.
+//! both simulated packets, which have no bytes, and real packets, whose bytes the driver keeps.
+
+use std::ops::{Deref, DerefMut};
 
 use crate::{Bytes, Instant};
 
 /// A packet in a link, a queue or a host.
+///
+/// Its fields have one place in memory for as long as it exists. A queue that takes or gives a
+/// packet moves a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct Packet(Box<PacketFields>);
+
+impl Packet {
+    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
+    pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
+        PacketFields::plain(id, conn, ip_len).into()
+    }
+}
+
+impl From<PacketFields> for Packet {
+    #[inline]
+    fn from(fields: PacketFields) -> Self {
+        Self(Box::new(fields))
+    }
+}
+
+impl Deref for Packet {
+    type Target = PacketFields;
+
+    #[inline]
+    fn deref(&self) -> &PacketFields {
+        &self.0
+    }
+}
+
+impl DerefMut for Packet {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PacketFields {
+        &mut self.0
+    }
+}
+
+/// The fields of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketFields {
     /// The packet's number, unique within a run and in order of transmission. In a real network,
     /// the packet's contents identify it at both ends of a path.
     pub id: u64,
@@ -15,27 +54,27 @@ pub struct Packet {
     pub enqueued: Instant,
     /// The index of the application to which it belongs.
     pub flow: u32,
-    /// The index of its connection (its five-tuple) among those of the run.
+    /// The index of the packet's connection (its five-tuple) among the connections of the run.
     pub conn: u32,
-    /// A hash of its five-tuple in its direction; disciplines mix in a salt of their own.
+    /// A hash of the packet's five-tuple in its direction. Disciplines mix in their own salt.
     pub tuple_hash: u32,
-    /// Size of the IP packet, headers included.
+    /// The size of the IP packet, headers included.
     pub ip_len: u32,
-    /// Size as the discipline that holds it counts it: IP, or IP and a link header.
+    /// The size as the current discipline counts it: IP, or IP and a link header.
     pub len: u32,
     /// The packet's direction.
     pub direction: Direction,
-    /// The packet's hop on its route.
+    /// The index of the packet's current hop on its route.
     pub hop: u8,
     /// The ECN field of the IP header (RFC 3168 §5).
     pub ecn: Ecn,
     /// Linux's `skb->priority`, 0 to 15, which `pfifo_fast` maps to a band.
     pub priority: u8,
-    /// The transport's header.
+    /// The transport header.
     pub header: Header,
 }
 
-impl Packet {
+impl PacketFields {
     /// Size as the discipline that holds it counts it.
     #[inline]
     pub const fn bytes(&self) -> Bytes {
@@ -71,7 +110,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, up first.
+    /// Both directions; the first is [`Direction::Up`].
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
     /// Returns the other direction.
@@ -83,7 +122,7 @@ impl Direction {
         }
     }
 
-    /// The side that receives packets of this direction.
+    /// Returns the side that receives packets of this direction.
     #[inline]
     pub const fn receiver(self) -> Side {
         match self {
@@ -92,13 +131,13 @@ impl Direction {
         }
     }
 
-    /// Its place in [`Direction::BOTH`].
+    /// Returns the direction's index in [`Direction::BOTH`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The word that scenarios and tables use.
+    /// Returns the word that scenarios and tables use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -110,14 +149,14 @@ impl Direction {
 /// An end of the access line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The home, where packets going up are sent.
+    /// The home, which sends upstream packets.
     Home,
-    /// The internet, where packets going down are sent.
+    /// The internet, which sends downstream packets.
     Wan,
 }
 
 impl Side {
-    /// The direction of the packets that this side sends.
+    /// Returns the direction of the packets that this side sends.
     #[inline]
     pub const fn sends(self) -> Direction {
         match self {
@@ -126,7 +165,7 @@ impl Side {
         }
     }
 
-    /// The other end.
+    /// Returns the other end.
     #[must_use]
     pub const fn peer(self) -> Self {
         match self {
@@ -135,7 +174,7 @@ impl Side {
         }
     }
 
-    /// 0 for the home, 1 for the internet.
+    /// Returns 0 for the home and 1 for the internet.
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -145,25 +184,25 @@ impl Side {
 /// The ECN field of the IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The transport does not take part: congestion can only be signalled by a drop.
+    /// The transport is not ECN-capable. Only a drop can signal congestion.
     #[default]
     NotEct,
-    /// ECT(0): classic ECN-capable transport.
+    /// ECT(0): a classic ECN-capable transport.
     Ect0,
-    /// ECT(1): L4S-capable transport (RFC 9331).
+    /// ECT(1): an L4S-capable transport (RFC 9331).
     Ect1,
-    /// Congestion experienced.
+    /// CE: congestion experienced.
     Ce,
 }
 
 impl Ecn {
-    /// Whether a queue may mark this packet instead of dropping it.
+    /// Returns whether a queue may mark this packet instead of dropping it.
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 
-    /// The two bits of the IP header (RFC 3168 §5).
+    /// Returns the two bits of the IP header (RFC 3168 §5).
     pub const fn bits(self) -> u8 {
         match self {
             Self::NotEct => 0,
@@ -174,7 +213,7 @@ impl Ecn {
     }
 }
 
-/// The transport's header.
+/// The transport header of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Header {
     /// A TCP segment.
@@ -188,46 +227,47 @@ pub enum Header {
 /// The header of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
-    /// The application's own number for it, in its first eight bytes where it has as many.
+    /// The application's own number for the datagram. The first eight bytes of the payload hold it,
+    /// if the payload is long enough.
     pub tag: u64,
 }
 
 /// A TCP segment, with sequence numbers that do not wrap.
 ///
-/// `seq` and `ack` count from the initial sequence number, so a SYN has `seq` 0 and the first
-/// byte of data is number 1. They are cut to 32 bits only where a packet meets a wire.
+/// `seq` and `ack` count from the initial sequence number, so a SYN has `seq` 0 and the first byte
+/// of data is number 1. They are truncated to 32 bits only in the wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
-    /// Number of the first byte (or of the SYN or FIN).
+    /// The number of the first byte (or of the SYN or FIN).
     pub seq: u64,
-    /// The next byte expected from the peer; meaningful with [`TcpFlags::ACK`].
+    /// The next byte expected from the peer; valid with [`TcpFlags::ACK`].
     pub ack: u64,
-    /// Bytes of data.
+    /// The number of bytes of data.
     pub payload: u32,
-    /// The receive window in bytes, already scaled.
+    /// The receive window in bytes, after scaling.
     pub window: u32,
-    /// Timestamp value and echo (RFC 7323), in the sender's clock ticks; zero where absent.
+    /// The timestamp value (RFC 7323) in ticks of the sender's clock; zero without the option.
     pub ts_val: u32,
-    /// See [`TcpHeader::ts_val`].
+    /// The echoed timestamp of the peer; see [`TcpHeader::ts_val`].
     pub ts_ecr: u32,
-    /// Up to four selective acknowledgements, or on a SYN none.
+    /// Up to four selective acknowledgements; a SYN has none.
     pub sack: SackBlocks,
-    /// Control bits.
+    /// The control bits.
     pub flags: TcpFlags,
-    /// Bytes of options on the wire, padding included; the header is 20 more.
+    /// The length of the options in bytes, including padding. The header has 20 bytes more.
     pub options_len: u8,
-    /// On a SYN: the maximum segment size offered.
+    /// In a SYN: the maximum segment size offered.
     pub mss: u16,
-    /// On a SYN: the window scale offered (RFC 7323), or 255 for none.
+    /// In a SYN: the window scale offered (RFC 7323), or 255 for none.
     pub window_scale: u8,
-    /// On a SYN: whether SACK is permitted and timestamps are offered.
+    /// In a SYN: whether SACK is permitted.
     pub sack_permitted: bool,
     /// Whether a timestamp option is present.
     pub timestamps: bool,
 }
 
 impl TcpHeader {
-    /// The first byte after this segment, counting SYN and FIN.
+    /// Returns the number of the first byte after this segment, counting SYN and FIN.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.seq
@@ -237,33 +277,33 @@ impl TcpHeader {
     }
 }
 
-/// TCP's control bits.
+/// The control bits of TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// No more data.
+    /// The sender has no more data.
     pub const FIN: Self = Self(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Self = Self(0x02);
-    /// Abort.
+    /// Reset the connection.
     pub const RST: Self = Self(0x04);
-    /// Push.
+    /// Push the data to the application.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether all bits of `other` are set.
+    /// Returns whether all bits of `other` are set.
     #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These bits and those of `other`.
+    /// Returns the bits of `self` and `other` together.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -274,8 +314,7 @@ impl TcpFlags {
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
-/// blocks are outside the packet, because most packets have none and every packet is copied on its
-/// way.
+/// blocks are outside the packet, because most packets have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 
@@ -286,7 +325,8 @@ struct Blocks {
 }
 
 impl SackBlocks {
-    /// Adds `[start, end)`, given the segment's cumulative acknowledgement; ignored if full.
+    /// Adds the block `[start, end)`. `ack` is the segment's cumulative acknowledgement. A full
+    /// list ignores the block.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
         let inner = self.0.get_or_insert_default();
         if let Some(slot) = inner.blocks.get_mut(usize::from(inner.len)) {
@@ -301,13 +341,14 @@ impl SackBlocks {
         self.0.as_ref().map_or(0, |inner| usize::from(inner.len))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no blocks.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The blocks as absolute `[start, end)`, given the segment's cumulative acknowledgement.
+    /// Returns the blocks as absolute ranges `[start, end)`. `ack` is the segment's cumulative
+    /// acknowledgement.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().flat_map(|inner| &inner.blocks[..usize::from(inner.len)]).map(
             move |&(start, end)| {
@@ -325,20 +366,20 @@ const fn relative(byte: u64, ack: u64) -> i32 {
 /// The fields that a classifier reads: protocol, addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FiveTuple {
-    /// The IP protocol number: 6 TCP, 17 UDP, 1 ICMP.
+    /// The IP protocol number: 6 for TCP, 17 for UDP, 1 for ICMP.
     pub protocol: u8,
-    /// IPv4 address of the sender.
+    /// The IPv4 address of the sender.
     pub source: u32,
-    /// IPv4 address of the receiver.
+    /// The IPv4 address of the receiver.
     pub destination: u32,
-    /// Port of the sender; zero for protocols without ports (RFC 8290 §4.1.1).
+    /// The port of the sender; zero for protocols without ports (RFC 8290 §4.1.1).
     pub source_port: u16,
-    /// Port of the receiver.
+    /// The port of the receiver.
     pub destination_port: u16,
 }
 
 impl FiveTuple {
-    /// The tuple of the `n`-th UDP flow of a test.
+    /// Returns the tuple of the `n`-th UDP flow of a test.
     pub const fn nth(n: u32) -> Self {
         Self {
             protocol: 17,
@@ -361,7 +402,8 @@ impl FiveTuple {
         }
     }
 
-    /// A well-spread 32-bit hash (the finaliser of `MurmurHash3` over the packed tuple).
+    /// Returns a well-distributed 32-bit hash (the finaliser of `MurmurHash3` over the packed
+    /// tuple).
     pub const fn hash(self) -> u32 {
         let addresses = (self.source as u64) << 32 | self.destination as u64;
         let ports = (self.source_port as u64) << 32

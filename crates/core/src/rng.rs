@@ -1,4 +1,4 @@
-//! Reproducible randomness, one named stream per consumer.
+//! Reproducible random numbers, in one named stream per consumer.
 //!
 //! A stream's draws depend only on the run's seed and the stream's name. A new consumer does not
 //! change the draws of the others. Two runs that differ only in their queue discipline see the same
@@ -19,10 +19,10 @@ pub struct Rng(Pcg64Mcg);
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 impl Rng {
-    /// The stream called `name` of the run seeded with `seed`.
+    /// Returns the stream called `name` of the run with seed `seed`.
     pub fn stream(seed: u64, name: &str) -> Self {
-        // FNV-1a over the seed's bytes and the name's: short, fixed, and well spread by the
-        // generator's own seeding.
+        // FNV-1a over the bytes of the seed and the name. The generator's own seeding distributes
+        // the hash further.
         let hash = seed
             .to_le_bytes()
             .into_iter()
@@ -33,63 +33,66 @@ impl Rng {
         Self(Pcg64Mcg::seed_from_u64(hash))
     }
 
-    /// Returns a stream whose first 64 bits are `draw`, to replay a draw.
+    /// Returns a stream whose first 64 bits are `draw`, to replay a recorded draw.
     pub fn saying(draw: u64) -> Self {
-        // The output is the two halves of the state, one laid over the other and turned by the
-        // upper six bits. Those are zero here, and the lowest bit is one as it always is.
+        // The generator XORs the two halves of its state and rotates the result by the upper six
+        // bits. Here these six bits are zero. The lowest bit of the state is always one.
         let low = draw & (0x3f << 58) | 1;
         let state = u128::from(draw ^ low) << 64 | u128::from(low);
         Self(Pcg64Mcg::new(state.wrapping_mul(inverse(MULTIPLIER))))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// The next 32 bits.
+    /// Returns the next 32 bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         (self.0.next_u64() >> 32) as u32
     }
 
-    /// A number below `bound`, by multiply-and-shift; zero if `bound` is zero.
+    /// Returns a number below `bound`, by multiply-and-shift; zero if `bound` is zero.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Uniform in `[0, 1)`, 53 bits of it.
+    /// Returns a uniform number in `[0, 1)` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in `[low, high)`.
+    /// Returns a uniform number in `[low, high)`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Exponential with the given mean.
+    /// Returns an exponential number with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * math::ln(1.0 - self.unit())
     }
 
-    /// Normal with the given mean and standard deviation (Box and Muller 1958, one of the pair).
+    /// Returns a normal number with the given mean and standard deviation. It uses one of the two
+    /// numbers of Box and Muller 1958.
     pub fn normal(&mut self, mean: f64, sd: f64) -> f64 {
         let radius = math::sqrt(-2.0 * math::ln(1.0 - self.unit()));
         mean + sd * radius * math::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// Lognormal with the given mean and standard deviation of the variable itself.
+    /// Returns a lognormal number. The mean and standard deviation are those of the number itself,
+    /// not of its logarithm.
     pub fn lognormal(&mut self, mean: f64, sd: f64) -> f64 {
         let variance = math::ln(1.0 + (sd / mean) * (sd / mean));
         let mu = math::ln(mean) - variance / 2.0;
         math::exp(self.normal(mu, math::sqrt(variance)))
     }
 
-    /// Largest extreme value (Gumbel) with location `a` and scale `b` (Färber 2002).
+    /// Returns a number of the largest extreme value (Gumbel) distribution with location `a` and
+    /// scale `b` (Färber 2002).
     pub fn extreme(&mut self, a: f64, b: f64) -> f64 {
         // The outer logarithm needs an argument strictly between 0 and 1.
         let u = (self.unit() + f64::MIN_POSITIVE).min(1.0 - f64::EPSILON / 2.0);
@@ -98,9 +101,9 @@ impl Rng {
 }
 
 /// Returns the inverse of `odd` modulo 2¹²⁸ (Newton's method, which doubles the number of correct
-/// bits with each step).
+/// bits in each step).
 const fn inverse(odd: u128) -> u128 {
-    let mut result = odd; // right in its lowest three bits
+    let mut result = odd; // the lowest three bits are correct
     let mut bits = 3;
     while bits < 128 {
         result = result.wrapping_mul(2_u128.wrapping_sub(odd.wrapping_mul(result)));

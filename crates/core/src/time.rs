@@ -1,45 +1,45 @@
-//! Points and lengths of time, in whole nanoseconds.
+//! Instants and durations in whole nanoseconds.
 //!
-//! These are types of our own rather than those of `std::time`. A value can only come from the
-//! driver (the simulator's agenda or a monotonic clock), can be a literal in a test, and compares
+//! These types replace those of `std::time` for three reasons. Only a driver (the simulator's
+//! agenda or a monotonic clock) supplies values. Tests can write values as literals. Values compare
 //! exactly.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// A point in time: nanoseconds since the run began.
+/// An instant: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens.
+    /// An instant later than every event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The point `ns` nanoseconds into the run.
+    /// Returns the instant `ns` nanoseconds after the start of the run.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// The point `us` microseconds into the run.
+    /// Returns the instant `us` microseconds after the start of the run.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// The point `ms` milliseconds into the run.
+    /// Returns the instant `ms` milliseconds after the start of the run.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// Nanoseconds since the start of the run.
+    /// Returns the nanoseconds since the start of the run.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start of the run, for people and plots.
+    /// Returns the seconds since the start of the run, for people and plots.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -81,77 +81,78 @@ impl fmt::Display for Instant {
     }
 }
 
-/// A length of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// The maximum duration, longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ns` nanoseconds.
+    /// Returns a duration of `ns` nanoseconds.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// A span of `us` microseconds.
+    /// Returns a duration of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// A span of `ms` milliseconds.
+    /// Returns a duration of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// A span of `s` seconds.
+    /// Returns a duration of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
-    /// A span of `s` seconds, rounded to the nearest nanosecond; negative counts as zero.
+    /// Returns a duration of `s` seconds, rounded to the nearest nanosecond. A negative value
+    /// counts as zero.
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9 + 0.5).max(0.0) as u64)
     }
 
-    /// This span in nanoseconds.
+    /// Returns this duration in nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// This span in whole microseconds, rounded down.
+    /// Returns this duration in whole microseconds, rounded down.
     #[inline]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// This span in whole milliseconds, rounded down.
+    /// Returns this duration in whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// This span in seconds.
+    /// Returns this duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The absolute difference between two spans.
+    /// Returns the absolute difference between two durations.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// This span and `other`; [`Self::MAX`] if that is longer than a span can be.
+    /// Returns the sum of this duration and `other`; [`Self::MAX`] on overflow.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Returns this span less `other`; zero if `other` is longer.
+    /// Returns this duration minus `other`; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -202,7 +203,7 @@ impl Mul<u64> for Duration {
 impl Div<u64> for Duration {
     type Output = Self;
 
-    /// This span cut into `n` parts, rounded down.
+    /// Divides this duration by `n`, rounded down.
     #[inline]
     fn div(self, n: u64) -> Self {
         Self(self.0 / n)

@@ -1,4 +1,4 @@
-//! Sizes and rates that cannot be confused with one another.
+//! Sizes and rates as separate types, so that they cannot be confused.
 
 use std::fmt;
 use std::iter::Sum;
@@ -53,23 +53,24 @@ impl Sum for Bytes {
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// The rate of `bits` per second, or `None` for zero, which would never drain a queue.
+    /// Returns the rate of `bits` per second, or `None` for zero, at which a queue would never
+    /// drain.
     pub const fn new(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// Bits per second.
+    /// Returns the bits per second.
     #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Time to serialise `size` at this rate, rounded up to a whole nanosecond.
+    /// Returns the time to serialise `size` at this rate, rounded up to a whole nanosecond.
     ///
-    /// Rounding up means a modelled link is never faster than its stated rate.
+    /// Because of the rounding, a modelled link is never faster than its stated rate.
     #[inline]
     pub fn transmit_time(self, size: Bytes) -> Duration {
-        // Anything below 2 GB fits 64 bits: 2^31 · 8 · 10^9 < 2^64.
+        // The product of a size below 2 GB fits into 64 bits: 2^31 · 8 · 10^9 < 2^64.
         if size.0 < 1 << 31 {
             return Duration::from_nanos((size.0 * 8_000_000_000).div_ceil(self.0));
         }

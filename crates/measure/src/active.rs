@@ -1,11 +1,12 @@
-//! The throughput of one direction of a flow while the flow is active.
+//! The throughput of one direction of a flow during the flow's active interval.
 //!
-//! Sources: RFC 5166 §2.1.1 for the mean: the bytes of a flow that arrive in an interval, over its
-//! length. TEACUP (`analyse_throughput`) for windows of, say, 1 s that move by a quarter of their
-//! length. Differences, pinned by tests: the interval is the flow's own, and the first window
-//! begins with it; only windows wholly within it count.
+//! Sources: RFC 5166 §2.1.1 for the mean, which is the bytes that arrive in the interval divided by
+//! the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance by a quarter
+//! of their length. Differences, pinned by tests: the interval is that of the flow, and the first
+//! window begins with it. Only windows wholly within the interval count.
 //!
-//! Bytes belong to the interval by the time of their packet, so the mean does not depend on a step.
+//! Bytes belong to the interval that contains the time of their packet, so the mean does not depend
+//! on the step.
 //!
 //! The active interval includes its beginning and excludes its end. If the flow ends by itself
 //! ([`Active::end`]), it includes every arrival up to the end.
@@ -17,19 +18,19 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::window_rates::WindowRates;
 
-/// Counts bytes as they arrive.
+/// Counts the bytes of a flow as they arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Active {
     span: Range<u64>,
     step: u64,
-    /// Steps in a window.
+    /// The number of steps in a window.
     width: usize,
     phase: Phase,
-    /// The end of the open step; outside the active interval, the time of the next change.
+    /// The end of the open step. Outside the active interval, the time of the next change of phase.
     next: u64,
     /// Bytes of the open step.
     open: u64,
-    /// Bytes of the last closed steps, of as many as a window has, and their sum.
+    /// The bytes of the last closed steps, at most one window of them, and their sum.
     recent: VecDeque<u64>,
     sum: u64,
     bytes: u64,
@@ -44,7 +45,8 @@ enum Phase {
 }
 
 impl Active {
-    /// Counts in `span`, in windows of `width` that move by `step`.
+    /// Returns a counter for the interval `span`, with windows of length `width` that advance by
+    /// `step`.
     pub(crate) fn new(span: &Range<Instant>, step: Duration, width: Duration) -> Self {
         let (start, end) = (span.start.as_nanos(), span.end.as_nanos());
         Self {
@@ -61,7 +63,7 @@ impl Active {
         }
     }
 
-    /// Bytes arrive at `now`.
+    /// Counts the bytes of a packet that arrives at `now`.
     #[inline]
     pub(crate) fn count(&mut self, ip_len: u32, now: Instant) {
         if now.as_nanos() >= self.next {
@@ -70,8 +72,8 @@ impl Active {
         self.open += u64::from(ip_len);
     }
 
-    /// Records that the flow ended by itself at `at`, before its interval; later arrivals do not
-    /// count.
+    /// Records that the flow ended by itself at `at`, before the end of its interval. Later
+    /// arrivals do not count.
     pub(crate) fn end(&mut self, at: Instant) {
         let at = at.as_nanos();
         if at <= self.span.start {
@@ -83,7 +85,7 @@ impl Active {
         }
     }
 
-    /// The interval, and the counts within it.
+    /// Returns the interval, and the counts within it.
     pub(crate) fn finish(mut self) -> (Range<Instant>, u64, WindowRates) {
         self.advance(self.span.end);
         let span = Instant::from_nanos(self.span.start)..Instant::from_nanos(self.span.end);
@@ -96,7 +98,7 @@ impl Active {
         while self.phase != Phase::After && self.next <= now {
             if self.phase == Phase::Within {
                 self.bytes += self.open;
-                // The last step may be cut short, and then is in no window.
+                // The last step may be shorter than the others; it then belongs to no window.
                 if (self.next - self.span.start) % self.step == 0 {
                     self.close_steps(now);
                 }
@@ -135,7 +137,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The mean in bytes and the bytes of all windows, from all packets at once.
+    /// Returns the bytes in the interval and the bytes of each window, computed from all packets at
+    /// once.
     fn naive(packets: &[(u64, u32)], span: Range<u64>, step: u64, width: u64) -> (u64, Vec<u64>) {
         let within = |from: u64, to: u64| {
             let inside = packets.iter().filter(|(at, _)| (from..to).contains(at));

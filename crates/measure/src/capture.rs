@@ -1,4 +1,4 @@
-//! Captures: the packets at the taps, as files that other tools read and write.
+//! Captures: the packets at the taps, in files that other tools can read and write.
 
 mod decode;
 mod error;

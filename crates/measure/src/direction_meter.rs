@@ -1,5 +1,5 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of the
-//! other packets.
+//! The meter of one direction of one flow: the packets between its taps, and the fates of all
+//! earlier packets.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -12,25 +12,26 @@ use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
 
-/// The number of later arrivals after which a packet is lost, if packets may overtake. `spp`
-/// searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
+/// If packets may be reordered, the number of later arrivals after which a missing packet is lost.
+/// `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
-/// A bound for a path that no longer delivers; it exceeds every bandwidth-delay product.
+/// The maximum number of packets between the taps, for a path that no longer delivers. It exceeds
+/// every bandwidth-delay product.
 const BETWEEN_TAPS: usize = 1 << 20;
-/// Bins allocated at once; more than any figure shows.
+/// The number of bins allocated at once, more than any figure shows.
 const ROOM: usize = 1 << 16;
 
-/// A packet that passes the tap at its sender.
+/// A packet that passes the tap at its sender: its identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its flow.
+    /// The flow of the packet.
     pub flow: u32,
-    /// Its connection. At the end a later packet shows a loss only within one connection, since a
-    /// queue may let packets of another pass.
+    /// The connection of the packet. At the end of the trial, a later arrival proves a loss only
+    /// within one connection, since a queue may reorder packets of different connections.
     pub conn: u32,
-    /// Its direction.
+    /// The direction of the packet.
     pub direction: Direction,
-    /// Its identity.
+    /// The identity of the packet.
     pub id: u64,
     /// Bytes of the IP packet.
     pub ip_len: u32,
@@ -39,9 +40,9 @@ pub struct Sent {
 /// The interval of the statistics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Its start.
+    /// The start of the interval.
     pub(crate) from: Instant,
-    /// Its end, which is excluded.
+    /// The end of the interval, which is excluded.
     pub(crate) to: Instant,
 }
 
@@ -52,11 +53,12 @@ impl Limits {
     }
 }
 
-/// The last packet of one direction that arrived, as a candidate for a pair.
+/// The last packet that arrived in one direction, as a candidate for a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
-    /// The serial number of the arrival, so that each is used once; 0 before the first.
+    /// The serial number of the arrival, which ensures that each is used once; 0 before the first
+    /// arrival.
     serial: u32,
 }
 
@@ -68,20 +70,20 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at its sender.
+    /// The last arrival at the packet's sender before the packet was sent.
     out: Out,
 }
 
 /// Measures one direction of one flow.
 pub(crate) struct DirectionMeter {
-    /// The packets in the order of sending, and so of identity.
+    /// The packets in the order of sending, which is the order of their identities.
     flights: VecDeque<Flight>,
-    /// For packets that overtake: the number of `flights` that have landed, and the place at which
-    /// the next one is expected.
+    /// If packets may be reordered: the number of `flights` that have arrived, and the index at
+    /// which the next arrival is expected.
     landed: usize,
     expected: usize,
     arrived: Out,
-    /// The serial of the other direction's packet that last served in a pair.
+    /// The serial number of the other direction's last packet that was used in a pair.
     served: u32,
     variation: Variation,
     active: Active,
@@ -91,8 +93,8 @@ pub(crate) struct DirectionMeter {
 }
 
 impl DirectionMeter {
-    /// Returns a meter with `active` for its throughput. Its series, if any, have steps of
-    /// `series`.
+    /// Returns a meter that counts throughput with `active`. If there is a series, its steps are
+    /// `series` long.
     pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
         let width = series.unwrap_or(Duration::MAX);
@@ -112,13 +114,13 @@ impl DirectionMeter {
         }
     }
 
-    /// The last arrival in this direction.
+    /// Returns the last arrival in this direction.
     #[inline]
     pub(crate) fn arrived(&self) -> Out {
         self.arrived
     }
 
-    /// A packet passes the tap at its sender, where `out` was the last arrival.
+    /// Records a packet that passes the tap at its sender. `out` is the last arrival there.
     #[inline]
     pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
         let Sent { conn, id, ip_len, .. } = packet;
@@ -136,7 +138,7 @@ impl DirectionMeter {
         self.flights.push_back(Flight { id, conn, sent: now, received: Instant::NEVER, out });
     }
 
-    /// Bytes of any packet arrive at `now`, in the given step of the series.
+    /// Counts the bytes of any packet that arrives at `now`, in the given step of the series.
     #[inline]
     pub(crate) fn count(&mut self, step: usize, ip_len: u32, now: Instant) {
         self.report.bytes_arrived += u64::from(ip_len);
@@ -146,12 +148,13 @@ impl DirectionMeter {
         }
     }
 
-    /// The flow ends by itself.
+    /// Records that the flow ends by itself at `at`.
     pub(crate) fn end(&mut self, at: Instant) {
         self.active.end(at);
     }
 
-    /// A packet arrives that no other overtook: the missing ones before it are lost.
+    /// Records the arrival of a packet on a path that keeps the order. Missing packets before it
+    /// are lost.
     #[inline]
     pub(crate) fn land_in_order(
         &mut self,
@@ -175,10 +178,10 @@ impl DirectionMeter {
         }
     }
 
-    /// A packet arrives that may have overtaken others.
+    /// Records the arrival of a packet on a path that may reorder packets.
     ///
-    /// Pairs are made in the order of sending (the order of the monitor's capture), so only when
-    /// all before a packet have landed or are given up.
+    /// Pairs are made in the order of sending, which is the order of the monitor's capture. A
+    /// packet is therefore paired once all earlier packets have arrived or are lost.
     #[inline]
     pub(crate) fn land_anywhere(
         &mut self,
@@ -205,8 +208,9 @@ impl DirectionMeter {
         }
     }
 
-    /// Ends the measurement. A packet that is missing is lost if a later one of its connection has
-    /// arrived. A later one of another connection shows nothing: a fair queue may let it pass.
+    /// Ends the measurement. A missing packet is lost if a later packet of its connection has
+    /// arrived. A later packet of another connection proves nothing, because a fair queue may send
+    /// it first.
     pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
         let mut arrived = BTreeSet::new();
         for flight in self.flights.iter().rev() {
@@ -222,7 +226,7 @@ impl DirectionMeter {
         self.release(back, limits);
     }
 
-    /// The active time of the flow, and the measurements.
+    /// Returns the active time of the flow, and the measurements.
     pub(crate) fn finish(self) -> (Range<Instant>, DirectionReport) {
         let (active, active_bytes, windows) = self.active.finish();
         let report = DirectionReport {
@@ -242,7 +246,7 @@ impl DirectionMeter {
         self.flights.binary_search_by_key(&id, |flight| flight.id).ok()
     }
 
-    /// Takes the packets off the front that have landed, and pairs them.
+    /// Removes the arrived packets at the front of `flights`, and pairs them.
     fn release(&mut self, back: &mut Self, limits: Limits) {
         while let Some(&flight) = self.flights.front() {
             if flight.received == Instant::NEVER {
@@ -255,7 +259,7 @@ impl DirectionMeter {
         }
     }
 
-    /// Gives up the first packet and its pair.
+    /// Counts the first packet as lost, without a pair.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
         let Some(flight) = self.flights.pop_front() else { return };
@@ -267,7 +271,7 @@ impl DirectionMeter {
         }
     }
 
-    /// A packet sent at `sent` is at its receiver.
+    /// Counts the arrival at `now` of a packet sent at `sent`.
     #[inline]
     fn land(&mut self, sent: Instant, ip_len: u32, now: Instant, limits: Limits) {
         let passage = Passage { reference: sent, monitor: now };
@@ -282,7 +286,7 @@ impl DirectionMeter {
     }
 
     /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused. The pair is a
-    /// round trip of the other direction's sender, which is the reference.
+    /// round trip measured at the sender of the other direction, which is the reference.
     #[inline]
     fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
         if flight.out.serial == self.served {

@@ -1,22 +1,23 @@
-//! A histogram of durations with a relative error of at most one part in a thousand.
+//! A histogram of durations with a relative error of at most 0.1 %.
 //!
-//! Log-linear buckets as in `HdrHistogram` (Tene 2012): every power of two has [`SLOTS`] equal
-//! slots. A slot is never wider than 1/512 of its values, and its middle is never further than
-//! 1/1024 from the value. Values below 1024 ns are exact. Count, sum, minimum and maximum are
-//! always exact. An octave takes memory once it holds a value, so the histogram is bounded by 56
-//! octaves of 4 kB.
+//! Log-linear buckets as in `HdrHistogram` (Tene 2012): each octave, the range between two powers
+//! of two, has [`SLOTS`] equal slots. The width of a slot is at most 1/512 of the values in it, so
+//! its middle is within 1/1024 of each value. Values below 1024 ns are exact. Count, sum, minimum
+//! and maximum are always exact. An octave takes memory when it receives its first value, so a
+//! histogram takes at most 56 octaves of 4 kB.
 
 use aqmlab_core::Duration;
 
-/// Slots per octave.
+/// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
-/// Octave 0 holds values below 512, and each further bit of a `u64` has one of its own.
+/// The number of octaves. Octave 0 holds values below 512; each further bit of a `u64` has its own
+/// octave.
 const OCTAVES: usize = (u64::BITS - SLOT_BITS + 1) as usize;
 
 type Octave = [u64; SLOTS];
 
-/// The number of occurrences of each duration, to one part in a thousand.
+/// The number of occurrences of each duration. Durations have a relative error of at most 0.1 %.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     octaves: [Option<Box<Octave>>; OCTAVES],
@@ -39,7 +40,7 @@ impl Histogram {
         self.record_values(span.as_nanos(), 1);
     }
 
-    /// Adds a whole number `n` times, in any unit.
+    /// Adds an integer value `n` times, in any unit.
     #[inline]
     pub(crate) fn record_values(&mut self, value: u64, n: u64) {
         self.count += n;
@@ -58,12 +59,12 @@ impl Histogram {
         self.count
     }
 
-    /// The shortest span, exactly; `None` if there is none.
+    /// Returns the shortest duration, which is exact; `None` for an empty histogram.
     pub fn min(&self) -> Option<Duration> {
         (self.count > 0).then_some(Duration::from_nanos(self.min))
     }
 
-    /// The longest span, exactly; `None` if there is none.
+    /// Returns the longest duration, which is exact; `None` for an empty histogram.
     pub fn max(&self) -> Option<Duration> {
         (self.count > 0).then_some(Duration::from_nanos(self.max))
     }
@@ -74,9 +75,9 @@ impl Histogram {
         Some(Duration::from_nanos(mean as u64))
     }
 
-    /// The `q`-quantile, `q` from 0 to 1, by the estimator of [`quantile`](crate::quantile)
-    /// (R's type 7), within 0.1 % of the quantile of the spans themselves. `None` if there is
-    /// no span.
+    /// Returns the `q`-quantile, for `q` from 0 to 1, by the estimator of
+    /// [`quantile`](crate::quantile) (R's type 7). The result is within 0.1 % of the quantile of
+    /// the durations themselves. Returns `None` for an empty histogram.
     ///
     /// # Panics
     ///
@@ -86,19 +87,19 @@ impl Histogram {
         Some(Duration::from_nanos(whole + (part + 0.5) as u64))
     }
 
-    /// The same of whole numbers: the order statistic below, and the part that interpolation adds.
+    /// Returns the quantile of integer values: the order statistic below it, and the amount that
+    /// interpolation adds.
     pub(crate) fn quantile_value(&self, q: f64) -> Option<(u64, f64)> {
         assert!((0.0..=1.0).contains(&q), "quantile {q}: allowed is 0 to 1");
         let last = self.count.checked_sub(1)?;
         let position = q * last as f64;
         let rank = (position as u64).min(last);
-        let below = self.ranked(rank);
-        let above = self.ranked((rank + 1).min(last));
+        let (below, above) = self.ranked(rank);
         Some((below, (above - below) as f64 * (position - rank as f64)))
     }
 
-    /// Every slot that holds something, as the middle of the slot and how often, in rising
-    /// order, from which a distribution function is drawn.
+    /// Returns the middle and the count of every non-empty slot, in rising order, for distribution
+    /// functions.
     pub fn slots(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.occupied().map(|(value, n)| (Duration::from_nanos(value), n))
     }
@@ -112,30 +113,34 @@ impl Histogram {
         })
     }
 
-    /// The value of the given rank, counted from 0 in rising order.
-    fn ranked(&self, rank: u64) -> u64 {
-        if rank == 0 {
-            return self.min;
-        }
-        if rank + 1 == self.count {
-            return self.max;
-        }
-        let mut seen = 0;
-        let holds_rank = |&(_, n): &(u64, u64)| {
-            seen += n;
-            rank < seen
+    /// The value of the given rank, counted from 0 in rising order, and of the rank above, or twice
+    /// the last.
+    fn ranked(&self, rank: u64) -> (u64, u64) {
+        let exact = |rank: u64, value: u64| match rank {
+            0 => self.min,
+            rank if rank + 1 >= self.count => self.max,
+            _ => value,
         };
-        self.occupied().find(holds_rank).map_or(self.max, |(value, _)| value)
+        let mut seen = 0;
+        let mut slots = self.occupied().skip_while(|&(_, n)| {
+            seen += n;
+            seen <= rank
+        });
+        let below = slots.next().map_or(self.max, |(value, _)| value);
+        let next = slots.next().map_or(self.max, |(value, _)| value);
+        drop(slots);
+        let above = if rank + 1 < seen { below } else { next };
+        (exact(rank, below), exact(rank + 1, above))
     }
 }
 
-/// A separate function keeps the path of every packet short.
+/// A separate function keeps the code that runs for every packet short.
 #[cold]
 fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
     place.insert(Box::new([0; SLOTS]))
 }
 
-/// The octave and slot of a value.
+/// Returns the octave and slot of a value.
 #[inline]
 const fn place(value: u64) -> (usize, usize) {
     let bits = u64::BITS - value.leading_zeros();

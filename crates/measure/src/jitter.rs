@@ -8,14 +8,14 @@ use aqmlab_core::Duration;
 /// The variation of one-way delay between successive arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jitter {
-    /// The mean absolute difference between successive one-way delays (RFC 3393's variation,
-    /// without its sign).
+    /// The mean absolute difference between successive one-way delays: RFC 3393's variation without
+    /// its sign.
     pub mean: Duration,
-    /// The interarrival jitter of RFC 3550 §6.4.1, smoothed with gain 1/16, at the end.
+    /// The interarrival jitter of RFC 3550 §6.4.1 at the end, smoothed with a gain of 1/16.
     pub smoothed: Duration,
 }
 
-/// Follows the delays of successive arrivals.
+/// Computes the jitter from the delays of successive arrivals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Variation {
     previous: Option<u64>,
@@ -26,20 +26,20 @@ pub(crate) struct Variation {
 }
 
 impl Variation {
-    /// The next arrival took `delay` nanoseconds more than some constant.
+    /// Adds the delay of the next arrival in nanoseconds. All delays may include the same constant.
     #[inline]
     pub(crate) fn follow(&mut self, delay: u64) {
         if let Some(previous) = self.previous {
             let difference = u128::from(delay.abs_diff(previous));
             self.sum += difference;
             self.n += 1;
-            // RFC 3550 appendix A.8, rounding included.
+            // RFC 3550 appendix A.8, including its rounding.
             self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
         }
         self.previous = Some(delay);
     }
 
-    /// The result.
+    /// Returns the jitter so far.
     pub(crate) fn jitter(&self) -> Jitter {
         let mean = self.sum.checked_div(u128::from(self.n)).unwrap_or(0);
         Jitter {
@@ -60,7 +60,8 @@ mod tests {
         for delay in [20_000, 20_000, 24_000, 23_000] {
             variation.follow(delay);
         }
-        // By hand after RFC 3550: 0; +4000; +1000 − (4008 >> 4), over 16.
+        // Computed by hand after RFC 3550: 0; +4000; +1000 − (4008 >> 4); the result is divided by
+        // 16.
         let want = Jitter {
             mean: Duration::from_nanos(1_666),
             smoothed: Duration::from_nanos((4_000 + 1_000 - 250) / 16),

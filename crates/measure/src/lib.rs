@@ -2,8 +2,9 @@
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
 //! one. The measures are throughput while a flow is active and over time ([`Windows`]), round-trip
-//! time by synthetic packet pairs, one-way delay, and loss by packet identity. Nothing here depends
-//! on a simulator. A tap records a packet's time, direction, identity and length, and nothing else.
+//! time by synthetic packet pairs, one-way delay, and loss by packet identity. This crate does not
+//! depend on a simulator. A tap records a packet's time, direction, identity and length, and
+//! nothing else.
 //!
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].

@@ -1,8 +1,9 @@
-//! The meter of all flows between the two taps, packet by packet.
+//! The meter of all flows between the two taps, updated packet by packet.
 //!
-//! The meter gets the content of a capture: a packet of a flow passed the tap at its sender or at
-//! its receiver, at a time. It keeps the packets that are between the taps, counters, histograms,
-//! and one count and one bin per step of the series. Nothing grows with the number of packets.
+//! The input of the meter is the content of a capture: at which time each packet of a flow passed
+//! the tap at its sender and the tap at its receiver. The meter keeps the packets between the taps,
+//! counters, histograms, and one count and one bin per step of the series. Its memory does not grow
+//! with the number of packets.
 
 use std::ops::Range;
 
@@ -15,46 +16,47 @@ use crate::report::FlowReport;
 /// The interval, the windows and the series of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Statistics begin here: a packet counts if it was sent at or after it.
+    /// The start of the statistics: a packet counts if it was sent at or after this time.
     pub from: Instant,
     /// The end of the statistics: a packet counts if it was sent before this time.
     pub to: Instant,
-    /// Width of a throughput window, a whole multiple of the step.
+    /// The width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// The step of a window; the first window begins when its flow becomes active.
+    /// The step by which a window advances. The first window begins when its flow becomes active.
     pub step: Duration,
     /// The end of the trial.
     pub end: Instant,
-    /// Whether packets of one flow may overtake each other: on the path, or because a flow has
-    /// several connections and a discipline gives each a queue. If they may not, a gap at the
-    /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
+    /// Whether packets of one flow may be reordered: on the path, or by a discipline that gives
+    /// each connection of the flow its own queue. If they keep their order, a gap at the receiver
+    /// is a loss at once. If they may be reordered, a missing packet is lost after 8192 later
+    /// arrivals.
     pub reorders: bool,
-    /// Width of a step of the series of bytes and round-trip times; none for empty series.
+    /// The step of the series of bytes and round-trip times; `None` leaves the series empty.
     pub series: Option<Duration>,
 }
 
-/// A meter of the flows of one run, packet by packet.
+/// Measures the flows of one run, packet by packet.
 ///
 /// # Driving it
 ///
-/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order of the events; time
-/// never runs back. Within a flow and direction the identities of packets increase in the order of
-/// sending. A packet that arrives without having been sent counts in throughput only. Call
+/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order of the events; times
+/// must not decrease. Within a flow and direction the identities of packets increase in the order
+/// of sending. A packet that arrives without having been sent counts in throughput only. Call
 /// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
     limits: Limits,
     reorders: bool,
-    /// Width of a step of the series.
+    /// The width of a step of the series.
     step: u64,
-    /// The step of time that the last arrival fell into, and where it ends.
+    /// The step that contains the last arrival, and the end of that step.
     current: usize,
     current_ends: u64,
     flows: Vec<[DirectionMeter; 2]>,
 }
 
 impl Meter {
-    /// A meter for as many flows as `active` has intervals: when each is active, unless it ends
-    /// by itself before.
+    /// Returns a meter for as many flows as `active` has intervals. Each interval is the active
+    /// time of a flow, unless the flow ends by itself earlier.
     ///
     /// # Panics
     ///
@@ -77,16 +79,17 @@ impl Meter {
         }
     }
 
-    /// A packet passes the tap at its sender.
+    /// Records a packet that passes the tap at its sender.
     #[inline]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
         let flow = &mut self.flows[packet.flow as usize];
-        // The last arrival at this side, the monitor: the OUT for which this packet may be the IN.
+        // The last arrival at this side, which is the monitor. It is the OUT of the pair whose IN
+        // may be this packet.
         let out = flow[packet.direction.reverse().index()].arrived();
         flow[packet.direction.index()].depart(packet, now, out, self.limits);
     }
 
-    /// A packet passes the tap at its receiver.
+    /// Records a packet that passes the tap at its receiver.
     #[inline]
     pub fn received(
         &mut self,
@@ -112,15 +115,15 @@ impl Meter {
         }
     }
 
-    /// A flow ends by itself at `at`: its throughput counts the arrivals until then.
+    /// Records that a flow ends by itself at `at`. Its throughput counts the arrivals until then.
     pub fn ended(&mut self, flow: u32, at: Instant) {
         for meter in &mut self.flows[flow as usize] {
             meter.end(at);
         }
     }
 
-    /// Ends the measurement. Packets sent after the last one of their connection that arrived are in
-    /// flight, not lost.
+    /// Ends the measurement and returns the reports. If no later packet of its connection arrived,
+    /// a missing packet is in flight, not lost.
     pub fn finish(self) -> Vec<FlowReport> {
         let limits = self.limits;
         let finish = |[mut up, mut down]: [DirectionMeter; 2]| {

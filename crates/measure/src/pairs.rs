@@ -5,23 +5,23 @@
 //! at both taps count. In the order of the monitor's capture, each packet IN (monitor to reference)
 //! is paired with the last packet OUT (reference to monitor) at the monitor before it. Each OUT is
 //! used at most once, and an IN without a fresh OUT is skipped. The round-trip time is the time
-//! between the two at the reference, less the time between them at the monitor, so an offset
-//! between the clocks cancels. A negative result (clocks too coarse) counts as zero. The round trip
-//! is dated to the middle of the pair at the reference.
+//! between OUT and IN at the reference, minus the time between OUT and IN at the monitor. An offset
+//! between the clocks therefore cancels. A negative result, caused by coarse clocks, counts as
+//! zero. The time of the round trip is the midpoint of OUT and IN at the reference.
 //!
 //! Differences from `spp` 0.3.6, each pinned by a test:
 //!
-//! - *before* means earlier in the monitor's capture. `spp` compares timestamps of whole
-//!   microseconds and requires them to differ, but a simulated host answers in no time, and its
-//!   answer still belongs to the request;
-//! - the last pair is reported even if no further OUT follows it.
+//! - *Before* means earlier in the monitor's capture. `spp` compares timestamps in whole
+//!   microseconds and requires them to differ. A simulated host answers in zero time, and its
+//!   answer still belongs to the request.
+//! - The last pair is reported even if no further OUT follows it.
 
 use aqmlab_core::{Duration, Instant};
 
 /// One round trip from the reference to the monitor and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The middle of the pair, by the reference's clock.
+    /// The midpoint of the pair, by the reference's clock.
     pub at: Instant,
     /// The round-trip time.
     pub rtt: Duration,
@@ -30,19 +30,20 @@ pub struct RoundTrip {
 /// The times of one packet at the two taps, each by its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passage {
-    /// At the reference.
+    /// The time at the reference.
     pub(crate) reference: Instant,
-    /// At the monitor.
+    /// The time at the monitor.
     pub(crate) monitor: Instant,
 }
 
-/// Returns the difference of two times by any clocks; exact if they are less than 292 years apart.
+/// Returns the difference of two times of one clock. The result is exact for times less than 292
+/// years apart.
 #[inline]
 pub(crate) const fn difference(later: u64, earlier: u64) -> i64 {
     i64::from_ne_bytes(later.wrapping_sub(earlier).to_ne_bytes())
 }
 
-/// The round trip of a pair.
+/// Returns the round trip of a pair.
 #[inline]
 pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     let span = |from: Instant, to: Instant| difference(to.as_nanos(), from.as_nanos());
@@ -54,20 +55,20 @@ pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     }
 }
 
-/// Pairs packets of both taps, given in the order of the monitor's capture.
+/// Pairs packets of both taps, in the order of the monitor's capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
-    /// The last OUT, until it serves.
+    /// The last OUT, until it is used in a pair.
     fresh: Option<Passage>,
 }
 
 impl Pairing {
-    /// A packet from the reference to the monitor.
+    /// Records a packet from the reference to the monitor.
     pub(crate) fn outbound(&mut self, passage: Passage) {
         self.fresh = Some(passage);
     }
 
-    /// A packet from the monitor to the reference.
+    /// Pairs a packet from the monitor to the reference with the last OUT, if that is unused.
     pub(crate) fn inbound(&mut self, passage: Passage) -> Option<RoundTrip> {
         self.fresh.take().map(|out| round_trip(out, passage))
     }
@@ -79,8 +80,8 @@ mod tests {
 
     const D: u64 = 20_000_000;
 
-    /// The passage of a packet that leaves one tap at `sent` true time and takes `D`; the
-    /// monitor's clock is ahead by `offset`.
+    /// Returns the passage of a packet that leaves one tap at the true time `sent` and takes `D`.
+    /// The monitor's clock is ahead by `offset`.
     fn passage(sent: u64, offset: u64, outbound: bool) -> Passage {
         let (reference, monitor) = if outbound { (sent, sent + D) } else { (sent + D, sent) };
         Passage {
@@ -89,7 +90,7 @@ mod tests {
         }
     }
 
-    /// C-89.
+    /// Covers requirement C-89.
     #[test]
     fn a_fixed_delay_each_way_gives_twice_itself_whatever_the_clocks() {
         for offset in [0, 1, 3_600_000_000_000, 1 << 62] {
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// C-89.
+    /// Covers requirement C-89.
     #[test]
     fn each_packet_serves_once() {
         let mut pairing = Pairing::default();

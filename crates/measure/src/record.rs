@@ -1,4 +1,4 @@
-//! The records of packets, for tables and captures.
+//! The records of single packets, for tables and captures.
 
 use std::collections::BTreeMap;
 
@@ -13,38 +13,39 @@ pub enum Fate {
     UnderWay,
     /// The packet reached the tap at its receiver.
     Received(Instant),
-    /// The packet was dropped on the way, for this reason.
+    /// The packet was dropped on the way, at this time and for this reason.
     Dropped(Instant, Reason),
 }
 
-/// One packet: its headers, and when it passed the taps.
+/// The record of one packet: its headers, and the times at which it passed the taps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// Its identity.
+    /// The identity of the packet.
     pub id: u64,
     /// The time at the sender's tap.
     pub sent: Instant,
-    /// Its fate.
+    /// The fate of the packet.
     pub fate: Fate,
-    /// The numbers of its two passages among all passages of the run at either tap. They order the
-    /// passages of one moment.
+    /// The serial numbers of the packet's two passages among all passages of the run at either tap.
+    /// They order the passages of one instant.
     pub passages: [u32; 2],
-    /// The flow with which it is measured.
+    /// The flow with which the packet is measured.
     pub flow: u32,
-    /// Its connection.
+    /// The connection of the packet.
     pub conn: u32,
-    /// Size of the IP packet.
+    /// The size of the IP packet.
     pub ip_len: u32,
     /// The direction of the packet.
     pub direction: Direction,
-    /// The ECN field as its sender set it.
+    /// The ECN field set by the sender.
     pub ecn_sent: Ecn,
-    /// The ECN field as it arrived.
+    /// The ECN field at arrival.
     pub ecn: Ecn,
     header: Compact,
 }
 
-/// A [`Header`] in half the space: selective acknowledgements, which few segments carry, are kept apart.
+/// A [`Header`] in half the space: selective acknowledgements, which few segments carry, are stored
+/// separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Compact {
     Tcp(CompactTcp),
@@ -70,7 +71,7 @@ struct CompactTcp {
 }
 
 impl PacketRecord {
-    /// The record of a packet that passes the tap at its sender at `now`.
+    /// Returns the record of a packet that passes the tap at its sender at `now`.
     pub fn new(packet: &Packet, now: Instant) -> Self {
         Self {
             id: packet.id,
@@ -95,7 +96,7 @@ impl PacketRecord {
         }
     }
 
-    /// The transport header as sent.
+    /// Returns the transport header as sent.
     pub fn header(&self) -> Header {
         match &self.header {
             Compact::Tcp(tcp) => Header::Tcp(tcp.expand()),
@@ -157,20 +158,21 @@ impl CompactTcp {
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     kept: Vec<PacketRecord>,
-    /// The place in `kept` of those that are under way.
+    /// The index in `kept` of each packet in flight.
     under_way: BTreeMap<u64, usize>,
     passages: u32,
 }
 
 impl Records {
-    /// A packet passes the tap at its sender.
+    /// Records a packet that passes the tap at its sender.
     pub fn sent(&mut self, packet: &Packet, now: Instant) {
         self.under_way.insert(packet.id, self.kept.len());
         let passages = [self.next_passage(), 0];
         self.kept.push(PacketRecord { passages, ..PacketRecord::new(packet, now) });
     }
 
-    /// A packet passes the tap at its receiver. One that was not sent is ignored.
+    /// Records the arrival of a packet at the tap of its receiver. Packets without a record are
+    /// ignored.
     pub fn received(&mut self, packet: &Packet, now: Instant) {
         let passage = self.next_passage();
         if let Some(record) = self.take(packet.id) {
@@ -180,14 +182,14 @@ impl Records {
         }
     }
 
-    /// A packet is destroyed between the taps. One that was not sent is ignored.
+    /// Records that a packet was dropped between the taps. Packets without a record are ignored.
     pub fn dropped(&mut self, id: u64, reason: Reason, now: Instant) {
         if let Some(record) = self.take(id) {
             record.fate = Fate::Dropped(now, reason);
         }
     }
 
-    /// The records, in the order in which the packets passed the taps at their senders.
+    /// Returns the records, in the order in which the packets passed the tap at their sender.
     pub fn finish(self) -> Vec<PacketRecord> {
         self.kept
     }
@@ -204,6 +206,8 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::PacketFields;
+
     use super::*;
 
     #[test]
@@ -219,7 +223,7 @@ mod tests {
             Header::Udp(UdpHeader { tag: 7 }),
             Header::Icmp(UdpHeader { tag: u64::MAX }),
         ] {
-            let packet = Packet { header, ..Packet::plain(1, 2, 1_500) };
+            let packet = Packet::from(PacketFields { header, ..PacketFields::plain(1, 2, 1_500) });
             assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header(), packet.header);
         }
     }
@@ -230,7 +234,8 @@ mod tests {
         let at = Instant::from_millis;
         (0..4).for_each(|id| records.sent(&Packet::plain(id, 0, 100), at(id)));
         records.dropped(1, Reason::Early, at(9));
-        records.received(&Packet { ecn: Ecn::Ce, ..Packet::plain(2, 0, 100) }, at(10));
+        let marked = PacketFields { ecn: Ecn::Ce, ..PacketFields::plain(2, 0, 100) }.into();
+        records.received(&marked, at(10));
         records.received(&Packet::plain(0, 0, 100), at(11));
         records.received(&Packet::plain(77, 0, 100), at(12));
         let records = records.finish();

@@ -12,14 +12,14 @@ use crate::window_rates::WindowRates;
 /// The measurements of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowReport {
-    /// The time in which it was active.
+    /// The interval in which the flow was active.
     pub active: Range<Instant>,
-    /// By [`Direction::index`].
+    /// The measurements of each direction, by [`Direction::index`].
     pub directions: [DirectionReport; 2],
 }
 
 impl Default for FlowReport {
-    /// A flow that was never active.
+    /// Returns the report of a flow that was never active.
     fn default() -> Self {
         Self { active: Instant::ZERO..Instant::ZERO, directions: Default::default() }
     }
@@ -36,13 +36,13 @@ pub struct DirectionReport {
     pub packets_sent: u64,
     /// IP bytes of the packets sent.
     pub bytes_sent: u64,
-    /// Packets sent in the interval that arrived.
+    /// Packets sent in the interval that reached the receiver.
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
     /// Packets that did not arrive, although a later packet of their connection did.
     pub lost: u64,
-    /// Packets still in transit at the end, or lost with no later arrival on their connection.
+    /// Packets in flight at the end, or lost with no later arrival on their connection.
     pub in_flight: u64,
     /// IP bytes that arrived in the whole trial, whenever they were sent.
     pub bytes_arrived: u64,
@@ -65,7 +65,8 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// Returns the share of lost packets among those with a known fate; zero if there are none.
+    /// Returns the proportion of lost packets among the packets with a known fate; zero if there
+    /// are none.
     pub fn loss_ratio(&self) -> f64 {
         let known = self.packets_received + self.lost;
         if known == 0 { 0.0 } else { self.lost as f64 / known as f64 }

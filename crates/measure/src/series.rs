@@ -1,15 +1,16 @@
-//! Durations over time, one bin per step, for figures of a delay over time.
+//! A time series of durations with one bin per step, for figures of a delay over time.
 //!
 //! Samples arrive in nearly rising order of time, so one bin is open and the others are closed. The
-//! median requires stored samples. The open bin keeps up to [`KEPT`]. When they are full it
-//! discards every other one and from then on takes every second, fourth, … (systematic sampling,
-//! without chance). With up to [`KEPT`] samples in a bin the median is exact. Beyond that, it is
-//! the median of at least half as many, evenly spread over the bin. A late sample, for a bin
-//! already closed, counts in all figures but the median.
+//! median requires stored samples. The open bin stores up to [`KEPT`] samples. When the store is
+//! full, the bin discards every second sample and from then on stores every second, fourth, …
+//! sample. This systematic sampling uses no random numbers. The median is exact if a bin receives
+//! up to [`KEPT`] samples. Beyond that, it is the median of at least half of [`KEPT`] samples,
+//! spread evenly over the bin. A late sample, which belongs to a closed bin, counts in all values
+//! but the median.
 
 use aqmlab_core::{Duration, Instant};
 
-/// Samples kept of the open bin.
+/// The maximum number of samples stored in the open bin.
 const KEPT: usize = 256;
 
 /// The samples within one step of time.
@@ -19,13 +20,13 @@ pub struct Bin {
     pub step: u64,
     /// The number of samples.
     pub n: u64,
-    /// The least.
+    /// The smallest sample.
     pub min: Duration,
-    /// The mean, rounded down.
+    /// The mean of the samples, rounded down.
     pub mean: Duration,
-    /// The greatest.
+    /// The largest sample.
     pub max: Duration,
-    /// The median: of all samples up to 256, of an even choice of them beyond.
+    /// The median: of all samples up to 256, and of evenly spaced samples beyond.
     pub p50: Duration,
 }
 
@@ -33,22 +34,22 @@ pub struct Bin {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     closed: Vec<Bin>,
-    /// Width of a bin in nanoseconds.
+    /// The width of a bin in nanoseconds.
     width: u64,
-    /// The start of the open bin; before the first sample, later than any run.
+    /// The start of the open bin. Before the first sample, a time later than the end of any run.
     begins: u64,
     n: u64,
     sum: u128,
     min: u64,
     max: u64,
     kept: Vec<u64>,
-    /// The number of samples for each stored one; a power of two.
+    /// The number of samples for each stored sample; a power of two.
     stride: u64,
 }
 
 impl Series {
-    /// An empty series of bins `step` wide, with room for `bins` of them, so that nothing is
-    /// allocated while it is filled.
+    /// Returns an empty series with bins of width `step` and memory for `bins` of them, so that
+    /// filling it allocates nothing.
     pub(crate) fn new(step: Duration, bins: usize) -> Self {
         Self {
             closed: Vec::with_capacity(bins),
@@ -67,7 +68,7 @@ impl Series {
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, span: Duration) {
         let (at, value) = (at.as_nanos(), span.as_nanos());
-        // Wrapping, so that one comparison covers times before the open bin and after it.
+        // The subtraction wraps, so one comparison covers times before and after the open bin.
         if at.wrapping_sub(self.begins) >= self.width && !self.open(at, value) {
             return;
         }
@@ -80,7 +81,7 @@ impl Series {
         self.max = self.max.max(value);
     }
 
-    /// The bins, in rising order of time.
+    /// Returns the bins, in rising order of time.
     pub(crate) fn finish(mut self) -> Vec<Bin> {
         self.close();
         self.closed
@@ -89,8 +90,8 @@ impl Series {
     #[inline]
     fn keep(&mut self, value: u64) {
         if self.kept.len() == KEPT {
-            // KEPT is even, so the remaining samples have numbers that are multiples of the new
-            // stride, and this sample is the next of them.
+            // KEPT is even, so the stored samples have numbers that are multiples of the new
+            // stride. This sample has the next such number.
             let mut number = 0;
             self.kept.retain(|_| {
                 number += 1;
@@ -101,8 +102,8 @@ impl Series {
         self.kept.push(value);
     }
 
-    /// Opens the bin of a sample outside the open one; false if the sample was late and has
-    /// been taken in already.
+    /// Opens the bin of a sample outside the open bin. Returns false if the sample is late; its
+    /// closed bin then counts it.
     #[cold]
     fn open(&mut self, at: u64, value: u64) -> bool {
         if self.n > 0 && at < self.begins {

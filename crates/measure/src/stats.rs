@@ -2,12 +2,12 @@
 //!
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default); Tukey 1977 and R's
 //! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots; Jain, Chiu and Hawe 1984 for
-//! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd and may
-//! differ when it is even, so tables name the one they hold.
+//! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
+//! differ when it is even. Tables therefore name the kind that they contain.
 
 use aqmlab_core::math::sqrt;
 
-/// The `q`-quantile of sorted samples, by linear interpolation between the two order
+/// Returns the `q`-quantile of sorted samples, by linear interpolation between the two order
 /// statistics around `q · (n − 1)`; `None` without samples.
 ///
 /// # Panics
@@ -25,36 +25,36 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 /// The numbers of a box plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxStats {
-    /// Samples behind it.
+    /// The number of samples.
     pub n: usize,
-    /// The smallest sample not further than 1.5 box heights below the box.
+    /// The smallest sample that is at most 1.5 box heights below the box.
     pub lower_whisker: f64,
     /// The lower hinge: the median of the lower half.
     pub lower_hinge: f64,
-    /// The median.
+    /// The median of all samples.
     pub median: f64,
     /// The upper hinge: the median of the upper half.
     pub upper_hinge: f64,
-    /// The greatest sample not further than 1.5 box heights above the box.
+    /// The largest sample that is at most 1.5 box heights above the box.
     pub upper_whisker: f64,
     /// Samples beyond the whiskers, in rising order.
     pub outliers: Vec<f64>,
 }
 
-/// Tukey's five numbers of sorted samples: least, lower hinge, median, upper hinge,
-/// greatest. With an odd number of samples the median belongs to both halves. `None` of no
-/// samples.
+/// Returns Tukey's five numbers of sorted samples: minimum, lower hinge, median, upper hinge and
+/// maximum. If the number of samples is odd, the median belongs to both halves. Returns `None`
+/// without samples.
 pub fn fivenum(sorted: &[f64]) -> Option<[f64; 5]> {
     let last = sorted.len().checked_sub(1)?;
     let n = sorted.len();
-    // Tukey's depth of a hinge, in half positions from either end, which keeps it whole.
+    // Tukey's depth of a hinge, in half positions from either end, which makes it an integer.
     let hinge = n.div_ceil(2) - 1;
     let at = |half: usize| f64::midpoint(sorted[half / 2], sorted[half.div_ceil(2)]);
     Some([sorted[0], at(hinge), at(last), at(2 * last - hinge), sorted[last]])
 }
 
-/// The box, whiskers and outliers of sorted samples, as R's `boxplot` draws them;
-/// `None` without samples.
+/// Returns the box, whiskers and outliers of sorted samples, as R's `boxplot` draws them; `None`
+/// without samples.
 pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
     let [_, lower_hinge, median, upper_hinge, _] = fivenum(sorted)?;
     let reach = 1.5 * (upper_hinge - lower_hinge);
@@ -72,20 +72,21 @@ pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
     })
 }
 
-/// Returns Jain's fairness index, from `1/n` (one has all) to 1 (all have the same). A share of
-/// zero counts. `None` if all shares are zero.
+/// Returns Jain's fairness index of `n` shares. It ranges from `1/n` (one share has everything) to
+/// 1 (all shares are equal). A share of zero counts. Returns `None` if all shares are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// The mean of samples; `None` without samples.
+/// Returns the mean of the samples; `None` without samples.
 pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
 }
 
-/// The standard deviation of a sample (divided by `n − 1`); `None` of fewer than two.
+/// Returns the sample standard deviation, with the divisor `n − 1`; `None` for fewer than two
+/// samples.
 pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     let centre = mean(samples)?;
     let squares: f64 = samples.iter().map(|value| (value - centre) * (value - centre)).sum();
@@ -96,7 +97,7 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// C-93. The values are those that R 4 prints.
+    /// Covers requirement C-93. The expected values are the output of R 4.
     #[test]
     fn hinges_are_those_of_fivenum() {
         for (samples, want) in [
@@ -114,7 +115,8 @@ mod tests {
         assert!(fivenum(&[]).is_none());
     }
 
-    /// C-93: for an odd number the hinges are the type-7 quartiles, for an even one they differ.
+    /// C-93: hinges and type-7 quartiles agree for an odd number of samples and differ for an even
+    /// number.
     #[test]
     fn quantiles_are_of_type_7() {
         let odd = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(box_stats(&[]), None);
     }
 
-    /// C-92.
+    /// Covers requirement C-92.
     #[test]
     fn jain_is_one_for_equals_and_one_of_n_for_a_monopoly() {
         for n in 1..20 {

@@ -1,13 +1,14 @@
 //! The distribution of throughput over windows.
 //!
-//! Up to [`EXACT`] windows are kept as they are. More go into a [`Histogram`], so that memory stays
-//! the same however long a flow is active; a quantile is then within one part in a thousand.
+//! Up to [`EXACT`] windows are stored as they are. Further windows go into a [`Histogram`], so that
+//! memory does not grow with the active time of a flow. A quantile then has a relative error of at
+//! most 0.1 %.
 
 use aqmlab_core::Duration;
 
 use crate::histogram::Histogram;
 
-/// The maximum number of windows that are kept one by one: 68 minutes of windows that move by 250
+/// The maximum number of windows that are stored exactly: 68 minutes of windows that advance by 250
 /// ms.
 const EXACT: usize = 16_384;
 
@@ -16,7 +17,7 @@ const EXACT: usize = 16_384;
 pub struct WindowRates {
     width: Duration,
     counts: Counts,
-    /// Windows in which something arrived, and the sum of their bytes.
+    /// The number of windows with at least one arrival, and the sum of their bytes.
     nonempty: u64,
     bytes: u128,
 }
@@ -35,7 +36,7 @@ impl Default for Counts {
 }
 
 impl WindowRates {
-    /// No windows yet; each will be `width` wide.
+    /// Returns an empty distribution for windows of length `width`.
     pub(crate) fn new(width: Duration) -> Self {
         Self { width, ..Self::default() }
     }
@@ -70,12 +71,12 @@ impl WindowRates {
         }
     }
 
-    /// The quantiles `qs` in bits per second (R's type 7), a window in which nothing arrived being
-    /// zero; `None` if there is no window.
+    /// Returns the quantiles `qs` in bits per second (R's type 7). A window without arrivals counts
+    /// as zero. Returns `None` if there is no window.
     ///
     /// # Panics
     ///
-    /// If one of them is not from 0 to 1.
+    /// If an element of `qs` is not from 0 to 1.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[f64; N]> {
         if self.count() == 0 {
             return None;
@@ -123,7 +124,7 @@ mod tests {
         assert_eq!((rates([]).nonempty_mean(), rates([0]).nonempty_mean()), (None, None));
     }
 
-    /// C-90.
+    /// Covers requirement C-90.
     #[test]
     fn quantiles_of_few_windows_are_exact_and_count_empty_ones() {
         let few = rates([0, 1_000_003, 0, 1_000_001]);

@@ -1,21 +1,21 @@
-//! Throughput over time: windows on the grid of a series.
+//! Throughput over time, in windows on the grid of a series.
 //!
-//! Source: TEACUP (`analyse_throughput`): IP bytes that arrived in a window of, say, 1 s. The
-//! window moves by a quarter of its length, and each sample has the time of the middle of its
-//! window. Differences, pinned by tests: a window without arrivals is a sample of zero, which
-//! TEACUP omits; and only windows wholly within the interval count, while TEACUP also shows those
-//! that overlap its ends.
+//! Source: TEACUP (`analyse_throughput`): the IP bytes that arrived in a window of, for example, 1
+//! s. The window advances by a quarter of its length, and each sample has the time of the middle of
+//! its window. Differences, pinned by tests: a window without arrivals is a sample of zero, which
+//! TEACUP omits. Only windows wholly within the interval count, while TEACUP also shows windows
+//! that overlap the ends of the interval.
 
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
-/// The conversion of bytes per step into samples of throughput.
+/// Converts bytes per step into samples of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// The step in which bytes are counted, by which a window also moves.
+    /// The step in which bytes are counted, and by which a window advances.
     pub step: Duration,
-    /// Width of a window; a multiple of the step.
+    /// The width of a window; a multiple of the step.
     pub width: Duration,
 }
 
@@ -24,12 +24,12 @@ pub struct Windows {
 pub struct Throughput {
     /// The middle of the window.
     pub at: Instant,
-    /// Bits per second, of IP packets.
+    /// The throughput of IP packets in bits per second.
     pub bps: f64,
 }
 
 impl Windows {
-    /// Steps in a window.
+    /// Returns the number of steps in a window.
     ///
     /// # Panics
     ///
@@ -45,8 +45,8 @@ impl Windows {
         (width / step) as usize
     }
 
-    /// The samples of all windows that lie wholly within `interval`. `bytes` holds the bytes that
-    /// arrived in each step since time zero; where it ends, the trial ended.
+    /// Returns the samples of all windows wholly within `interval`. `bytes` holds the bytes that
+    /// arrived in each step from time zero to the end of the trial.
     pub fn series(self, bytes: &[u64], interval: Range<Instant>) -> Vec<Throughput> {
         let width = self.steps();
         let step = self.step.as_nanos();
@@ -85,7 +85,7 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// C-90.
+    /// Covers requirement C-90.
     #[test]
     fn a_constant_rate_gives_itself_in_every_full_window_four_times_a_second() {
         let bytes = [312_500; 40];

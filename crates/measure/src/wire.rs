@@ -1,8 +1,8 @@
 //! The wire format of a packet: IPv4, TCP with its options, UDP, ICMP echo, and checksums.
 //!
 //! Sources: RFC 791, RFC 9293, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 768, RFC
-//! 792, RFC 1071 (checksum). Payloads are zeros, so a checksum over the whole packet follows from
-//! its first bytes. Three fields identify a packet at both ends: its IP identification (the low
+//! 792, RFC 1071 (checksum). Payloads are zeros, so the checksum of a whole packet follows from its
+//! first bytes. Three fields identify a packet at both ends: its IP identification (the low
 //! half-word of its identity), its sequence numbers, and the application's number in the first
 //! eight bytes of a datagram.
 
@@ -18,15 +18,15 @@ const ICMP_LEN: usize = 8;
 /// The appearance of a packet at one tap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guise {
-    /// Addresses and ports in the packet's direction.
+    /// The addresses and ports in the packet's direction.
     pub(crate) tuple: FiveTuple,
-    /// The initial sequence numbers of its sender and its receiver.
+    /// The initial sequence numbers of the packet's sender and receiver.
     pub(crate) isn: [u32; 2],
-    /// The shift by which its sender scales windows.
+    /// The window scale of the packet's sender.
     pub(crate) scale: u8,
     /// The ECN field.
     pub(crate) ecn: Ecn,
-    /// Hops left.
+    /// The TTL field.
     pub(crate) ttl: u8,
     /// The direction of the first packet of the connection, such as an echo request.
     pub(crate) opened_by: Direction,
@@ -63,7 +63,7 @@ pub(crate) fn encode(
         sum += sum_of_pseudo_header(&guise.tuple, total - IP_LEN);
     }
     let folded = match (fold(sum), &header) {
-        // RFC 768: zero would mean that there is none.
+        // RFC 768: a checksum field of zero means that there is no checksum.
         (0, Header::Udp(_)) => 0xffff,
         (folded, _) => folded,
     };
@@ -80,7 +80,7 @@ fn ipv4(out: &mut Vec<u8>, record: &PacketRecord, guise: &Guise) -> Result<(), S
     out.extend([0x45, guise.ecn.bits()]);
     out.extend(total.to_be_bytes());
     out.extend((record.id as u16).to_be_bytes());
-    // Do not fragment; no fragment.
+    // The flag for "do not fragment", and a fragment offset of zero.
     out.extend([0x40, 0, guise.ttl, guise.tuple.protocol, 0, 0]);
     out.extend(guise.tuple.source.to_be_bytes());
     out.extend(guise.tuple.destination.to_be_bytes());
@@ -130,7 +130,7 @@ fn syn_options(out: &mut Vec<u8>, tcp: &TcpHeader) {
         out.extend([4, 2]);
     }
     timestamps(out, tcp);
-    // RFC 7323 §2.2: 14 is the largest shift.
+    // RFC 7323 §2.2: the largest window scale is 14.
     if tcp.window_scale <= 14 {
         out.extend([1, 3, 3, tcp.window_scale]);
     }
@@ -180,7 +180,7 @@ fn icmp_echo(out: &mut Vec<u8>, record: &PacketRecord, tag: u64, guise: &Guise) 
     ICMP_LEN
 }
 
-/// The application's number, or as many of its low bytes as there is room for.
+/// Writes the application's number, or as many of its low bytes as fit into `room`.
 fn write_tag(out: &mut Vec<u8>, tag: u64, room: usize) {
     let bytes = tag.to_be_bytes();
     out.extend(&bytes[8 - room.min(8)..]);
@@ -193,13 +193,13 @@ fn sum_of_pseudo_header(tuple: &FiveTuple, length: usize) -> u64 {
         + length as u64
 }
 
-/// The sum of 16-bit words of RFC 1071, not yet folded.
+/// Returns the sum of 16-bit words of RFC 1071, not yet folded.
 fn sum(bytes: &[u8]) -> u64 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     bytes.chunks(2).map(word).sum()
 }
 
-/// The ones' complement of a sum, folded to 16 bits.
+/// Returns the ones' complement of a sum, folded to 16 bits.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -210,7 +210,7 @@ fn fold(mut sum: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aqmlab_core::{Instant, Packet, SackBlocks, UdpHeader};
+    use aqmlab_core::{Instant, Packet, PacketFields, SackBlocks, UdpHeader};
     use etherparse::TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
         Timestamp, WindowScale,
@@ -226,7 +226,8 @@ mod tests {
     };
 
     fn wire(header: Header, protocol: u8, ip_len: u32) -> Result<Vec<u8>, String> {
-        let packet = Packet { header, ..Packet::plain(0x1_2345, 9, ip_len) };
+        let packet =
+            Packet::from(PacketFields { header, ..PacketFields::plain(0x1_2345, 9, ip_len) });
         let record = PacketRecord::new(&packet, Instant::ZERO);
         let guise = Guise {
             tuple: FiveTuple { protocol, ..TUPLE },
@@ -241,7 +242,7 @@ mod tests {
         Ok(out)
     }
 
-    /// Adds the zeros that a capture leaves out.
+    /// Returns the packet with the payload of zeros that a capture leaves out.
     fn whole(header: Header, protocol: u8, ip_len: u32) -> Vec<u8> {
         let mut bytes = wire(header, protocol, ip_len).unwrap();
         bytes.resize(ip_len as usize, 0);

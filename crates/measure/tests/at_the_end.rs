@@ -1,12 +1,12 @@
-//! Packets that have not arrived at the end of a trial: lost, or in flight.
+//! Packets that have not arrived at the end of a trial: lost or in flight.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
 
 const END: Instant = Instant::from_millis(1_000);
 
-/// The report on packets of one flow, sent a millisecond apart: the connection of each, and the
-/// packets that arrive in the end, by their numbers.
+/// Returns the report on packets of one flow, sent 1 ms apart. `conns` has the connection of each
+/// packet; `arrive` has the indices of the packets that arrive.
 fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     let settings = Settings {
         from: Instant::ZERO,
@@ -29,7 +29,8 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// In a fair queue, packets of one connection may overtake those of another, which then still wait.
+/// In a fair queue, packets of one connection may leave before earlier packets of another, which
+/// stay queued.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {
     let report = report(&[0, 0, 0, 1, 1], &[3, 4]);

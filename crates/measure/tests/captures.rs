@@ -1,8 +1,9 @@
-//! From simulated packets to two captures and back: the measures are the same as during the run.
+//! Writes simulated packets to two captures and reads them back. The measures must be the same as
+//! during the run.
 
 use aqmlab_core::{
-    Direction, Duration, FiveTuple, Header, Instant, Packet, Rng, SackBlocks, Side, TcpFlags,
-    TcpHeader, UdpHeader,
+    Direction, Duration, FiveTuple, Header, Instant, Packet, PacketFields, Rng, SackBlocks, Side,
+    TcpFlags, TcpHeader, UdpHeader,
 };
 use aqmlab_measure::capture::{
     CaptureWriter, Endpoints, Options, SppReport, Translation, spp, write_captures,
@@ -36,7 +37,8 @@ fn tuple(conn: u32) -> FiveTuple {
     }
 }
 
-/// The gateway's address and a port of its choice instead of the host's.
+/// Replaces the host's address and port by the gateway's address and a port of the gateway's
+/// choice.
 fn translated(conn: u32) -> FiveTuple {
     let tuple = tuple(conn);
     let source_port = if tuple.protocol == 1 { 0 } else { 61_000 - conn as u16 };
@@ -67,10 +69,16 @@ fn packet(id: u64, conn: u32, direction: Direction) -> Packet {
         (2, id) => (Header::Udp(UdpHeader { tag: id }), 200),
         (_, id) => (Header::Icmp(UdpHeader { tag: id }), 84),
     };
-    Packet { flow: conn, direction, header, ..Packet::plain(id, conn, ip_len) }
+    Packet::from(PacketFields {
+        flow: conn,
+        direction,
+        header,
+        ..PacketFields::plain(id, conn, ip_len)
+    })
 }
 
-/// Random traffic both ways on a path that keeps order, queues, and loses one in fifty.
+/// Sends random traffic in both directions over a path with a queue that keeps the order and loses
+/// 2 % of the packets.
 fn run(seed: u64, packets: u64) -> Run {
     let mut rng = Rng::stream(seed, "traffic");
     let mut draw = |below: u64| rng.below(below);
@@ -120,7 +128,7 @@ fn endpoints(nat: bool) -> Vec<Endpoints> {
     (0..CONNS).map(of).collect()
 }
 
-/// The two captures, the clock on the internet ahead by `offset`.
+/// Returns the two captures. The clock of the capture on the internet is ahead by `offset`.
 fn captures(run: &Run, nat: bool, offset: Duration) -> [Vec<u8>; 2] {
     let epoch = Duration::from_secs(1_600_000_000);
     let endpoints = endpoints(nat);
@@ -141,7 +149,7 @@ fn options() -> Options {
     Options { step: STEP, ..Options::default() }
 }
 
-/// The flow of a connection in a report, found by the port or address of its far end.
+/// Returns the flow of a connection in a report, found by the port or address of its far end.
 fn flow(report: &SppReport, conn: u32) -> &FlowReport {
     let far = std::net::IpAddr::from(tuple(conn).destination.to_be_bytes());
     let found = report.flows.iter().find(|flow| flow.tuple.destination.address == far);
@@ -172,7 +180,8 @@ fn captures_give_the_round_trips_of_the_run() {
     }
 }
 
-/// A packet that must not overtake arrives with the one before it, and each is answered at once.
+/// A packet that must keep its order arrives with the packet before it, and each is answered at
+/// once.
 #[test]
 fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_happened() {
     let settings = Settings {
@@ -187,7 +196,7 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
     let mut meter = Meter::new(settings, &[Instant::ZERO..settings.end]);
     let mut records = Records::default();
     let (down, up) = (Direction::Down, Direction::Up);
-    // The time, whether the packet leaves, its number and its direction.
+    // The time, whether the packet passes its sender's tap, its number and its direction.
     for (ms, leaves, id, direction) in [
         (0, true, 0, down),
         (1, true, 1, down),

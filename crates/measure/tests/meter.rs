@@ -17,17 +17,18 @@ fn settings() -> Settings {
     }
 }
 
-/// A packet of the only flow, which has one connection.
+/// Returns a packet of the only flow, which has one connection.
 fn packet(direction: Direction, id: u64, ip_len: u32) -> Sent {
     Sent { flow: 0, conn: 0, direction, id, ip_len }
 }
 
-/// A meter of one flow that is active for the whole trial.
+/// Returns a meter of one flow that is active for the whole trial.
 fn meter(settings: Settings) -> Meter {
     Meter::new(settings, &[Instant::ZERO..settings.end])
 }
 
-/// A packet every `gap`, each answered at once with 40 bytes; delays are `D` each way.
+/// Sends a packet every `gap` and answers each at once with 40 bytes. The one-way delay is `D` in
+/// each direction.
 fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
     let mut meter = meter(settings);
     let mut events = Vec::new();
@@ -54,22 +55,22 @@ fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
     meter.finish().remove(0)
 }
 
-/// C-89.
+/// Covers requirement C-89.
 #[test]
 fn a_fixed_delay_gives_twice_itself_from_either_side() {
     let report = questions(settings(), Duration::from_millis(10), 1_500);
     let [up, down] = &report.directions;
-    // The middle of the last two lies after the end.
+    // The midpoints of the last two pairs lie after the end of the statistics.
     assert_eq!(down.rtt.count(), down.packets_sent - 2);
     assert_eq!((down.rtt.min(), down.rtt.max()), (Some(D + D), Some(D + D)));
-    // With the home as reference an answer is paired with a later question.
+    // With the home as reference, an answer is paired with a later question.
     assert_eq!((up.rtt.min(), up.rtt.max()), (Some(D + D), Some(D + D)));
     assert_eq!(down.owd.quantile(0.5), Some(D));
     assert_eq!((up.lost, down.lost), (0, 0));
     assert_eq!(down.jitter.mean, Duration::ZERO);
 }
 
-/// C-90.
+/// Covers requirement C-90.
 #[test]
 fn ten_megabits_are_ten_megabits_in_every_full_window() {
     let report = questions(settings(), Duration::from_millis(1), 1_250);
@@ -79,7 +80,7 @@ fn ten_megabits_are_ten_megabits_in_every_full_window() {
     let series = windows.series(&down.steps, from..to);
     assert_eq!(series.len(), 29);
     assert!(series.iter().all(|sample| (sample.bps - 10e6).abs() < 1.0), "{series:?}");
-    // Of the whole time, the first and the last 20 ms are without a packet.
+    // No packet arrives in the first 20 ms and the last 20 ms of the active time.
     assert_eq!(down.active_bytes, 9_979 * 1_250);
     assert_eq!(down.windows.quantiles([0.0, 0.05, 0.95]), Some([9.79e6, 10e6, 10e6]));
 }
@@ -148,7 +149,7 @@ fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
     let up = meter.finish().remove(0).directions[0].clone();
     assert_eq!((up.packets_received, up.lost), (4, 0));
     assert_eq!(up.owd.max(), Some(Duration::from_millis(24)));
-    // |20−20|, |24−20|, |23−24|: the differences of successive arrivals.
+    // |20−20|, |24−20|, |23−24|: the differences of successive delays in milliseconds.
     assert_eq!(up.jitter.mean, Duration::from_micros(1_666) + Duration::from_nanos(666));
 }
 

@@ -6,7 +6,8 @@ use aqmlab_measure::capture::{Endpoints, Options, spp, write_captures};
 
 const MS: u64 = 1_000_000;
 
-/// Datagrams of a far flow in both directions, and of a near one upstream only.
+/// Returns captures with datagrams of a far flow in both directions and of a near flow upstream
+/// only.
 fn captures() -> [Vec<u8>; 2] {
     let endpoints = [1, 2].map(|host| {
         Endpoints::plain(FiveTuple {
@@ -17,7 +18,7 @@ fn captures() -> [Vec<u8>; 2] {
             destination_port: 61_000,
         })
     });
-    // Connection, direction, time of departure, and delay.
+    // The connection, direction, time of departure and delay of each packet.
     let mut passages = Vec::new();
     for n in 0..50 {
         for (conn, direction, delay_ms) in
@@ -36,8 +37,8 @@ fn captures() -> [Vec<u8>; 2] {
     for (at, arrives, id) in events {
         let (conn, direction, ..) = passages[id];
         let header = Header::Udp(UdpHeader { tag: id as u64 });
-        let plain = Packet::plain(id as u64, conn, 100);
-        let packet = Packet { conn, direction, header, ..plain };
+        let mut packet = Packet::plain(id as u64, conn, 100);
+        (packet.direction, packet.header) = (direction, header);
         let at = Instant::from_nanos(at);
         if arrives { records.received(&packet, at) } else { records.sent(&packet, at) }
     }

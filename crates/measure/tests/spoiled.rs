@@ -1,12 +1,14 @@
-//! Captures with any of their bytes changed, lost or doubled are measured or refused.
+//! Captures with bytes changed, lost or duplicated are either measured or refused.
 
-use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Packet, UdpHeader};
+use aqmlab_core::{
+    Direction, Duration, FiveTuple, Header, Instant, Packet, PacketFields, UdpHeader,
+};
 use aqmlab_measure::Records;
 use aqmlab_measure::capture::{Endpoints, Options, Translation, spp, write_captures};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// A classic capture of each tap, of datagrams that both saw.
+/// Returns a classic capture of each tap, with datagrams that both taps captured.
 fn classic() -> [Vec<u8>; 2] {
     let endpoints = [Endpoints::plain(FiveTuple {
         protocol: 17,
@@ -19,7 +21,8 @@ fn classic() -> [Vec<u8>; 2] {
     for id in 0..5 {
         let header = Header::Udp(UdpHeader { tag: id });
         let direction = Direction::Up;
-        let packet = Packet { header, direction, ..Packet::plain(id, 0, 100) };
+        let packet =
+            Packet::from(PacketFields { header, direction, ..PacketFields::plain(id, 0, 100) });
         records.sent(&packet, Instant::from_millis(10 * id));
         records.received(&packet, Instant::from_millis(10 * id + 5));
     }
@@ -27,7 +30,7 @@ fn classic() -> [Vec<u8>; 2] {
     write_captures(&records.finish(), &endpoints, epoch, [Vec::new(), Vec::new()]).unwrap()
 }
 
-/// The same as pcapng: a section, an interface of nanoseconds, and packets.
+/// Converts a capture to pcapng: a section, an interface with nanoseconds, and packets.
 fn blocks(classic: &[u8]) -> Vec<u8> {
     let words =
         |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
@@ -81,7 +84,7 @@ fn apply(file: &mut Vec<u8>, change: &Change) {
             file[at] = *byte;
         }
         Change::Word(at, word) => {
-            // Fields are words at multiples of four in both formats.
+            // In both formats, fields are words at offsets that are multiples of four.
             let at = at.index(file.len()) & !3;
             for (place, byte) in file[at..].iter_mut().zip(word.to_le_bytes()) {
                 *place = byte;

@@ -1,7 +1,7 @@
-//! The streaming meter against a naive transcription of the two-stage algorithm.
+//! Compares the streaming meter with a naive transcription of the two-stage algorithm.
 //!
-//! The oracle keeps both captures whole, matches them by search (stage 1), and searches for each
-//! packet's partner (stage 2), as CAIA Technical Report 130730A describes it.
+//! The oracle keeps both captures in memory, matches them by search (stage 1), and searches for
+//! each packet's partner (stage 2), as CAIA Technical Report 130730A describes it.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Histogram, Meter, Sent, Settings};
@@ -12,17 +12,17 @@ use proptest::prelude::*;
 struct Traffic {
     direction: Direction,
     gap: u64,
-    /// `None` if the path loses it.
+    /// The delay of the packet; `None` if the path loses it.
     delay: Option<u64>,
 }
 
-/// A packet passes a tap.
+/// The passage of a packet at a tap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     at: u64,
     direction: Direction,
     id: u64,
-    /// At its sender's tap.
+    /// Whether the tap is the one at the packet's sender.
     leaves: bool,
 }
 
@@ -36,7 +36,7 @@ fn traffic() -> impl Strategy<Value = Vec<Traffic>> {
     prop::collection::vec(one, 0..200)
 }
 
-/// Returns the packets at the taps, in order; at one instant, arrivals come before departures.
+/// Returns the passages in order of time. At one instant, arrivals precede departures.
 fn taps(traffic: &[Traffic], overtaking: bool) -> Vec<Seen> {
     let mut now = 0;
     let mut latest = [0; 2];
@@ -81,7 +81,8 @@ fn measure(seen: &[Seen], reorders: bool) -> [DirectionReport; 2] {
     meter.finish().remove(0).directions
 }
 
-/// Stage 1 and 2 for the sender of `out_direction` as the reference: middle and round trip.
+/// Runs stages 1 and 2 with the sender of `out_direction` as the reference. Returns the midpoint
+/// and duration of each round trip.
 fn two_stages(seen: &[Seen], out_direction: Direction) -> Vec<(u64, u64)> {
     let at_tap = |direction: Direction, id: u64, leaves: bool| {
         let place = seen.iter().position(|seen| {
@@ -117,7 +118,7 @@ fn two_stages(seen: &[Seen], out_direction: Direction) -> Vec<(u64, u64)> {
     trips
 }
 
-/// Sent, but not received although a later one was.
+/// Returns the number of packets that did not arrive although a later packet did.
 fn lost(seen: &[Seen], direction: Direction) -> u64 {
     let ids = |leaves: bool| {
         seen.iter()
@@ -148,7 +149,7 @@ fn check(seen: &[Seen], reorders: bool) -> Result<(), TestCaseError> {
             let bin = report.rtt_series.iter().find(|bin| bin.step == step);
             prop_assert_eq!(bin.map_or(0, |bin| bin.n), n);
             let mean = bin.map_or(0, |bin| bin.mean.as_nanos());
-            // A bin that late samples fall into rounds its mean down each time.
+            // If late samples fall into a bin, the mean is rounded down once per late sample.
             prop_assert!(n == 0 || mean.abs_diff(sum / n) <= u64::from(reorders) * n);
         }
         prop_assert_eq!(report.lost, lost(seen, direction));

@@ -1,11 +1,11 @@
-//! Output ports, shapers and radios of a home network, without I/O, for the simulator and for a
-//! live gateway.
+//! Output ports, shapers and radios of a home network, without I/O. The simulator and the live
+//! gateway use the same code.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `port` | a discipline before a link; [`Port::take`] decides when a packet may leave |
-//! | `shaper` | the limit on the link's rate: HTB's credit and dummynet's tick |
-//! | `pipe` | dummynet's arithmetic, and the fate of an idle pipe |
+//! | `port` | an output port: a discipline in front of a link; [`Port::take`] decides when a packet may leave |
+//! | `shaper` | the rate limit of a link: HTB's credit and dummynet's tick |
+//! | `pipe` | dummynet's arithmetic, and when dummynet frees an idle pipe |
 //! | `overhead` | the bytes that a link charges for a packet |
 //! | `wifi` | 802.11n radios that share a medium |
 

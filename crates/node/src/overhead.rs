@@ -1,7 +1,7 @@
 //! The bytes that a link charges for a packet beyond its IP bytes.
 //!
-//! Source: tc-cake(8) for the keywords' byte counts; ITU-T I.361 for the ATM cell (53 bytes
-//! that carry 48).
+//! Source: tc-cake(8) for the byte counts of the keywords; ITU-T I.361 for the ATM cell (53 bytes
+//! with a payload of 48).
 
 use aqmlab_core::Bytes;
 
@@ -10,7 +10,7 @@ use aqmlab_core::Bytes;
 pub struct Overhead {
     /// Bytes added to every packet on the link.
     pub bytes: u32,
-    /// The minimum charge for a packet, overhead included.
+    /// The minimum charge in bytes for a packet, overhead included.
     pub minimum: u32,
     /// Whether the packet and its overhead travel in ATM cells.
     pub atm: bool,

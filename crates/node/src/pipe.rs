@@ -1,17 +1,18 @@
 //! A dummynet pipe: its credit at each tick, its idle times, and its destruction.
 //!
 //! Source: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` (`serve_sched`, `dummynet_io`) and
-//! `ip_dummynet.c` (`dn_drain_scheduler`). Credit is kept as in FreeBSD, in bits times ticks a
-//! second. Only the tick at which a debt is paid is rounded.
+//! `ip_dummynet.c` (`dn_drain_scheduler`). Credit has FreeBSD's unit, bits times ticks per second.
+//! The arithmetic rounds only the tick at which a debt is paid.
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
 //! of its scheduler table. It frees the instance of an idle scheduler together with the state of
 //! the discipline: CoDel's count, PIE's probability, RED's average, the keys of hashes. The next
-//! packet creates a new instance. A pause of 64 ms always frees the instance; a shorter one may.
+//! packet creates a new instance. An idle time of 64 ms always frees the instance; a shorter idle
+//! time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
-/// Ticks in a second: the default of `kern.hz` is 1000 on PCs.
+/// Ticks per second: the default of `kern.hz` is 1000 on PCs.
 const HZ: u64 = 1_000;
 const TICK_NS: u64 = 1_000_000_000 / HZ;
 
@@ -22,14 +23,16 @@ const BUCKETS: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
     bandwidth: i128,
-    /// `si->credit`, in bits times ticks a second; negative for a debt.
+    /// `si->credit`, in bits times ticks per second; negative for a debt.
     credit: i128,
-    /// `si->sched_time`: the tick for which the credit is right.
+    /// `si->sched_time`: the tick to which the credit applies.
     served: u64,
     /// The time of the last poll of the discipline.
     asked: Instant,
-    /// The tick at which the last packet sent is paid for. The delay of the packet begins there.
+    /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
+    /// The tick and the credit when that packet was charged.
+    charged: (u64, i128),
     /// The delay of the pipe in ticks.
     delay: u64,
     /// The idle state, or `None` while the pipe is sending.
@@ -38,12 +41,12 @@ pub(crate) struct Pipe {
     phase: u64,
 }
 
-/// The state of a pipe that found nothing to send when it could.
+/// The state of an idle pipe.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
-    /// Not yet visited by the garbage collector; `watched` is the first tick at which it can be.
+    /// The garbage collector has not visited the pipe; `watched` is the first tick at which it can.
     Idle { watched: u64 },
-    /// Freed, or not yet created.
+    /// The pipe was freed or has not been created.
     Gone,
 }
 
@@ -52,11 +55,22 @@ impl Pipe {
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps().into();
         let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
-        Self { bandwidth, credit: 0, served: 0, asked, last: 0, delay: 0, rest, phase: 0 }
+        Self {
+            bandwidth,
+            credit: 0,
+            served: 0,
+            asked,
+            last: 0,
+            charged: (0, 0),
+            delay: 0,
+            rest,
+            phase: 0,
+        }
     }
 
-    /// Returns the pipe with a delay in ticks, as `config_link` counts it. The path after the pipe
-    /// adds the delay itself; the pipe is not idle while it delays a packet.
+    /// Returns the pipe with its delay in ticks, as `config_link` counts it. The path after the
+    /// pipe applies the delay. The pipe only needs it because it is not idle while packets are
+    /// being delayed.
     pub(crate) fn delayed_by(self, delay: Duration) -> Self {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
@@ -72,15 +86,21 @@ impl Pipe {
         at(self.served + self.wait())
     }
 
+    /// Returns the time of the next poll after [`Self::charge`].
+    pub(crate) fn wakes_after_charge(&self) -> Instant {
+        at(self.last)
+    }
+
     /// Returns the time at which all packets sent are paid for.
     pub(crate) fn paid(&self) -> Instant {
-        let served = i128::from(at(self.served).as_nanos());
-        let paid = served - self.credit * i128::from(TICK_NS) / self.bandwidth;
+        let (served, credit) = self.charged;
+        let served = i128::from(at(served).as_nanos());
+        let paid = served - credit * i128::from(TICK_NS) / self.bandwidth;
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
     /// Returns the time of an empty poll that is not yet reported to the discipline. Call this
-    /// before a packet arrives at an empty discipline.
+    /// function before a packet arrives at an empty discipline.
     pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
         (self.rest.is_none() && due <= now).then_some(due)
@@ -90,12 +110,13 @@ impl Pipe {
     pub(crate) fn rests(&mut self, now: Instant) {
         self.serve(tick(now));
         self.asked = now;
-        // A tick frees idle instances after it has served all pipes and released delayed packets.
+        // In each tick, dummynet serves all pipes and releases delayed packets before it frees idle
+        // instances.
         let watched = now.as_nanos().div_ceil(TICK_NS).max(self.last + self.delay);
         self.rest.get_or_insert(Rest::Idle { watched });
     }
 
-    /// Returns, once, whether the pipe was freed before `now`.
+    /// Returns whether the pipe was freed before `now`. Each freeing is reported once.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
         let Some(Rest::Idle { watched }) = self.rest else { return false };
         let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;
@@ -109,8 +130,8 @@ impl Pipe {
     /// Charges a packet of `size` that is sent at `now`.
     pub(crate) fn charge(&mut self, size: Bytes, now: Instant) {
         let tick = tick(now);
-        // A pause begins with the tick that found nothing to send, and the credit of that tick is
-        // lost.
+        // An idle time begins with the tick in which the pipe found nothing to send, and the credit
+        // of that tick is lost.
         let anew = match self.rest.take() {
             Some(Rest::Idle { .. }) => self.served < tick,
             Some(Rest::Gone) => true,
@@ -123,6 +144,7 @@ impl Pipe {
         self.asked = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
         self.last = self.served + self.wait();
+        self.charged = (self.served, self.credit);
     }
 
     fn serve(&mut self, tick: u64) {
@@ -130,9 +152,14 @@ impl Pipe {
         self.served = tick;
     }
 
-    /// Returns the ticks until a debt is paid.
+    /// Returns the number of ticks until the debt is paid.
     fn wait(&self) -> u64 {
-        self.credit.min(0).unsigned_abs().div_ceil(self.bandwidth.unsigned_abs()) as u64
+        let (debt, bandwidth) = (self.credit.min(0).unsigned_abs(), self.bandwidth.unsigned_abs());
+        match u64::try_from(debt) {
+            // The division of 128 bits takes several times as long.
+            Ok(debt) if bandwidth <= u64::MAX.into() => debt.div_ceil(bandwidth as u64),
+            _ => debt.div_ceil(bandwidth) as u64,
+        }
     }
 }
 

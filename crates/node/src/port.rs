@@ -1,4 +1,4 @@
-//! An output port: a queue discipline before a link of finite rate.
+//! An output port: a queue discipline in front of a link of finite rate.
 
 use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
 use aqmlab_qdisc::{Backlog, Parent, Qdisc};
@@ -11,11 +11,11 @@ use crate::{Overhead, Shaper};
 pub struct Departure {
     /// The time that the packet waited in the queue.
     pub sojourn: Duration,
-    /// The time at which the packet has left.
+    /// The time at which the packet has left the port.
     pub done: Instant,
 }
 
-/// An output port.
+/// An output port: a queue discipline and its link.
 ///
 /// # Driving it
 ///
@@ -26,18 +26,17 @@ pub struct Port {
     qdisc: Box<dyn Qdisc>,
     rate: BitRate,
     shaper: Shaper,
-    /// Credit for the next packets: the longest time by which `free` may lie in the past.
+    /// The maximum credit for the next packets: the longest time by which `free` may lie in the
+    /// past.
     credit: Duration,
     overhead: Overhead,
     rng: Rng,
     /// The time from which the link can send again.
     free: Instant,
-    /// The time at which the packets sent are paid for; dummynet polls again at the next tick.
-    paid: Instant,
     /// The pipe, if dummynet limits the rate.
     pipe: Option<Pipe>,
     /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
-    /// and a division costs more than a comparison.
+    /// and comparing sizes is cheaper than dividing.
     last_tx: (u32, Duration),
     /// The log of the port.
     pub log: PortLog,
@@ -50,11 +49,11 @@ impl Port {
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
-        let (free, paid) = (Instant::ZERO, Instant::ZERO);
-        Self { qdisc, rate, shaper, credit, overhead, rng, free, paid, pipe: None, last_tx, log }
+        let free = Instant::ZERO;
+        Self { qdisc, rate, shaper, credit, overhead, rng, free, pipe: None, last_tx, log }
     }
 
-    /// Returns the port with its rate limited by `shaper` instead of by the wire.
+    /// Returns the port with a rate limited by `shaper`, not by the wire.
     #[must_use]
     pub fn shaped_by(mut self, shaper: Shaper) -> Self {
         if shaper == Shaper::Htb {
@@ -64,15 +63,16 @@ impl Port {
         Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
     }
 
-    /// Returns the port with the delay of its dummynet pipe. A line adds the delay itself; the pipe
-    /// is not idle while it delays a packet. Other shapers ignore the delay.
+    /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
+    /// delay. The pipe only needs it because it is not idle while packets are being delayed. Other
+    /// shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Puts a new port in the state of one that has long been in service and idle. `phase` sets the
-    /// point in the period of its timers, as a share of 2⁶⁴.
+    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`
+    /// sets the position within the period of its timers, as a share of 2⁶⁴.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
@@ -94,6 +94,12 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
+    /// Whether the link cannot send yet.
+    #[inline]
+    pub fn is_busy(&self, now: Instant) -> bool {
+        now < self.free
+    }
+
     /// Starts to send the next packet, if the link is free and a packet waits.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
@@ -101,8 +107,9 @@ impl Port {
         Some((packet, departure))
     }
 
-    /// Returns the next packet, if the link is free. Call [`Self::start`] with it next. The two are
-    /// [`Self::poll_transmit`] in halves, which saves a move of the packet.
+    /// Returns the next packet, if the link is free. The caller must then call [`Self::start`] with
+    /// the packet. The two functions are the halves of [`Self::poll_transmit`]; separate calls save
+    /// a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
@@ -110,10 +117,18 @@ impl Port {
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx);
-        if let (None, Some(pipe)) = (&packet, &mut self.pipe) {
-            pipe.rests(now);
+        if packet.is_none() {
+            self.rest(now);
         }
         packet
+    }
+
+    /// The pipe, if there is one, polled an empty discipline.
+    #[cold]
+    fn rest(&mut self, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.rests(now);
+        }
     }
 
     /// Starts sending the packet just taken.
@@ -122,13 +137,11 @@ impl Port {
         if packet.ip_len != self.last_tx.0 {
             self.time(packet.ip_len);
         }
-        if let Some(pipe) = &mut self.pipe {
-            pipe.charge(self.overhead.on_link(packet.ip_len), now);
-            (self.free, self.paid) = (pipe.wakes(), pipe.paid());
+        if self.pipe.is_some() {
+            self.charge_pipe(packet.ip_len, now);
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
-            self.paid = self.free;
         }
         self.log.sent += 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
@@ -137,9 +150,18 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
+    #[inline(never)]
+    fn charge_pipe(&mut self, ip_len: u32, now: Instant) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.charge(self.overhead.on_link(ip_len), now);
+            self.free = pipe.wakes_after_charge();
+        }
+    }
+
     /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
     /// must see the poll before the next packet. The pipe may also have been freed, its discipline
     /// with it.
+    #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
@@ -161,8 +183,8 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// Returns the next packet and its sojourn, for a driver below the discipline that decides
-    /// itself when the link is free.
+    /// Returns the next packet and its sojourn time. A driver that decides itself when the link is
+    /// free calls this function.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
@@ -172,19 +194,22 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before; with credit left, a past
-    /// time.
+    /// Returns the time of the next poll if no packet is offered before. The time is in the past if
+    /// credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.qdisc.backlog().packets > 0).then_some(self.free)
     }
 
-    /// Returns the time that the link was sending until `end`, which is now. A packet still being
-    /// sent counts in part.
+    /// Returns the time that the link spent sending until `end`, which must be the present. A
+    /// packet still being sent counts up to `end`.
     pub fn busy_until(&self, end: Instant) -> Duration {
-        let ahead = self.paid.as_nanos().saturating_sub(end.as_nanos());
+        // Dummynet polls at the next tick.
+        let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
+        let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
-        // Each packet's time is rounded up to a nanosecond, and the credit of a pipe is exact.
+        // The transmission time of each packet is rounded up to a nanosecond, and the credit of a
+        // pipe is exact.
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
@@ -205,11 +230,11 @@ impl Port {
 pub struct PortLog {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets put on the wire.
+    /// Packets sent on the link.
     pub sent: u64,
-    /// Their IP bytes.
+    /// IP bytes of the packets sent.
     pub sent_bytes: u64,
-    /// The time that the link was sending.
+    /// The time that the link spent sending.
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
@@ -228,7 +253,7 @@ pub struct PortLog {
 }
 
 impl PortLog {
-    /// Returns the packets dropped for any reason.
+    /// Returns the number of packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.drops.iter().sum()
     }
@@ -301,8 +326,8 @@ mod tests {
         }
     }
 
-    /// `htb_class_mode` and `htb_charge_class`: after a pause, 1600 bytes of credit send two
-    /// packets, the second into debt. Each packet after them leaves once the packet before it is
+    /// `htb_class_mode` and `htb_charge_class`: after a pause, 1600 bytes of credit allow two
+    /// packets; the second leaves a debt. Each later packet leaves once the packet before it is
     /// paid for.
     #[test]
     fn htb_lets_a_packet_go_before_it_is_paid_for_and_one_more_after_a_pause() {
@@ -319,7 +344,7 @@ mod tests {
             assert_eq!(departure.done, now);
             left_us.push(now.since(start).as_micros());
         }
-        // Credit of 1600 B is 1067 us; two packets cost 2000 us.
+        // A credit of 1600 B is worth 1067 us; two packets cost 2000 us.
         assert_eq!(left_us, [0, 0, 933, 1_933]);
     }
 

@@ -1,25 +1,25 @@
-//! The limit on the rate of a link. This module gives the credit and the departure of a packet;
-//! [`crate::Port::take`] decides by them when a packet may leave.
+//! The limit on the rate of a link. This module computes the credit and the departure of a packet.
+//! [`crate::Port::take`] uses them to decide when a packet may leave.
 //!
 //! Source of [`Shaper::Htb`]: Linux 6.1 `net/sched/sch_htb.c` with one class, `rate` equal to
-//! `ceil` and `tc`'s own bursts. `htb_class_mode` lets a class send while its bucket is not in
-//! debt, and `htb_charge_class` charges a packet once it is sent. A packet therefore leaves at the
-//! *beginning* of its time on the wire, and a pause earns credit of up to [`BURST`]. HTB keeps
+//! `ceil` and `tc`'s default bursts. `htb_class_mode` lets a class send while its bucket is not in
+//! debt, and `htb_charge_class` charges a packet after it is sent. A packet therefore leaves at the
+//! *beginning* of its transmission time, and a pause earns credit of up to [`BURST`]. HTB keeps
 //! tokens in nanoseconds, with a cap. This module keeps the time at which the debt is paid, with a
 //! floor, which is equivalent.
 //!
 //! Source of [`Shaper::Dummynet`]: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c`, with `io_fast` off,
-//! its default, and `kern.hz` of 1000, the default on PCs. `dummynet_task` runs once a tick.
+//! its default, and `kern.hz` of 1000, the default on PCs. `dummynet_task` runs once per tick.
 //! `serve_sched` charges each packet at the rate, and the packet leaves at the first tick after its
-//! last bit. The time of a packet that arrives at an idle pipe begins at the tick before
+//! last bit. If a packet arrives at an idle pipe, its transmission time begins at the tick before
 //! (`sched_time` is `curr_time`). A small packet therefore waits between zero and one tick, and
-//! `RTT_base` with a packet each way is up to two ticks too long. The rate is exact within a tick;
-//! [`crate::pipe`] has the arithmetic and the fate of an idle pipe.
+//! `RTT_base` with one packet in each direction is up to two ticks too long. The rate is exact
+//! within a tick; [`crate::pipe`] has the arithmetic and frees idle pipes.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due. The kernel keeps the
-//! credit for that time, so the rate is the same. A packet can arrive at dummynet in the tick in
-//! which its pipe became idle, and be paid for by the rest of that tick. Such a packet leaves at
-//! once, while the kernel counts its delay from the tick.
+//! credit for these microseconds, so the rate is the same. A packet can arrive at dummynet in the
+//! tick in which its pipe became idle, and the remaining credit of that tick can pay for it. In
+//! this model, the packet leaves at once; in the kernel, its delay begins at the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
@@ -30,12 +30,13 @@ pub const BURST: Bytes = Bytes(1_600);
 /// The mechanism that limits the rate of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shaper {
-    /// The wire itself: a packet has left after its last bit, and the next one begins then.
+    /// The wire itself: a packet has left after its last bit, and the next packet begins at that
+    /// time.
     #[default]
     Line,
-    /// Linux's HTB before a wire that takes no time.
+    /// Linux's HTB in front of an infinitely fast wire.
     Htb,
-    /// FreeBSD's dummynet before a wire that takes no time.
+    /// FreeBSD's dummynet in front of an infinitely fast wire.
     Dummynet,
 }
 
@@ -48,8 +49,8 @@ impl Shaper {
         }
     }
 
-    /// Returns the time at which a packet has left that was sent at `now` and whose time on the
-    /// wire ends at `free`.
+    /// Returns the time at which a packet has left. The packet was sent at `now`, and its
+    /// transmission time ends at `free`.
     #[inline]
     pub(crate) fn done(self, now: Instant, free: Instant) -> Instant {
         match self {

@@ -19,12 +19,13 @@
 //! - The rate is fixed: there is no rate control, no probing and no retry series.
 //! - Every packet belongs to the best-effort access category and to one block-ack agreement, set up
 //!   in advance. There is no power saving, beacon, encryption or RTS.
-//! - The receiver releases reordered frames as soon as the sender gives up the missing one. In the
-//!   standard, a `BlockAckReq` first informs the receiver.
-//! - After a failed exchange all stations wait as long as the sender. In the standard, the others
-//!   wait for EIFS, 53 us longer; with two stations, one is always the sender.
-//! - A frame arrives at the end of its exchange, some 50 us after its last bit.
-//! - Stations always hear each other, without delay. A collision loses all frames involved.
+//! - The receiver releases reordered frames as soon as the sender gives up the missing frame. In
+//!   the standard, a `BlockAckReq` first informs the receiver.
+//! - After a failed exchange, all stations wait as long as the sender. In the standard, stations
+//!   that did not send wait for EIFS, which is 53 us longer. With two stations, one station is
+//!   always the sender.
+//! - A frame arrives at the end of its exchange, about 50 us after its last bit.
+//! - Stations always hear each other, without delay. A collision loses all frames that it involves.
 
 mod cell;
 mod phy;

@@ -1,11 +1,11 @@
-//! Tables to dictionaries of arrays.
+//! Converts tables to dictionaries of arrays.
 
 use aqmlab_trial::{Column, Table};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// A dictionary of columns: numpy arrays, and lists of str for words.
+/// Returns a dictionary of columns: numpy arrays, and lists of str for words.
 pub(crate) fn to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {

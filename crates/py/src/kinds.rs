@@ -1,14 +1,19 @@
-//! The registries, as Python values.
+//! Converts the registries to Python values.
 
+use aqmlab_apps::needs::Measure;
 use aqmlab_core::{Kind, Param, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// All registries by name.
+/// Returns all registries by name.
 pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("disciplines", kinds(py, aqmlab_qdisc::kinds::all())?)?;
-    all.set_item("apps", kinds(py, aqmlab_apps::kinds::all())?)?;
+    let apps = kinds(py, aqmlab_apps::kinds::all())?;
+    for (kind, entry) in aqmlab_apps::kinds::all().zip(&apps) {
+        entry.set_item("needs", needs(py, kind.name)?)?;
+    }
+    all.set_item("apps", apps)?;
     all.set_item("tcp", kinds(py, aqmlab_tcp::cc::kinds::all())?)?;
     let profiles = PyList::empty(py);
     for profile in aqmlab_tcp::Profile::all() {
@@ -24,6 +29,41 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     }
     all.set_item("profiles", profiles)?;
     Ok(all)
+}
+
+/// Returns the needs of an application's kind, with the notes for a reader of its verdicts.
+fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
+    let (all, list) = (PyDict::new(py), PyList::empty(py));
+    let Some(stated) = aqmlab_apps::kinds::needs_of(kind) else { return Ok(all) };
+    for need in stated.needs {
+        let entry = PyDict::new(py);
+        entry.set_item("name", need.name)?;
+        entry.set_item("unit", need.unit)?;
+        entry.set_item("good", need.good)?;
+        entry.set_item("tolerable", need.tolerable)?;
+        entry.set_item("more_is_better", need.more_is_better)?;
+        entry.set_item("measure", measure(need.measure))?;
+        entry.set_item("at_most", need.at_most)?;
+        entry.set_item("felt", need.felt)?;
+        entry.set_item("source", need.source)?;
+        list.append(entry)?;
+    }
+    all.set_item("needs", list)?;
+    all.set_item("fine", stated.fine)?;
+    all.set_item("note", stated.note)?;
+    Ok(all)
+}
+
+/// Returns the columns of `flows`, or the metrics of `apps`, that a need reads.
+fn measure(measure: Measure) -> Vec<&'static str> {
+    match measure {
+        Measure::Own(metrics) => metrics.to_vec(),
+        Measure::OneWayDelay => vec!["owd_p95_ms"],
+        Measure::RoundTrip => vec!["rtt_p95_ms"],
+        Measure::Loss => vec!["loss_percent"],
+        Measure::Rate | Measure::FairShare => vec!["throughput_mean_mbit"],
+        Measure::TransferTime => vec!["completion_time_s"],
+    }
 }
 
 fn kinds<T: ?Sized + 'static>(
@@ -85,7 +125,7 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-/// The number of an end of a parameter's bounds.
+/// One end of a parameter's bounds, as a Python number.
 #[derive(IntoPyObject)]
 enum End {
     Whole(u64),

@@ -1,11 +1,12 @@
-//! `aqmlab._core`: the simulator, the measurement and the catalogue, for Python.
+//! `aqmlab._core`: the simulator, the measurement and the catalogue of kinds, for Python.
 //!
-//! No packet crosses into Python: one call runs a trial and returns columns.
+//! No packet is passed to Python: one call runs a trial and returns columns.
 
 mod columns;
 mod kinds;
 mod replay;
 mod spp;
+mod verdicts;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -13,11 +14,10 @@ use pyo3::types::PyDict;
 
 /// Runs one trial.
 ///
-/// `spec_json` is a resolved trial; `captures` names two files, for the home's tap and the
-/// internet's, into which every packet is written. Returns a dictionary of `digest` (16
-/// hexadecimal digits), `events`, `packets` and `tables` (column arrays by table and name).
-/// Raises `ValueError` for a trial that cannot be run and `OSError` for a file that cannot be
-/// written.
+/// `spec_json` is a resolved trial. `captures` names two files, one for the home's tap and one for
+/// the internet's, into which every packet is written. Returns a dictionary of `digest` (16
+/// hexadecimal digits), `events`, `packets` and `tables` (column arrays by table and name). Raises
+/// `ValueError` for a trial that cannot be run and `OSError` for a file that cannot be written.
 #[pyfunction]
 #[pyo3(signature = (spec_json, captures=None))]
 fn run<'py>(
@@ -47,25 +47,51 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a trial without running it: `None`, or the place and the problem.
+/// Checks a trial without running it. Returns `None`, or the place of the problem and the problem.
 ///
-/// `spec_json` is a resolved trial. This finds all that `run` refuses, within microseconds.
+/// `spec_json` is a resolved trial. The check finds every problem for which `run` refuses a trial,
+/// and takes microseconds.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
     let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;
     Some((wrong.at, wrong.problem))
 }
 
-/// Returns the bit rate of data symbols of an 802.11n rate; `None` if the rate does not exist.
+/// Returns the bit rate of the data symbols of an 802.11n rate, or `None` if the rate does not
+/// exist.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
 }
 
-/// The JSON Schema of a resolved trial, as text.
+/// Returns the JSON Schema of a resolved trial, as text.
 #[pyfunction]
 fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
+}
+
+/// Composes the trial of a scenario without loops, in JSON, as the page does.
+///
+/// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
+#[pyfunction]
+fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
+    let spec = aqmlab_compose::from_json(scenario_json, seed)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    text(&spec)
+}
+
+/// Returns the text of a trial with every member, in the order of the core's type.
+///
+/// Trials that the core reads as equal have the same text.
+#[pyfunction]
+fn complete(spec_json: &str) -> PyResult<String> {
+    let spec =
+        aqmlab_trial::parse(spec_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    text(&spec)
+}
+
+fn text(spec: &aqmlab_trial::Spec) -> PyResult<String> {
+    serde_json::to_string(spec).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
@@ -79,14 +105,30 @@ fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyRes
         .map_err(|error| PyOSError::new_err(format!("{home}, {wan}: {error}")))
 }
 
-/// Everything that a scenario may name: disciplines, applications, controllers and hosts, each
-/// with its parameters, defaults in base units, and source.
+/// Returns everything that a scenario may name: disciplines, applications, controllers and hosts.
+/// Each has its parameters, its defaults in base units, and its source.
 #[pyfunction]
 fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
-/// The version of the core.
+/// Returns the commands that set up a gateway, as JSON. `gateway` is also JSON.
+///
+/// Raises `ValueError` if `gateway` is not the JSON of a gateway.
+#[pyfunction]
+fn gateway_settings(gateway: &str) -> PyResult<String> {
+    aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
+}
+
+/// Returns the sentences of a conclusion, as JSON. `conclusion` is also JSON.
+///
+/// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
+#[pyfunction]
+fn advice_sentences(conclusion: &str) -> PyResult<String> {
+    aqmlab_advice::sentences(conclusion).map_err(PyValueError::new_err)
+}
+
+/// Returns the version of the core.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -98,9 +140,19 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(trial_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(compose, module)?)?;
+    module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_class::<verdicts::Judge>()?;
+    module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::app_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The comparison of a discipline with a recording of another.
+//! Compares a discipline with a recording of another implementation.
 
 use aqmlab_sim::replay::{self, Recording};
 use pyo3::exceptions::PyValueError;
@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Compares a discipline with a recording, operation by operation. Returns a dictionary with the
-/// number of equal `operations`, the packets `offered`, `given`, `dropped` and `marked` in them,
-/// the operations `moved` before a timer update, the updates `late` by a tick, and the first
-/// `difference` or None. Raises `ValueError` for an incomplete recording.
+/// number of equal `operations`, and the packets `offered`, `given`, `dropped` and `marked` in
+/// them. It also has the operations `moved` before a timer update, the updates `late` by a tick,
+/// and the first `difference` or None. Raises `ValueError` for an incomplete recording.
 #[pyfunction]
 pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = py

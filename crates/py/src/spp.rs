@@ -1,4 +1,4 @@
-//! Pairs of captures, measured.
+//! Measures pairs of captures.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 
-/// The options other than the two files.
+/// The options besides the two files.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Wishes {
     /// Whether the clocks of the taps agree, which one-way delays require.
     synchronised: bool,
-    /// The translation between the taps: `none`, `addresses` or `ports`.
+    /// The address translation between the taps: `none`, `addresses` or `ports`.
     translation: String,
     /// Whether to return every round trip.
     samples: bool,
@@ -29,10 +29,11 @@ impl Default for Wishes {
     }
 }
 
-/// Measures the capture `first` against the capture `second`: a dictionary with a table `flows`
-/// of columns, and counts of packets. With `samples` in the options there is a table `samples` too:
-/// each round trip, `at_s` after the first packet of its reference's capture, and the `row` of
-/// `flows` it belongs to. Raises `ValueError` for captures that cannot be read.
+/// Measures the capture `first` against the capture `second`. Returns a dictionary with counts of
+/// packets and a table `flows` of columns. With the option `samples`, there is also a table
+/// `samples` with every round trip. Its column `at_s` is the time after the first packet of the
+/// reference's capture. Its column `row` is the row of the flow in `flows`. Raises `ValueError` for
+/// captures that cannot be read.
 #[pyfunction]
 #[pyo3(signature = (first, second, options_json="{}"))]
 pub(crate) fn spp<'py>(
@@ -73,7 +74,7 @@ pub(crate) fn spp<'py>(
     Ok(result)
 }
 
-/// Every round trip, by the rows of the table of flows.
+/// Returns every round trip, in the order of the rows of the table of flows.
 fn samples(report: &SppReport) -> Columns {
     let mut columns = Columns::default();
     let trips = report.flows.iter().flat_map(|flow| &flow.samples).zip(0_u32..);

@@ -16,14 +16,14 @@ pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
 pub(crate) const MICROS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_micros(U32));
 
-/// A duration as in [`MICROS`], or zero.
+/// A duration with the bounds of [`MICROS`], or zero.
 pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration::from_micros(U32));
 
 /// The bounds of dummynet's times of up to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
-/// A duration as in [`FIVE_SECONDS`], or zero (`dn_sched_fq_pie.c`).
+/// A duration with the bounds of [`FIVE_SECONDS`], or zero (`dn_sched_fq_pie.c`).
 pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
     Bounds::span(Duration::ZERO, Duration::from_secs(5));
 
@@ -31,14 +31,14 @@ pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
 
-/// A duration as in [`TEN_SECONDS`], or zero.
+/// A duration with the bounds of [`TEN_SECONDS`], or zero.
 pub(crate) const TEN_SECONDS_OR_NONE: Bounds =
     Bounds::span(Duration::ZERO, Duration::from_secs(10));
 
-/// The tick of a kernel's clock: from a million per second to one.
+/// The tick of a kernel's clock: from 1 us to 1 s.
 pub(crate) const TICK: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
 
-/// A tick as in [`TICK`], or zero for an ideal timer.
+/// A tick with the bounds of [`TICK`], or zero for an ideal timer.
 pub(crate) const TICK_OR_IDEAL: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(1));
 
 /// The perturbation of a flow hash, 32 bits in Linux.
@@ -50,5 +50,5 @@ pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 /// The gains of PIE in 1/s: from zero to the gain at which a delay of 1 ms drops every packet.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
-/// The size of an average packet, at most that of the largest packet.
+/// The size of an average packet. It is at most the size of the largest packet.
 pub(crate) const PACKET_BYTES: Bounds = Bounds::Whole(1, 65_535);

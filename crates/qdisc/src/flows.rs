@@ -1,11 +1,11 @@
-//! The scheduler of the flow-queueing disciplines: a queue per flow, served round-robin by bytes.
-//! New flows are served before flows with a standing backlog.
+//! The scheduler of the flow-queueing disciplines: a queue for each flow, served round-robin by
+//! bytes. New flows are served before flows with a standing backlog.
 //!
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
-//! Difference: all three hash the five-tuple with a key drawn at boot, so collisions cannot be
-//! reproduced from outside. This module mixes the packet's own tuple hash with a salt of the
+//! Difference: all three hash the five-tuple with a key drawn at boot, so their hash collisions
+//! cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
 //! discipline and scales the result to the number of queues, as Linux does.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
@@ -15,12 +15,13 @@ use crate::{Backlog, PacketQueue};
 /// The differences between implementations of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Credit is used up at zero. A new flow found empty leaves at once if no old flow waits.
+    /// Credit is used up when it reaches zero. An empty new flow leaves the lists at once if there
+    /// are no old flows.
     Linux,
-    /// RFC 8290 §4.2: credit is used up when negative. A new flow found empty always joins the old
+    /// RFC 8290 §4.2: credit is used up when it is negative. An empty new flow always joins the old
     /// flows.
     Rfc8290,
-    /// As [`Rules::Rfc8290`].
+    /// The same rules as [`Rules::Rfc8290`].
     FreeBsd,
 }
 
@@ -36,11 +37,12 @@ impl Rules {
 /// The settings of a set of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The number of queues; at least one is made.
+    /// The number of queues, at least one.
     pub flows: u64,
-    /// The bytes that a flow can send in a round; at least one.
+    /// The number of bytes that a flow can send in a round, at least one.
     pub quantum: Bytes,
-    /// The salt of every hash; with zero, the first packet draws it from the caller's stream.
+    /// The salt of every hash. If it is zero, the first packet draws a salt from the caller's
+    /// random stream.
     pub salt: u64,
     /// The implementation to follow.
     pub rules: Rules,
@@ -50,10 +52,11 @@ pub struct Settings {
 ///
 /// # Driving it
 ///
-/// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: find the
-/// [`next_flow`](Self::next_flow) and take packets from its [`turn`](Self::turn). Then report
-/// [`sent`](Self::sent), or, for an empty queue, report [`emptied`](Self::emptied) and repeat.
-/// Nothing is allocated once the queues have grown to their size.
+/// To enqueue, call [`classify`](Self::classify), judge the packet, and call [`push`](Self::push).
+/// To dequeue, find the [`next_flow`](Self::next_flow) and take packets from its
+/// [`turn`](Self::turn). Then call [`sent`](Self::sent). If the queue is empty, call
+/// [`emptied`](Self::emptied) and repeat. Nothing is allocated once the queues have grown to their
+/// size.
 pub struct Flows<S> {
     table: Vec<Flow<S>>,
     new: List,
@@ -82,7 +85,7 @@ enum On {
     Old,
 }
 
-/// The totals of all queues.
+/// The total backlog and memory of all queues.
 #[derive(Clone, Copy, Debug, Default)]
 struct Books {
     total: Backlog,
@@ -90,7 +93,7 @@ struct Books {
 }
 
 impl<S> Flows<S> {
-    /// Returns empty queues, each with a state from `state`.
+    /// Returns empty queues, each with its own state from `state`.
     pub fn new(settings: Settings, state: impl Fn() -> S) -> Self {
         let flow = || Flow {
             queue: PacketQueue::default(),
@@ -119,8 +122,8 @@ impl<S> Flows<S> {
         ((hash * self.table.len() as u64) >> 32) as usize
     }
 
-    /// Resets all flows of dummynet's scheduler, which are empty. `forget` resets a flow's state,
-    /// and the next packet draws a new salt.
+    /// Resets all flows of dummynet's scheduler, which must be empty. `forget` resets the state of
+    /// a flow. The next packet draws a new salt.
     pub fn reset(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
@@ -148,15 +151,16 @@ impl<S> Flows<S> {
         woken
     }
 
-    // A separate function keeps the path of every packet small enough to inline.
+    // A separate function keeps the code that runs for every packet small enough to inline.
     #[inline(never)]
     fn wake(&mut self, index: usize) {
         self.table[index].deficit = self.quantum;
         self.append(index, On::New);
     }
 
-    /// Returns the next flow to serve: the first new flow with credit, else the first old flow with
-    /// credit. A flow without credit gets another quantum and moves to the end of the old list.
+    /// Returns the next flow to serve: the first new flow with credit, otherwise the first old flow
+    /// with credit. A flow without credit gets another quantum and moves to the end of the old
+    /// list.
     #[inline]
     pub fn next_flow(&mut self) -> Option<usize> {
         loop {
@@ -186,7 +190,7 @@ impl<S> Flows<S> {
 
     /// Records that flow `index` had nothing to send. A new flow first moves to the old list,
     /// because single packets could otherwise starve the old flows (RFC 8290 §4.2). Returns whether
-    /// the flow is on neither list now.
+    /// the flow is now on neither list.
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);
@@ -197,8 +201,8 @@ impl<S> Flows<S> {
         !stays
     }
 
-    /// Makes room: drops packets from the head of queue `index` until `enough` packets or at least
-    /// `bytes` are gone. Drops at least one. Returns the number of drops.
+    /// Drops packets from the head of queue `index` until `enough` packets or at least `bytes` are
+    /// gone. Drops at least one packet. Returns the number of drops.
     pub fn shed(&mut self, index: usize, enough: u64, bytes: Bytes, cx: &mut Cx<'_>) -> u32 {
         let (mut turn, _) = self.turn(index);
         let (mut packets, mut size) = (0, Bytes(0));
@@ -213,9 +217,10 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// Returns the queue with the largest `size`; among equals, the one with the lowest index.
+    /// Returns the queue with the largest `size`. Among equal queues, returns the one with the
+    /// lowest index.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
-        // Every queue with packets is on a list, and the lists are short compared with the table.
+        // Every queue with packets is on a list, and the lists are shorter than the table.
         let mut best: Option<(u64, usize)> = None;
         for start in [self.new.first(), self.old.first()] {
             let mut at = start;
@@ -238,8 +243,8 @@ impl<S> Flows<S> {
         self.books.total
     }
 
-    /// Returns the memory that the packets would take in a kernel, buffers and descriptors
-    /// included.
+    /// Returns the memory that the packets would take in a kernel, including buffers and
+    /// descriptors.
     #[inline]
     pub fn memory(&self) -> Bytes {
         self.books.memory
@@ -366,9 +371,10 @@ impl Books {
     }
 }
 
-/// A model of Linux's `skb->truesize` for a packet that a driver received: headroom, frame and
-/// shared info in a buffer of a power of two, and the descriptor. It yields the usual 768 for an
-/// acknowledgement and 2304 for a full frame; the kernel's own value varies by driver.
+/// Returns a model of Linux's `skb->truesize` for a packet that a driver received. The buffer holds
+/// headroom, frame and shared info, and its size is a power of two; the descriptor is added. The
+/// model gives the usual 768 bytes for an acknowledgement and 2304 bytes for a full frame. The
+/// kernel's own value varies by driver.
 #[inline]
 fn memory_of(packet: &Packet) -> Bytes {
     const HEADROOM: u64 = 64;
@@ -378,7 +384,8 @@ fn memory_of(packet: &Packet) -> Bytes {
     Bytes(buffer.next_power_of_two() + DESCRIPTOR)
 }
 
-/// The finaliser of `MurmurHash3`, 32 bits: every bit of the salt reaches every bit of the index.
+/// Applies the finaliser of `MurmurHash3` in 32 bits: every bit of the salt affects every bit of
+/// the index.
 #[inline]
 pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^= x >> 16;
@@ -388,8 +395,8 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Returns the tuple hash that a discipline with this salt maps to `hash`, for packets with a hash
-/// from an external source.
+/// Returns the tuple hash that a discipline with this salt maps to `hash`. It serves packets with a
+/// hash from an external source.
 pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
     let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);

@@ -1,4 +1,5 @@
-//! The disciplines. To add one, write its file and add its name to the list below.
+//! The disciplines, one per file. To add a discipline, write its file and add its name to the list
+//! below.
 
 use crate::Qdisc;
 

@@ -7,7 +7,8 @@
 //! | [`aqm`]   | control laws, which judge one queue and hold no packets                     |
 //! | [`kinds`] | the disciplines, one file each, and the list that registers them            |
 //!
-//! **Invariant:** no code in this crate depends on whether time is simulated or packets have bytes.
+//! **Invariant:** no code in this crate depends on whether time is simulated or whether packets
+//! carry real bytes.
 
 pub mod aqm;
 mod bounds;
@@ -26,7 +27,7 @@ use crate::aqm::timer::Timer;
 pub struct Parent {
     /// The rate of the link.
     pub rate: BitRate,
-    /// Whether the parent never polls an empty discipline. Linux's HTB does not: it keeps lists of
+    /// Whether the parent never polls an empty discipline. Linux's HTB never does, because it lists
     /// the classes that have packets.
     pub never_polls_empty: bool,
 }
@@ -35,13 +36,13 @@ pub struct Parent {
 ///
 /// # Contract
 ///
-/// - *Conservation*: every packet offered is, in the end, returned by `dequeue`, dropped
-///   through [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
-/// - *Order*: packets of one connection and direction leave in the order in which they came.
-/// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog
-///   zero. Every discipline here is work-conserving; the rate belongs to the port.
-/// - *Time*: `cx.now` never runs back. A law with a timer (PIE) catches up on the updates due since
-///   the last call, each with the state of its time, so no driver needs to run the timer.
+/// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
+///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
+/// - *Order*: packets of one connection and direction leave in the order of their arrival.
+/// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog zero.
+///   Every discipline here is work-conserving; the port limits the rate.
+/// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
+///   due since the last call, each with the state of its time. No driver needs to run the timer.
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
 pub trait Qdisc: Send {
@@ -51,7 +52,7 @@ pub trait Qdisc: Send {
     /// Removes the next packet to send, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Returns the packets and bytes that wait.
+    /// Returns the number of queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
     /// Attaches the discipline to its parent. The port calls this before the first packet.
@@ -59,18 +60,19 @@ pub trait Qdisc: Send {
         let _ = to;
     }
 
-    /// Passes the timer of each control law to `visit`. The port starts the timers of a discipline
-    /// that has long been in service, and a replay delays them. A discipline without such a law has
-    /// none.
+    /// Passes the timer of each control law to `visit`. The port uses this function to start the
+    /// timers of a discipline that has long been in service; a replay uses it to delay timers. A
+    /// discipline without timers passes none.
     fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
         let _ = visit;
     }
 
     /// Resets an empty discipline to its initial state. Dummynet destroys a discipline that its
-    /// garbage collector finds idle and creates another; Linux's disciplines keep their state.
+    /// garbage collector finds idle, and later creates another one. Linux's disciplines keep their
+    /// state.
     fn reset(&mut self) {}
 
-    /// Returns gauges by name, such as drop probability, average queue and active flows.
+    /// Returns the gauges by name, such as drop probability, average queue and active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

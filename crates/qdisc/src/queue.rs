@@ -7,9 +7,9 @@ use aqmlab_core::{Bytes, Duration, Instant, Packet};
 /// The packets and bytes in a queue or a discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets waiting.
+    /// The number of packets.
     pub packets: usize,
-    /// Their total size, as the discipline counts it.
+    /// The total size of the packets, as the discipline counts it.
     pub bytes: Bytes,
 }
 
@@ -32,7 +32,6 @@ impl PacketQueue {
     /// Removes the packet at the head.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
-        // Examined in place: a packet that passes through `?` is copied once more.
         let packet = self.waiting.pop_front();
         if let Some(packet) = &packet {
             self.bytes -= packet.bytes();

@@ -1,5 +1,5 @@
-//! Each PIE in a loop with an unresponsive source that sends more than the link carries. The delay
-//! must settle at the target, and the drops must match the excess.
+//! Tests each PIE with an unresponsive source that sends more than the link carries. The delay must
+//! settle at the target, and the drops must match the load above the link rate.
 
 mod rig;
 
@@ -13,11 +13,12 @@ struct Settled {
     delay_ms: f64,
     /// The standard deviation of the delay.
     spread_ms: f64,
-    /// Share of arrivals dropped.
+    /// The proportion of arrivals dropped.
     loss: f64,
 }
 
-/// A minute at 10 Mbit/s with full frames, offered at `load` times that.
+/// Runs a discipline for a minute at 10 Mbit/s with full frames. The offered load is `load` times
+/// the link rate.
 fn settle(name: &str, changes: &[(&str, Value)], load: f64) -> Settled {
     const SERVICE: u64 = 1_211_200;
     const HALF: u64 = 30_000_000_000;
@@ -72,8 +73,9 @@ fn every_pie_settles_at_its_target() {
         for load in [1.1, 1.5] {
             let settled = settle(name, &changes, load);
             let off = (settled.delay_ms / target - 1.0).abs();
-            // Appendix B takes 2 % off the probability at each update below half the target. A
-            // source that does not respond needs 33 % and swings around it, above the target.
+            // Appendix B reduces the probability by 2 % at each update with a delay below half the
+            // target. At this load, a source that does not respond needs a drop probability of 33
+            // %. The probability oscillates around that value, and the delay is above the target.
             let basic = changes.iter().any(|(name, _)| *name == "appendix");
             let swings = name == "pie_rfc8033" && !basic && load > 1.2;
             let bound = if swings { 0.5 } else { 0.2 };

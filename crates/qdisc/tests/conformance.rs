@@ -1,4 +1,4 @@
-//! The contract of `Qdisc`, tested on every registered discipline over random operations and every
+//! Tests the contract of `Qdisc` on every registered discipline, with random operations and every
 //! parameter, and the completeness of each declaration. The example discipline of
 //! docs/howto/write-a-discipline.md passes the same tests.
 
@@ -12,14 +12,16 @@ mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, Param, Value};
+use aqmlab_core::{
+    Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, PacketFields, Param, Value,
+};
 use aqmlab_qdisc::{Backlog, PacketQueue, Parent, Qdisc, kinds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use rig::Rig;
 
-/// Every registered discipline, and that of the guide.
+/// Returns every registered discipline, and the discipline of the guide.
 fn every() -> impl Iterator<Item = &'static Kind<dyn Qdisc>> {
     kinds::all().chain(step::KINDS)
 }
@@ -35,7 +37,8 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
 }
 
-/// Gaps from zero to a third of a second, most of them short: bursts, backlogs and idle times.
+/// Generates gaps from zero to a third of a second, most of them short. They produce bursts,
+/// backlogs and idle times.
 fn gap() -> impl Strategy<Value = u32> {
     prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]
 }
@@ -50,13 +53,13 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 1..300)
 }
 
-/// The invariants after every operation on any discipline.
+/// A model that checks the invariants after every operation on any discipline.
 struct Model {
     offered: u64,
     offered_bytes: u64,
     sent: Vec<u64>,
     sent_bytes: u64,
-    /// The connection and the ECN field of each packet at its offer.
+    /// The connection and the ECN field of each packet when it was offered.
     origin: BTreeMap<u64, (u32, Ecn)>,
     last: BTreeMap<u32, u64>,
 }
@@ -80,7 +83,11 @@ impl Model {
         self.offered += 1;
         self.offered_bytes += u64::from(len);
         self.origin.insert(id, (conn, ecn));
-        Packet { ecn, priority: (conn * 5 % 16) as u8, ..Packet::plain(id, conn, len) }
+        Packet::from(PacketFields {
+            ecn,
+            priority: (conn * 5 % 16) as u8,
+            ..PacketFields::plain(id, conn, len)
+        })
     }
 
     fn on_sent(&mut self, packet: &Packet) -> Result<(), String> {
@@ -106,7 +113,7 @@ impl Model {
         check(empty, || format!("packets without bytes: {backlog:?}"))
     }
 
-    /// Every packet has one fate, and only those that can carry a mark were marked.
+    /// Checks that every packet has one fate, and that only ECN-capable packets were marked.
     fn fates(&self, rig: &Rig) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for id in self.sent.iter().copied().chain(rig.ledger.drops()) {
@@ -160,13 +167,14 @@ fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     }
 }
 
-/// The kind as it is, and with so little room that it overflows.
+/// Returns the default parameters of a kind, and parameters with so small a limit that the
+/// discipline overflows.
 fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     let mut all = vec![Args::defaults(kind.params)];
     for limit in [1, 7] {
         let mut args = Args::defaults(kind.params);
         let set = args.set("limit", Value::Count(limit)).is_ok()
-            || args.set("limit", Value::Count(limit + 1)).is_ok() // SFQ takes no fewer than two
+            || args.set("limit", Value::Count(limit + 1)).is_ok() // The minimum limit of SFQ is two.
             || args.set("limit", Value::Bytes(Bytes(limit * 1_000))).is_ok();
         assert!(set, "{}: every discipline has a limit", kind.name);
         all.push(args);
@@ -196,7 +204,8 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
-/// The same cases every time, so that a failure is reproducible everywhere.
+/// Returns a generator with a fixed seed, so that the same cases run every time and failures are
+/// reproducible.
 fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }

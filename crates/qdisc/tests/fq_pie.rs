@@ -1,4 +1,4 @@
-//! FQ-PIE with flows that come and go, in Linux and in FreeBSD.
+//! Tests FQ-PIE in Linux and in FreeBSD with flows that become active and idle.
 
 mod rig;
 
@@ -7,7 +7,7 @@ use rig::{Rig, ms};
 
 const FULL: u32 = 1_514;
 
-/// Packets of connection `conn`; those of a connection other than 0 have ids from a million.
+/// Returns a packet of connection `conn`. Ids of connections other than 0 start at a million.
 fn of(conn: u32, id: u64) -> Packet {
     Packet::plain(u64::from(conn) * 1_000_000 + id, conn, FULL)
 }
@@ -22,7 +22,8 @@ fn drops_of(rig: &Rig, conn: u32) -> usize {
     rig.ledger.drops().iter().filter(|&&id| id / 1_000_000 == u64::from(conn)).count()
 }
 
-/// Offers three packets of connection 0 for each dequeue, one a millisecond, for `seconds`.
+/// For `seconds`, offers three packets of connection 0 for each dequeue, with a dequeue every
+/// millisecond.
 fn overload(rig: &mut Rig, seconds: u64) {
     for tick in 0..seconds * 1_000 {
         for n in 0..3 {
@@ -32,7 +33,8 @@ fn overload(rig: &mut Rig, seconds: u64) {
     }
 }
 
-/// Congests a flow and lets it pause; returns the drops among a burst of 100 right after the pause.
+/// Congests a flow and lets it idle; returns the number of drops in a burst of 100 packets right
+/// after the idle time.
 fn burst_after_rest(name: &str, rest_ms: u64) -> usize {
     let mut rig = rig(name, &[]);
     overload(&mut rig, 20);
@@ -74,7 +76,7 @@ fn a_flow_at_rest_is_not_updated_by_freebsd() {
     let mut rig = rig("fq_pie_freebsd", &[]);
     rig.offer(ms(10), of(0, 0));
     assert_eq!(rig.take_id(ms(40)), Some(0));
-    // Once to leave the new flows, once to leave the old flows.
+    // Two dequeues remove the flow: one from the new flows, one from the old flows.
     assert_eq!(rig.take_id(ms(40)), None);
     rig.offer(ms(1_000), of(0, 1));
     let gauges = rig.qdisc.gauges();
@@ -103,7 +105,7 @@ fn c52_congestion_in_one_flow_leaves_others_alone() {
             for n in 0..3 {
                 rig.offer(ms(tick), of(0, tick * 3 + n));
             }
-            // Each finds its own queue empty, however long the other one is.
+            // Every packet of flow 1 finds its own queue empty, regardless of the queue of flow 0.
             if tick % 10 == 0 {
                 rig.offer(ms(tick), of(1, tick));
             }
@@ -116,7 +118,7 @@ fn c52_congestion_in_one_flow_leaves_others_alone() {
 
 #[test]
 fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
-    // A flow first examined late has the same probability as one examined throughout.
+    // A flow that is examined late has the same probability as a flow examined all the time.
     let gauge = |looks: &[u64]| {
         let mut rig = rig("fq_pie", &[]);
         overload(&mut rig, 3);
@@ -150,8 +152,8 @@ fn ipfw_marks_in_the_flow_queues_unless_told_otherwise() {
     }
 }
 
-/// FreeBSD 10.4 `fq_codel_classify_flow` and `fq_pie_classify_flow` count queues in 16 bits, and
-/// 65536 of them are none.
+/// FreeBSD 10.4 `fq_codel_classify_flow` and `fq_pie_classify_flow` store the number of queues in
+/// 16 bits, where 65536 becomes 0.
 #[test]
 fn dummynet_has_no_more_queues_than_sixteen_bits_count() {
     for name in ["fq_codel_freebsd", "fq_pie_freebsd"] {

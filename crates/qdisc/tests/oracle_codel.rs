@@ -1,16 +1,17 @@
-//! CoDel alone, against the naive transcriptions of its three sources: over hundreds of random
-//! arrivals and departures the kinds must deliver, drop and mark the very same packets.
+//! Compares CoDel alone with the naive transcriptions of its three sources. Over hundreds of random
+//! arrivals and departures, the kinds must deliver, drop and mark exactly the same packets.
 
 mod oracle;
 mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Ecn, Instant, Rng, Value};
 use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Rfc};
 use rig::Rig;
 
-/// Arrivals in bursts and departures at a wavering pace: a queue that fills, drains and idles.
+/// Compares a kind and its oracle over bursts of arrivals and departures at a varying rate, so that
+/// the queue fills, drains and idles.
 fn compare<L: Law>(name: &str, ecn: bool) {
     let mut signals = 0;
     for seed in 0..400 {
@@ -18,7 +19,7 @@ fn compare<L: Law>(name: &str, ecn: bool) {
         let (mut rig, mut law) = (Rig::new(name, &changes), L::new(ecn));
         let (mut queue, mut fates) = (VecDeque::new(), Fates::default());
         let mut rng = Rng::stream(seed, "oracle");
-        // An odd start, so that no time is a round number in any unit.
+        // A random start, so that no time is a round number in any unit.
         let mut now = 3_000_000_000 + rng.below(1_000_000_000);
         for id in 0..1_500 {
             now += rng.below(4) * rng.below(3_000_000);
@@ -28,7 +29,8 @@ fn compare<L: Law>(name: &str, ecn: bool) {
                 let ecn = if id % 3 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
                 law.on_offer(len);
                 queue.push_back(Item { id, len, capable: ecn.is_capable(), arrived: now });
-                let packet = Packet { ecn, ..rig::packet(id, len as u32) };
+                let mut packet = rig::packet(id, len as u32);
+                packet.ecn = ecn;
                 rig.offer(Instant::from_nanos(now), packet);
             } else {
                 let got = rig.take_id(Instant::from_nanos(now));

@@ -1,12 +1,13 @@
-//! The composition of scheduler, law and overflow of `fq_codel`, against a naive transcription of
-//! RFC 8290 §4 and of the two kernels. A law can be right alone and wrong in the composition.
+//! Compares the composition of scheduler, law and overflow in `fq_codel` with naive transcriptions
+//! of RFC 8290 §4 and of the two kernels. Each part can be right alone while the composition is
+//! wrong.
 
 mod oracle;
 mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Bytes, Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Bytes, Ecn, Instant, Packet, PacketFields, Rng, Value};
 use aqmlab_qdisc::flows::{Flows, Rules, Settings};
 use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Linux35, Rfc};
 use rig::Rig;
@@ -27,7 +28,7 @@ impl<L> Flow<L> {
     }
 }
 
-/// RFC 8290 §4, with lists that are lists.
+/// RFC 8290 §4, with plain lists.
 struct Oracle<L> {
     rules: Rules,
     flows: Vec<Flow<L>>,
@@ -48,7 +49,7 @@ impl<L: Law> Oracle<L> {
         }
     }
 
-    /// §4.1.
+    /// RFC 8290 §4.1: enqueues a packet.
     fn enqueue(&mut self, index: usize, item: Item) {
         let flow = &mut self.flows[index];
         flow.law.on_offer(item.len);
@@ -90,7 +91,7 @@ impl<L: Law> Oracle<L> {
         flow.law.on_overflow(gone.0 as u32);
     }
 
-    /// §4.2.
+    /// RFC 8290 §4.2: dequeues a packet.
     fn dequeue(&mut self, now: u64) -> Option<Item> {
         loop {
             let from_new = !self.new.is_empty();
@@ -129,7 +130,7 @@ impl<L: Law> Oracle<L> {
     }
 }
 
-/// The queue that the discipline itself puts each connection in.
+/// Returns the queue to which the discipline itself assigns each connection.
 fn buckets(rules: Rules) -> Vec<usize> {
     let settings = Settings { flows: FLOWS as u64, quantum: Bytes(1), salt: 7, rules };
     let mut flows = Flows::new(settings, || ());
@@ -137,8 +138,8 @@ fn buckets(rules: Rules) -> Vec<usize> {
     (0..10).map(|conn| flows.classify(&Packet::plain(0, conn, 100), &mut rng)).collect()
 }
 
-/// Two greedy connections, some intermittent ones, and single packets; overflows, drains, idle
-/// times.
+/// Compares a kind and its oracle with two greedy connections, several intermittent connections and
+/// single packets. The operations include overflows, drains and idle times.
 fn compare<L: Law>(name: &str, rules: Rules, ecn: bool) {
     let buckets = buckets(rules);
     let mut signals = 0;
@@ -162,7 +163,10 @@ fn compare<L: Law>(name: &str, rules: Rules, ecn: bool) {
                 let ecn = if id % 3 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
                 let item = Item { id, len, capable: ecn.is_capable(), arrived: now };
                 oracle.enqueue(buckets[conn as usize], item);
-                let packet = Packet { ecn, ..Packet::plain(id, conn as u32, len as u32) };
+                let packet = Packet::from(PacketFields {
+                    ecn,
+                    ..PacketFields::plain(id, conn as u32, len as u32)
+                });
                 rig.offer(Instant::from_nanos(now), packet);
             } else {
                 let got = rig.take_id(Instant::from_nanos(now));

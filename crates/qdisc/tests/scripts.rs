@@ -1,5 +1,5 @@
-//! Facts as scripts: the packets offered and their times, and the packets that must leave, be
-//! dropped or be marked.
+//! Tests written as scripts: the packets offered and their times, and the packets that must leave,
+//! be dropped or be marked.
 //!
 //! A script names a discipline, with parameters that differ from its defaults, and then lists the
 //! events. `#` begins a comment.
@@ -13,7 +13,8 @@
 //!   9ms  out                   # takes, and nothing comes
 //! ```
 //!
-//! A packet is of flow 0, has 1000 bytes and is not ECN-capable, unless the line states otherwise.
+//! A packet belongs to flow 0, has 1000 bytes and is not ECN-capable, unless the line states
+//! otherwise.
 
 mod rig;
 
@@ -62,7 +63,7 @@ fn run(file: &str, text: &str) -> Result<(), String> {
     rig.map(|_| ()).ok_or_else(|| format!("{file}: a script begins with a discipline"))
 }
 
-/// The first line: a discipline and its parameters.
+/// Parses the first line: a discipline and its parameters.
 fn build(line: &str) -> Result<Rig, String> {
     let mut words = line.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -104,7 +105,7 @@ fn value(kind: &Kind<dyn Qdisc>, name: &str, text: &str) -> Result<Value, String
     }
 }
 
-/// `5ms`, `250us`, `1s`, `17ns`.
+/// Parses a duration such as `5ms`, `250us`, `1s` or `17ns`.
 fn span(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..digits].parse().ok()?;
@@ -157,8 +158,9 @@ fn take(rig: &mut Rig, at: Instant, times: usize) -> Vec<u64> {
 
 fn offer(rig: &mut Rig, at: Instant, line: &Line) -> Vec<u64> {
     for &id in &line.ids {
-        let plain = Packet::plain(id, line.flow, line.len);
-        rig.offer(at, Packet { ecn: line.ecn, priority: line.priority, ..plain });
+        let mut plain = Packet::plain(id, line.flow, line.len);
+        (plain.ecn, plain.priority) = (line.ecn, line.priority);
+        rig.offer(at, plain);
     }
     line.ids.clone()
 }
@@ -204,7 +206,8 @@ fn number<T: std::str::FromStr>(of: &str, word: Option<&str>) -> Result<T, Strin
     word.parse().map_err(|_| format!("`{of}` needs a number, and `{word}` is none"))
 }
 
-/// Packets by number, `4`, or from one to another, `4..9`, as far as there are any.
+/// Parses packet numbers, such as `4`, and ranges of packet numbers, such as `4..9`, until another
+/// word follows.
 fn ids<'a>(
     words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
 ) -> Result<Vec<u64>, String> {

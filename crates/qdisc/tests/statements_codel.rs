@@ -1,5 +1,5 @@
-//! Conformance statements C-07 to C-19: CoDel. (C-19's arithmetic is tested beside the code, in
-//! `aqm/codel/pace.rs`; the oracles test the whole law.)
+//! Conformance statements C-07 to C-19: CoDel. The arithmetic of C-19 is tested beside the code, in
+//! `aqm/codel/pace.rs`. The oracles test the whole law.
 
 mod rig;
 
@@ -19,7 +19,7 @@ fn count(rig: &Rig) -> u64 {
     gauge(rig, "count") as u64
 }
 
-/// Returns a discipline with a large limit, and `packets` packets offered at `at`.
+/// Returns a discipline with a large limit that holds `packets` packets offered at `at`.
 fn full(name: &str, packets: u64, at: Instant) -> Rig {
     let mut rig = Rig::new(name, &[("limit", Value::Count(100_000))]);
     refill(&mut rig, packets, at);
@@ -32,7 +32,7 @@ fn refill(rig: &mut Rig, packets: u64, at: Instant) {
     }
 }
 
-/// Dequeues a packet every millisecond until there were `how_many` signals; returns their times.
+/// Dequeues a packet every millisecond until `how_many` signals were sent; returns their times.
 fn signals(rig: &mut Rig, from: u64, how_many: usize) -> (Vec<u64>, u64) {
     let mut now = from;
     while rig.ledger.times.len() < how_many {
@@ -47,7 +47,7 @@ fn c07_a_sojourn_below_target_is_never_signalled() {
     for name in ["codel", "codel_rfc"] {
         let mut rig = Rig::new(name, &[("mtu", Value::Bytes(Bytes(0)))]);
         for at in 0..1_000 {
-            // A kernel tick is 1.024 µs: 5 ms are 4882 of them, and 4.998 ms surely fewer.
+            // A kernel tick is 1.024 µs. 5 ms are 4882 ticks, and 4.998 ms are fewer.
             rig.offer(us(1_000 * at), packet(at, 1_500));
             if at >= 5 {
                 assert_eq!(rig.take_id(us(1_000 * at - 2)), Some(at - 5), "{name}");
@@ -59,7 +59,8 @@ fn c07_a_sojourn_below_target_is_never_signalled() {
 
 #[test]
 fn c07_the_first_signal_comes_a_whole_interval_after_target_was_first_exceeded() {
-    // Linux: strictly later, by its clock; the others at the very end of the interval.
+    // Linux signals strictly after the end of the interval, by its clock; the others signal exactly
+    // at the end.
     for (name, want) in [("codel_rfc", 106), ("codel_freebsd", 106), ("codel", 107)] {
         let mut rig = full(name, 400, ms(0));
         let (times, _) = signals(&mut rig, 6, 1);
@@ -77,7 +78,8 @@ fn c08_a_backlog_of_one_mtu_is_never_bad() {
         rig.offer(ms(0), packet(4, 100));
         rig.take(ms(1_000));
         rig.offer(ms(1_000), packet(5, 0));
-        // The backlog behind packet 2 is `left + 100` bytes, behind packet 3 only 100.
+        // The backlog behind packet 2 is `left + 100` bytes; the backlog behind packet 3 is 100
+        // bytes.
         let first = rig.take_id(ms(2_000));
         assert_eq!(first, Some(3), "{name}: 2 is dropped while 1614 bytes wait");
         assert_eq!(rig.ledger.drops(), [2]);
@@ -102,12 +104,12 @@ fn c09_one_good_packet_starts_the_interval_over() {
             rig.offer(ms(at), packet(20 + at, 1_500));
         }
         assert_eq!((0..4).filter_map(|_| rig.take(ms(62))).count(), 4);
-        // That was the last of the old ones; 70 waited a millisecond.
+        // The four old packets are gone. Packet 70 waited for 2 ms, which is below target.
         assert_eq!(rig.take_id(ms(62)), Some(70), "{name}");
         for id in 100..110 {
             rig.offer(ms(62), packet(id, 1_000));
         }
-        // The interval that began at 6 ms would be over; the new one begins at 120 ms.
+        // The interval that began at 6 ms would have ended; the new interval begins at 120 ms.
         for at in [120, 150, 219] {
             assert!(rig.take(ms(at)).is_some());
         }
@@ -121,15 +123,16 @@ fn c09_one_good_packet_starts_the_interval_over() {
 fn c10_signals_quicken_by_the_root_of_their_count_and_do_not_drift() {
     // Each signal is sent by the first dequeue, at a whole millisecond, at or after its time.
     let times = |name| signals(&mut full(name, 2_000, ms(0)), 6, 6).0;
-    // Entry + 0, 100, 170.7, 228.4, 278.4, 323.1 ms.
+    // The expected times are the entry plus 0, 100, 170.7, 228.4, 278.4 and 323.1 ms.
     assert_eq!(times("codel_rfc"), [106, 206, 277, 335, 385, 430]);
-    // FreeBSD's roots by one Newton step each from 0.7: 0.707, 0.530, 0.497, 0.439.
+    // FreeBSD's roots after one Newton step each from 0.7: 0.707, 0.530, 0.497, 0.439.
     assert_eq!(times("codel_freebsd"), [106, 206, 277, 330, 380, 424]);
     // Linux's roots 1, 1/2, 0.5625, 0.4878, 0.4413: see `pace.rs`.
     assert_eq!(times("codel"), [107, 207, 257, 314, 363, 407]);
 }
 
-/// An episode of six signals and then, so long after, another; returns the count it begins with.
+/// Runs an episode of six signals, waits for `pause` and runs another episode. Returns the count at
+/// which the second episode begins.
 fn second_episode(name: &str, pause: u64) -> u64 {
     let mut rig = full(name, 2_000, ms(0));
     let (_, now) = signals(&mut rig, 6, 6);
@@ -164,7 +167,7 @@ fn c13_a_mark_is_the_one_signal_of_a_dequeue_and_its_packet_is_delivered() {
         (0..30).for_each(|id| rig.offer(ms(0), ect(id, 1_000)));
         rig.take(ms(6));
         assert_eq!(rig.take_id(ms(107)), Some(1), "{name}: marked on entry");
-        // Many signals are overdue now.
+        // At this time, many signals are overdue.
         for id in 2..5 {
             assert_eq!(rig.take_id(ms(900)), Some(id), "{name}");
         }
@@ -195,7 +198,7 @@ fn c14_what_cannot_be_marked_is_dropped_in_the_same_place() {
 
 #[test]
 fn c15_ce_threshold_marks_whatever_leaves_late_and_can_carry_it() {
-    // Without `ecn`, and below target. 1 ms is 976 ticks of 1.024 µs.
+    // The test runs without `ecn` and below target. 1 ms is 976 ticks of 1.024 µs.
     let mut rig = Rig::new("codel", &[("ce_threshold", span_ms(1))]);
     for id in 0..6 {
         let one = if id == 3 { packet(id, 1_000) } else { ect(id, 1_000) };
@@ -245,7 +248,8 @@ fn c17_a_dequeue_returns_a_packet_as_long_as_one_is_left() {
     }
 }
 
-/// One flow's queue beside others with large backlogs, where the one-MTU rule has no effect.
+/// One flow's queue beside other queues with large backlogs, so that the one-MTU rule has no
+/// effect.
 #[derive(Default)]
 struct Crowded(PacketQueue);
 

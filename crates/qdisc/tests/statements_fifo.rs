@@ -1,5 +1,5 @@
-//! Conformance statements C-01 to C-05: the FIFO family. (C-06, conservation and order, is held
-//! for every kind by `conformance.rs`.)
+//! Conformance statements C-01 to C-05: the FIFO family. The tests of `conformance.rs` check C-06,
+//! conservation and order, for every kind.
 
 mod rig;
 
@@ -40,12 +40,12 @@ fn c03_pfifo_head_drop_keeps_the_newest_and_loses_the_oldest() {
 
 #[test]
 fn c04_dummynet_in_bytes_overshoots_by_less_than_a_packet() {
-    // 0 and 900 are not more than 1000; 2400 is.
+    // Backlogs of 0 and 900 bytes do not exceed the limit of 1000; a backlog of 2400 does.
     let mut rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[900, 1_500, 40]);
     assert_eq!(rig.ledger.drops(), [3]);
     assert_eq!(rig.bytes(), Bytes(2_400));
     assert_eq!(rig.drain(ms(1)), [1, 2]);
-    // Exactly the limit is not more than it.
+    // A backlog of exactly 1000 bytes does not exceed the limit.
     let rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[1_000, 40, 40]);
     assert_eq!(rig.ledger.drops(), [3]);
 }
@@ -56,13 +56,19 @@ fn c04_dummynet_in_slots_drops_at_its_limit() {
     assert_eq!(rig.ledger.drops(), [3]);
 }
 
+fn of_priority(priority: u8, id: u64) -> Packet {
+    let mut packet = packet(id, 100);
+    packet.priority = priority;
+    packet
+}
+
 #[test]
 fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
     // The band of each priority, as tc-prio(8) prints it.
     let bands = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rig = Rig::new("pfifo_fast", &[]);
     for (priority, id) in (0..16).zip(0..) {
-        rig.offer(ms(0), Packet { priority, ..packet(id, 100) });
+        rig.offer(ms(0), of_priority(priority, id));
     }
     let mut want: Vec<u64> = (0..16).collect();
     want.sort_by_key(|&id| bands[id as usize]);
@@ -74,7 +80,7 @@ fn c05_a_band_of_pfifo_fast_has_room_of_its_own() {
     let mut rig = Rig::new("pfifo_fast", &[("limit", Value::Count(2))]);
     for id in 0..4 {
         rig.offer(ms(0), packet(id, 100));
-        rig.offer(ms(0), Packet { priority: 6, ..packet(id + 10, 100) });
+        rig.offer(ms(0), of_priority(6, id + 10));
     }
     assert_eq!(rig.ledger.drops(), [2, 12, 3, 13]);
     assert_eq!(rig.drain(ms(1)), [10, 11, 0, 1]);

@@ -23,7 +23,7 @@ fn rig(name: &str, limit: u64, quantum: u64) -> Rig {
     Rig::new(name, &[("limit", limit), ("quantum", quantum), ("salt", Value::Count(1))])
 }
 
-/// Dequeues one packet of the next flow; `None` if its queue is empty.
+/// Dequeues one packet of the next flow; returns `None` as the packet if its queue is empty.
 fn serve(flows: &mut Flows<()>) -> (usize, Option<u64>) {
     let index = flows.next_flow().expect("a flow is active");
     match flows.turn(index).0.pop(ms(1)) {
@@ -44,7 +44,7 @@ fn c20_a_flow_that_wakes_is_last_of_the_new_ones_with_one_quantum() {
         assert_eq!(flows.active(), (2, 0));
         flows.push(5, of(0, 2, 600), Instant::ZERO);
         flows.push(5, of(0, 3, 600), Instant::ZERO);
-        // 1000 − 600 − 600 is spent: flow 5 is served twice, then flow 3.
+        // 1000 − 600 − 600 leaves no credit: flow 5 is served twice, then flow 3.
         let order: Vec<_> = (0..3).map(|_| serve(&mut flows)).collect();
         assert_eq!(order, [(5, Some(1)), (5, Some(2)), (3, Some(11))], "{rules:?}");
     }
@@ -60,7 +60,7 @@ fn c21_an_arrival_to_an_active_flow_changes_neither_list_nor_credit() {
         assert!(!flows.push(5, of(0, 2, 900), Instant::ZERO));
         assert!(!flows.push(5, of(0, 3, 900), Instant::ZERO));
         assert_eq!(flows.active(), (2, 0));
-        // 100 of its first quantum were left, and no more were granted.
+        // 100 bytes of the first quantum of flow 5 were left, and no further quantum was granted.
         assert_eq!(serve(&mut flows), (5, Some(2)));
         assert_eq!(serve(&mut flows), (3, Some(11)), "{rules:?}");
     }
@@ -73,7 +73,7 @@ fn c22_new_flows_are_served_before_old_ones() {
         for id in 0..100 {
             rig.offer(ms(0), of((id % 5) as u32, id, 1_500));
         }
-        // Every flow has had a quantum and is old.
+        // Every flow has used a quantum and is old.
         assert_eq!((0..7).filter_map(|_| rig.take(ms(1))).count(), 7);
         for (conn, id) in [(50, 500), (51, 510), (52, 520)] {
             rig.offer(ms(1), of(conn, id, 100));
@@ -92,7 +92,8 @@ fn c23_a_spent_flow_gets_one_quantum_and_waits_behind_the_old_ones() {
             flows.push(2, of(1, 1_000 + id, 300), Instant::ZERO);
         }
         let order: Vec<_> = (0..61).map(|_| serve(&mut flows).0).collect();
-        // In the long run there are five small packets, five quanta, for each large one.
+        // In the long run, five small packets are sent for each large one, because a large packet
+        // costs five quanta.
         let large: Vec<_> = (0..order.len()).filter(|&at| order[at] == 1).skip(1).take(6).collect();
         let gaps: Vec<_> = large.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [6; 5], "{rules:?}: {order:?}");
@@ -104,7 +105,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
     for (rules, alone) in
         [(Rules::Linux, (0, 0)), (Rules::Rfc8290, (0, 1)), (Rules::FreeBsd, (0, 1))]
     {
-        // New, with no old flow.
+        // The flow is new, and there is no old flow.
         let mut flows = flows(rules, 1_000);
         flows.push(7, of(0, 1, 100), Instant::ZERO);
         serve(&mut flows);
@@ -113,7 +114,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
         assert_eq!(flows.emptied(index), alone == (0, 0));
         assert_eq!(flows.active(), alone, "{rules:?}");
 
-        // New, with an old flow; then old itself.
+        // The flow is new and there is an old flow; then the flow itself is old.
         let mut flows = self::flows(rules, 100);
         for id in 0..9 {
             flows.push(1, of(0, id, 500), Instant::ZERO);
@@ -146,7 +147,8 @@ fn c25_lone_packets_go_first_but_cannot_starve_the_old_flows() {
                 rig.offer(ms(1), of(1, 10_000 + step, 100));
             }
         }
-        // Per round the bulk flow sends one packet; the lone ones never more than a quantum.
+        // In each round the bulk flow sends one packet, and the sparse flows never send more than a
+        // quantum.
         assert!(bulk >= 18 && bulk * 1_514 + 3_028 >= lone * 100, "{name}: {bulk} and {lone}");
         assert!(lone >= bulk, "{name}: {bulk} and {lone}");
     }
@@ -170,7 +172,8 @@ fn c26_flows_of_small_and_large_packets_get_equal_bytes() {
     }
 }
 
-/// A thin flow of ten packets and a fat one, one packet beyond a limit of 200.
+/// Returns a discipline whose limit of 200 packets is exceeded by one packet. A thin flow has ten
+/// packets, a fat flow has 190, and a third flow has one.
 fn overflowing(name: &str) -> Rig {
     let mut rig = rig(name, 200, 1_514);
     (0..10).for_each(|id| rig.offer(ms(0), of(1, 1_000 + id, 1_000)));
@@ -197,7 +200,8 @@ fn c27_fattest_is_by_bytes_and_linux_stops_at_half_of_them() {
     for (name, want) in [("fq_codel", vec![1_000]), ("fq_codel_rfc", vec![1_000])] {
         let mut rig = rig(name, 12, 1_514);
         (0..10).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
-        // Three packets, but more bytes; the first alone is half of them.
+        // This flow has only three packets, but more bytes than the other flow. Its first packet
+        // has more than half of these bytes.
         for (id, len) in [(1_000, 1_500), (1_001, 400), (1_002, 900)] {
             rig.offer(ms(0), of(1, id, len));
         }
@@ -240,7 +244,8 @@ fn c29_linux_3_5_takes_one_packet_from_the_queue_with_most_bytes() {
 
 #[test]
 fn linux_3_5_knows_its_largest_packet_from_the_beginning() {
-    // A kernel that had seen only 100 bytes would signal because of the packets behind.
+    // If the kernel had seen only packets of 100 bytes, it would signal because of the backlog
+    // behind the packet.
     let mut rig = rig("fq_codel_linux_3_5", 100, 1_514);
     (0..15).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
     assert!(rig.take(ms(10)).is_some());
@@ -257,8 +262,8 @@ fn c29_freebsd_takes_one_packet_from_the_queue_with_most_of_them() {
     assert_eq!(rig.ledger.drops(), [0], "three small packets are more than two large ones");
 }
 
-/// Returns the fate of packet 14 in a second episode, 200 ms after a first one of a single signal.
-/// In between, an overflow dropped two packets.
+/// Returns the fate of packet 14 in a second episode, 200 ms after a first episode with a single
+/// signal. Between the episodes, an overflow dropped two packets.
 fn second_episode_after_overflow(name: &str) -> Vec<u64> {
     let changes = [("limit", Value::Count(3)), ("mtu", Value::Bytes(Bytes(500)))];
     let mut rig = Rig::new(name, &changes);
@@ -295,7 +300,8 @@ fn c30_linux_counts_packets_lost_to_an_overflow_as_signals() {
 fn bucket(salt: u64, tuple_hash: u32) -> usize {
     let settings = Settings { flows: 1_024, quantum: Bytes(1_514), salt, rules: Rules::Linux };
     let mut flows = Flows::new(settings, || ());
-    let packet = Packet { tuple_hash, ..of(0, 1, 100) };
+    let mut packet = of(0, 1, 100);
+    packet.tuple_hash = tuple_hash;
     flows.classify(&packet, &mut Rng::stream(3, "unused"))
 }
 
@@ -306,7 +312,8 @@ fn c31_a_tuple_has_one_queue_and_the_salt_decides_which() {
     assert_eq!(map(1), map(1));
     let same = map(1).iter().zip(map(2)).filter(|(one, two)| **one == *two).count();
     assert!(same < 20, "{same} of 2000 tuples have the same queue under another salt");
-    // 2000 tuples over 1024 queues: as even as by chance, with e^-1.95 of the queues empty.
+    // 2000 tuples in 1024 queues: the distribution is as even as a random distribution, which
+    // leaves a proportion of e^-1.95 of the queues empty.
     let mut used = map(1);
     used.sort_unstable();
     used.dedup();
@@ -352,7 +359,8 @@ fn c32_credit_of_exactly_zero_is_spent_in_linux_and_not_elsewhere() {
 
 #[test]
 fn c33_the_count_of_a_flow_survives_its_idleness() {
-    // Ten signals, 300 ms of silence in which the flow leaves every list, and congestion again.
+    // Ten signals, then 300 ms without packets, in which the flow leaves every list, and then
+    // congestion again.
     for name in KINDS {
         let mut rig = rig(name, 10_000, 1_514);
         (0..900).for_each(|id| rig.offer(ms(0), of(0, id, 1_000)));
@@ -371,7 +379,7 @@ fn c33_the_count_of_a_flow_survives_its_idleness() {
             now += 1;
         }
         let gap = rig.ledger.times[first + 1].since(rig.ledger.times[first]).as_millis();
-        // A fresh episode would wait 100 ms.
+        // A new episode would wait 100 ms.
         assert!((28..60).contains(&gap), "{name}: {gap} ms");
     }
 }

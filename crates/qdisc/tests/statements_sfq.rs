@@ -1,4 +1,4 @@
-//! Conformance statement C-57 and the facts of `sch_sfq.c` that a user notices.
+//! Conformance statement C-57, and the behaviour of `sch_sfq.c` that users notice.
 
 mod rig;
 
@@ -50,10 +50,10 @@ fn c57_where_every_flow_has_one_packet_the_next_in_turn_loses_it() {
     for conn in 0..4 {
         rig.offer(ms(0), of(conn, u64::from(conn), 100));
     }
-    // A limit given explicitly is also the number of flows: a fifth finds no slot.
+    // An explicit limit also limits the number of flows: a fifth flow finds no slot.
     rig.offer(ms(0), of(4, 4, 100));
     assert_eq!(rig.ledger.drops(), [4]);
-    // With the default limit there is one slot more than packets.
+    // With the default limit, there is one slot more than there are packets.
     let mut rig = Rig::new("sfq", &[("salt", Value::Count(1)), ("divisor", Value::Count(65_536))]);
     (0..128).for_each(|conn| rig.offer(ms(0), of(conn, u64::from(conn), 100)));
     assert_eq!(rig.ledger.drops(), [0]);
@@ -80,7 +80,7 @@ fn flows_take_turns_of_a_quantum_and_a_new_one_waits_for_its_turn() {
     }
     assert_eq!(rig.take_id(ms(1)), Some(1));
     rig.offer(ms(1), of(2, 21, 100));
-    // Flow 0 has 500 left and is first; the new flow is last of the round.
+    // Flow 0 has 500 bytes of allotment left and is first; the new flow is last in the round.
     assert_eq!(rig.drain(ms(1)), [2, 11, 21, 3, 4, 12, 13, 14]);
 }
 

@@ -1,21 +1,43 @@
-//! The agenda: the order of calls to actors.
+//! The agenda: it determines the order in which actors are called.
 //!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
 //! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The
-//! agenda's size is therefore the number of actors, not of packets, and a changed time leaves no
+//! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the lesser of its two children. A
-//! changed time replays the matches on the path to the root, log2(actors) comparisons of
-//! neighbours, and moves nothing else.
+//! The agenda is a tournament tree: every inner node holds the smaller of its two children. A
+//! changed time repeats the comparisons on the path to the root, which are log2(actors) comparisons
+//! of neighbours. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 
-/// The bits of a key that identify the actor; the rest of its lower half is the ticket.
+/// The number of bits of a key that identify the actor. The rest of the key's lower half is the
+/// ticket.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The key of an actor without a request.
 const NEVER: u128 = u128::MAX;
+
+/// A place in the order of calls: the time and, among calls of one time, the order of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Order(u128);
+
+impl Order {
+    /// After all calls.
+    pub(crate) const NEVER: Self = Self(NEVER);
+
+    /// The time and the actor of the call.
+    #[inline]
+    pub(crate) const fn call(self) -> (Instant, Slot) {
+        (self.time(), Slot((self.0 as u64 & SLOT_MASK) as u32))
+    }
+
+    /// The time of the call.
+    #[inline]
+    pub(crate) const fn time(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
+}
 
 /// An actor's place in the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,22 +46,22 @@ pub(crate) struct Slot(pub(crate) u32);
 /// An actor: a part of the world that the agenda calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// A link that has become free while packets wait.
+    /// A link that becomes free while packets are queued.
     Link(usize),
-    /// A line at the arrival of its first packet.
+    /// A delay line when its first packet arrives.
     Line(usize),
     /// A medium on which an exchange begins or ends.
     Medium(usize),
     /// An application at a wake-up, its start or its stop.
     App(u32),
-    /// One end of a connection, at a possible expiry of a timer.
+    /// One end of a connection, when a timer may have expired.
     End(u32, Side),
     /// The sampler of TCP and queue state.
     Sampler,
 }
 
-/// The tree of an actor. Links and lines are few and are called for every packet; hosts may be
-/// many and are called seldom. Each has its own tree, so that a link's path to the root does
+/// The tree of an actor. Links and lines are few, and are called for every packet. Hosts may be
+/// many, and are called rarely. Each group has its own tree, so that a link's path to the root does
 /// not grow with the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
@@ -59,45 +81,45 @@ impl Actor {
 }
 
 impl Slot {
-    /// Its rank's place in arrays.
+    /// Returns the rank's index in arrays.
     #[inline]
     const fn rank(self) -> usize {
         (self.0 % 2) as usize
     }
 
-    /// Its place among those of its rank.
+    /// Returns the actor's index among the actors of its rank.
     #[inline]
     const fn index(self) -> usize {
         (self.0 / 2) as usize
     }
 }
 
-/// A set of actors, each with at most one time. Calls are in order of time and, at equal times, in
-/// order of request.
+/// A set of actors, each of which has at most one time. Calls are in order of time and, at equal
+/// times, in order of request.
 ///
-/// This rule makes the order total. Together with integer time and named random streams it makes
+/// This rule makes the order total. Together with integer times and named random streams, it makes
 /// runs deterministic.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// By rank.
+    /// The trees, by rank.
     trees: [Tree; 2],
-    /// By rank and slot.
+    /// The actors, by rank and slot.
     actors: [Vec<Actor>; 2],
     tickets: u64,
 }
 
 impl Agenda {
-    /// An agenda without actors.
+    /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
         let trees = [Tree::new(), Tree::new()];
         Self { trees, actors: [Vec::new(), Vec::new()], tickets: 0 }
     }
 
-    /// Gives an actor a slot. It has no time yet.
+    /// Assigns a slot to an actor, which has no time yet.
     ///
     /// # Panics
     ///
-    /// If there are half a million actors of that rank already.
+    /// If there are already half a million actors of that rank.
     pub(crate) fn register(&mut self, actor: Actor) -> Slot {
         let rank = actor.rank() as usize;
         let index = self.trees[rank].join();
@@ -112,7 +134,7 @@ impl Agenda {
         Slot(slot as u32)
     }
 
-    /// The actor of a slot.
+    /// Returns the actor of a slot.
     #[inline]
     pub(crate) fn actor(&self, slot: Slot) -> Actor {
         self.actors[slot.rank()][slot.index()]
@@ -124,11 +146,24 @@ impl Agenda {
         self.trees[slot.rank()].vacant.push(slot.index());
     }
 
-    /// Takes a ticket: among equal times, the lower ticket is served first.
+    /// Returns a new ticket. At equal times, the lower ticket is served first.
     #[inline]
     pub(crate) fn ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
+    }
+
+    /// The place of a call of `slot` at `at`, after all earlier requests for that time.
+    #[inline]
+    pub(crate) fn place(&mut self, slot: Slot, at: Instant) -> Order {
+        let ticket = self.ticket();
+        key(slot, at, ticket)
+    }
+
+    /// Requests a call of `slot` at a place that was taken for it earlier.
+    #[inline]
+    pub(crate) fn set_at(&mut self, slot: Slot, place: Order) {
+        self.trees[slot.rank()].replay(slot.index(), place.0);
     }
 
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.
@@ -141,9 +176,7 @@ impl Agenda {
     /// Requests a call of `slot` at `at`, in the order of a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
-        let lower = ticket << SLOT_BITS | u64::from(slot.0);
-        let key = u128::from(at.as_nanos()) << 64 | u128::from(lower);
-        self.trees[slot.rank()].replay(slot.index(), key);
+        self.set_at(slot, key(slot, at, ticket));
     }
 
     /// Withdraws the request of `slot`, if any.
@@ -156,18 +189,22 @@ impl Agenda {
     }
 
     /// Returns the time of the next call of `slot`.
-    #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Instant::from_nanos((self.trees[slot.rank()].key(slot.index()) >> 64) as u64)
+        Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// Returns the next call; the request remains until it is set or cleared.
+    /// The place of the next call. The request remains until it is set or cleared.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        let first = self.trees[0].least().min(self.trees[1].least());
-        let slot = Slot((first as u64 & SLOT_MASK) as u32);
-        (first != NEVER).then_some((Instant::from_nanos((first >> 64) as u64), slot))
+    pub(crate) fn first(&self) -> Order {
+        Order(self.trees[0].least.min(self.trees[1].least))
     }
+}
+
+/// The place of a call of `slot` at `at` with a ticket.
+#[inline]
+fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
+    let lower = ticket << SLOT_BITS | u64::from(slot.0);
+    Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
 /// The actors of one rank.
@@ -176,8 +213,10 @@ struct Tree {
     /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
     /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
     /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
-    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
+    /// and `2p + 1` are `pairs[p]`.
     pairs: Vec<[u128; 2]>,
+    /// The root, node 1.
+    least: u128,
     leaves: usize,
     used: usize,
     vacant: Vec<usize>,
@@ -185,7 +224,8 @@ struct Tree {
 
 impl Tree {
     fn new() -> Self {
-        Self { pairs: vec![[NEVER; 2]; 2], leaves: 2, used: 0, vacant: Vec::new() }
+        let pairs = vec![[NEVER; 2]; 2];
+        Self { pairs, least: NEVER, leaves: 2, used: 0, vacant: Vec::new() }
     }
 
     fn join(&mut self) -> usize {
@@ -197,11 +237,6 @@ impl Tree {
         }
         self.used += 1;
         self.used - 1
-    }
-
-    #[inline]
-    fn least(&self) -> u128 {
-        self.pairs[0][1]
     }
 
     #[inline]
@@ -217,10 +252,10 @@ impl Tree {
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = least;
-            least = least.min(pair[(node % 2) ^ 1]);
+            least = pair[0].min(pair[1]);
             node /= 2;
         }
-        self.pairs[0][1] = least;
+        self.least = least;
     }
 
     fn grow(&mut self) {
@@ -254,7 +289,8 @@ mod tests {
         }
         agenda.set(slots[19], Instant::from_millis(2));
         let mut served = Vec::new();
-        while let Some((_, slot)) = agenda.peek() {
+        while agenda.first() != Order::NEVER {
+            let (_, slot) = agenda.first().call();
             served.push(slots.iter().position(|&of| of == slot).unwrap());
             agenda.clear(slot);
         }
@@ -280,7 +316,8 @@ mod tests {
             }
             let want = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i))).min();
             let place = |slot| slots.iter().position(|&of| of == slot).unwrap();
-            let got = agenda.peek().map(|(at, slot)| (at.as_nanos(), place(slot)));
+            let first = Some(agenda.first()).filter(|first| *first != Order::NEVER);
+            let got = first.map(Order::call).map(|(at, slot)| (at.as_nanos(), place(slot)));
             assert_eq!(got, want.map(|((at, _), i)| (at, i)));
         }
     }

@@ -1,4 +1,4 @@
-//! Every packet of a run, as captures.
+//! Every packet of a run, for captures.
 
 use std::io::{self, Write};
 
@@ -10,18 +10,18 @@ use crate::Outcome;
 use crate::taps::Taps;
 use crate::world::World;
 
-/// The start of simulated runs in captures: midnight of the first day of 2020, UTC. A capture needs
-/// a date, and a fixed one gives the same bytes each time.
+/// The start of simulated runs in captures: midnight UTC on the first day of 2020. A capture needs
+/// a date, and a fixed date gives the same bytes in every run.
 const EPOCH: Duration = Duration::from_secs(1_577_836_800);
 
-/// Every packet of a run, and the five-tuples they belong to.
+/// Every packet of a run, and the five-tuples of the packets.
 pub(crate) struct Captures {
     records: Vec<PacketRecord>,
     endpoints: Vec<Endpoints>,
 }
 
 impl Captures {
-    /// The packets of the taps, with the drops that the links logged.
+    /// Returns the packets at the taps, together with the drops that the links logged.
     pub(crate) fn new(mut records: Records, world: &World<Taps>) -> Self {
         for link in &world.network.links {
             for (at, id, event) in link.port.log.events.iter().flatten() {
@@ -39,7 +39,7 @@ impl Captures {
 }
 
 impl Outcome {
-    /// Writes a capture at the home and one on the internet.
+    /// Writes a capture at the home and a capture on the internet.
     ///
     /// # Errors
     ///

@@ -1,19 +1,19 @@
-//! Connections: a five-tuple, its two TCPs, and the packets that they send.
+//! Connections: each is a five-tuple, its two TCPs, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Ecn, FiveTuple, Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Ecn, FiveTuple, Header, Instant, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event, Segment};
 
-use crate::agenda::Slot;
+use crate::agenda::{Order, Slot};
 
 /// A five-tuple in use.
 pub(crate) struct Conn {
     pub(crate) app: u32,
-    /// The number that the application gave it.
+    /// The number that the application assigned to the connection.
     pub(crate) id: ConnId,
     pub(crate) transport: Transport,
     pub(crate) opener: Side,
-    /// The tuple of the home's packets; the internet's packets have it reversed.
+    /// The tuple of the home's packets. The tuple of the internet's packets is the reverse.
     pub(crate) tuple: FiveTuple,
     pub(crate) tuple_hash: [u32; 2],
     pub(crate) priority: u8,
@@ -21,19 +21,19 @@ pub(crate) struct Conn {
     pub(crate) own_link: [bool; 2],
     /// Whether the application subscribes to reads.
     pub(crate) reads: bool,
-    /// The two TCPs, home first, until both are done.
+    /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
     /// Bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
-    /// Counters, after the ends were removed.
+    /// The counters of the ends, after the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 
 impl Conn {
-    /// The counters of one end, whether it still exists or not.
+    /// Returns the counters of one end, whether it still exists or not.
     pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
         match (&self.stats, &self.ends) {
             (Some(stats), _) => Some(stats[side.index()]),
@@ -43,28 +43,33 @@ impl Conn {
     }
 }
 
-/// One TCP and its place in the agenda.
+/// One TCP and its slot in the agenda.
 pub(crate) struct End {
     pub(crate) tcp: Connection,
     pub(crate) slot: Slot,
+    /// The place of its next call.
+    pub(crate) next: Order,
+    /// Whether that call is a silent read, which waits outside the agenda. The agenda may then hold
+    /// a later call, which the read replaces.
+    pub(crate) is_silent: bool,
     pub(crate) finished: bool,
 }
 
-/// The notice to the application of an event at one end.
+/// Returns the notice to the application for an event at one end.
 pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     match event {
         Event::Established => Some(Notice::Opened(conn)),
         Event::Readable(bytes) => Some(Notice::Read { conn, at, bytes }),
         Event::Writable => Some(Notice::Writable { conn, at }),
         Event::PeerFinished => Some(Notice::Finished { conn, at }),
-        // One notice follows when both ends are closed.
+        // A single notice follows when both ends are closed.
         Event::Closed | Event::Aborted => None,
     }
 }
 
 /// A packet of `ip_len` bytes from `side`, before it has an identity.
-pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
-    Packet {
+pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> PacketFields {
+    PacketFields {
         id: 0,
         enqueued: Instant::ZERO,
         flow,
@@ -80,7 +85,7 @@ pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
     }
 }
 
-/// The packet that carries a segment.
+/// Returns the packet that carries a segment.
 #[inline]
 pub(crate) fn packet_of(
     segment: Segment,
@@ -89,9 +94,9 @@ pub(crate) fn packet_of(
     side: Side,
     tuple_hash: u32,
     priority: u8,
-) -> Packet {
+) -> PacketFields {
     let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
-    Packet {
+    PacketFields {
         tuple_hash,
         priority,
         ecn: segment.ecn,
@@ -100,8 +105,8 @@ pub(crate) fn packet_of(
     }
 }
 
-/// Addresses and ports as TEACUP's testbed has them: the home is 172.16.10.0/24, the internet
-/// 172.16.11.0/24, with one host for each application.
+/// Returns the five-tuple of a connection. Addresses and ports are those of TEACUP's testbed: the
+/// home is 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
 pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     let host = 2 + app % 250;
     let protocol = match open.transport {
@@ -109,7 +114,7 @@ pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
         Transport::Udp => 17,
         Transport::Icmp => 1,
     };
-    // Ports of no known protocol, so that no dissector interprets the payload.
+    // These ports belong to no known protocol, so that no dissector interprets the payload.
     let ephemeral = 10_000 + (index % 30_000) as u16;
     let service = 61_000 + (app % 1_000) as u16;
     let ports = match (open.transport, open.from) {

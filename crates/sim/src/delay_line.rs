@@ -6,20 +6,20 @@ use aqmlab_core::{Duration, Instant, Packet};
 
 use crate::agenda::Slot;
 
-/// The target of a line.
+/// The target of a delay line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The packet's destination.
     Host,
-    /// The next link of its route.
+    /// The next link of the packet's route.
     Link(usize),
 }
 
-/// The key by which routes share a line. A line is first in, first out only if all its packets come
-/// from one link, so the link belongs to the key.
+/// The key by which routes share a line. The link is part of the key, because a line is first in,
+/// first out only if all its packets come from one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineKey {
-    /// The link before it, if there is one.
+    /// The link before the line, if there is one.
     pub(crate) from: Option<usize>,
     /// The target.
     pub(crate) target: Target,
@@ -31,7 +31,7 @@ pub(crate) struct LineKey {
     pub(crate) reorder: bool,
 }
 
-/// A line with the packets on it, in order of arrival.
+/// A delay line with its packets, in order of arrival.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
     pub(crate) key: LineKey,
@@ -40,45 +40,41 @@ pub(crate) struct DelayLine {
 }
 
 impl DelayLine {
-    /// An empty line.
+    /// Returns an empty line.
     pub(crate) fn new(key: LineKey, slot: Slot) -> Self {
         Self { key, slot, travelling: VecDeque::new() }
     }
 
-    /// Puts a packet on the line at `at`, which includes the packet's jitter. Returns the time of
-    /// its arrival if that is now the first.
+    /// Puts a packet on the line. It arrives at `at`, which includes its jitter. If the packet is
+    /// the first to arrive, returns its arrival time.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
-        if self.key.jitter > Duration::ZERO {
-            if self.key.reorder {
-                return self.insert(arrives, ticket, packet);
-            }
-            if let Some((last, ..)) = self.travelling.back() {
-                arrives = arrives.max(*last);
-            }
+        if self.key.reorder {
+            return self.insert(arrives, ticket, packet);
+        }
+        if self.key.jitter > Duration::ZERO
+            && let Some((last, ..)) = self.travelling.back()
+        {
+            arrives = arrives.max(*last);
         }
         let first = self.travelling.is_empty();
         self.travelling.push_back((arrives, ticket, packet));
         first.then_some(arrives)
     }
 
+    /// Puts a packet in its place by its arrival.
+    #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let place = self.travelling.partition_point(|(at, ..)| *at <= arrives);
         self.travelling.insert(place, (arrives, ticket, packet));
         (place == 0).then_some(arrives)
     }
 
-    /// Takes the packet that arrives first.
+    /// Removes and returns the packet that arrives first.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         self.travelling.pop_front().map(|(_, _, packet)| packet)
-    }
-
-    /// The packet that arrives first, left in place.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&Packet> {
-        self.travelling.front().map(|(_, _, packet)| packet)
     }
 
     /// Returns the arrival time of the next packet, and its ticket.
@@ -87,7 +83,7 @@ impl DelayLine {
         self.travelling.front().map(|(at, ticket, _)| (*at, *ticket))
     }
 
-    /// Packets on the line.
+    /// Returns the number of packets on the line.
     pub(crate) fn len(&self) -> usize {
         self.travelling.len()
     }
@@ -119,7 +115,7 @@ mod tests {
         std::iter::from_fn(|| line.pop()).map(|packet| packet.id).collect()
     }
 
-    /// C-74.
+    /// Covers requirement C-74.
     #[test]
     fn only_jitter_that_may_reorder_does() {
         let in_order: Vec<_> = (0..200).collect();

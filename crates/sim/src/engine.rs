@@ -1,4 +1,4 @@
-//! The world as the engine of a trial's applications.
+//! The world, as the engine of a trial's applications.
 
 use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Instant, Side};

@@ -2,21 +2,22 @@
 //!
 //! | Module       | Holds                                                                  |
 //! |--------------|------------------------------------------------------------------------|
-//! | `build`      | from the parts of a trial to a world                                   |
+//! | `build`      | builds a world from the parts of a trial                               |
 //! | `agenda`     | the actors and the times of their calls                                |
 //! | `world`      | applications, connections, and the loop                                |
 //! | `conn`       | connections and the packets they send                                  |
-//! | `network`    | links, lines, and a packet's way through them                          |
+//! | `network`    | links, lines, and the paths of packets through them                    |
 //! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; `taps` is the one that measures                    |
+//! | `silent_reads` | the reads of applications that cause nothing else                     |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
-//! | [`replay`]   | the comparison of a discipline with a recording of another             |
+//! | [`replay`]   | compares a discipline with a recording of another implementation       |
 //! | `outcome`    | the result: a digest and tables                                        |
 //!
-//! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
-//! mark with its time, and does not depend on the measurement.
+//! A run is a function of its spec, including the seed. The digest of a run folds every delivery,
+//! drop and mark with its time. The digest does not depend on the measurement.
 
 mod agenda;
 mod build;
@@ -30,6 +31,7 @@ mod outcome;
 mod own_links;
 pub mod replay;
 mod sampler;
+mod silent_reads;
 mod taps;
 mod wifi;
 mod world;
@@ -46,12 +48,12 @@ use crate::world::World;
 ///
 /// # Errors
 ///
-/// If the specification holds a value that does not exist or cannot be.
+/// If the specification is invalid.
 ///
 /// # Panics
 ///
-/// If a packet was created or lost by mistake: every packet sent is delivered, destroyed,
-/// waiting or travelling, and every run checks it.
+/// If a packet was created or lost by mistake. Every run checks that each packet sent is delivered,
+/// dropped, queued or in transit.
 pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
     let parts = resolve(spec)?;
     if spec.measure.enabled {

@@ -1,24 +1,24 @@
-//! Observers of a run. The world is compiled once for each kind of observer, so a run without
-//! measurement has no cost for it.
+//! Observers of a run. The world is compiled once for each kind of observer, so measurement costs
+//! nothing in a run without it.
 
 use aqmlab_core::{Instant, Packet};
 use aqmlab_node::Departure;
 
 /// Receives packets at the taps and at the links.
 pub(crate) trait Observer {
-    /// A packet passes the tap at its sender.
+    /// Records a packet that passes the tap at its sender.
     fn sent(&mut self, packet: &Packet, now: Instant);
-    /// A packet passes the tap at its receiver.
+    /// Records a packet that passes the tap at its receiver.
     fn received(&mut self, packet: &Packet, now: Instant);
-    /// A packet leaves the queue of a link.
+    /// Records a packet that leaves the queue of a link.
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
-    /// A packet is lost on the path, by the scenario's random loss.
+    /// Records a packet that the scenario's random loss drops on the path.
     fn lost(&mut self, packet: &Packet, now: Instant);
     /// Records the end of an application, by itself or at its stop time.
     fn ended(&mut self, flow: u32, now: Instant);
 }
 
-/// Observes nothing.
+/// An observer that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Nobody;
 

@@ -16,20 +16,20 @@ use crate::world::World;
 
 /// The result of a run.
 pub struct Outcome {
-    /// Equal for equal runs, regardless of the measurement.
+    /// The digest, which is equal for equal runs, regardless of the measurement.
     pub digest: Digest,
-    /// Agenda steps.
+    /// The number of calls that the agenda made.
     pub events: u64,
-    /// Packets sent by hosts.
+    /// The number of packets sent by hosts.
     pub packets: u64,
-    /// Tables by name.
+    /// The tables, by name.
     pub tables: Vec<(&'static str, Table)>,
-    /// Every packet, if they were kept.
+    /// Every packet, if packets were kept.
     pub(crate) captures: Option<Captures>,
 }
 
 impl Outcome {
-    /// The table called `name`.
+    /// Returns the table called `name`.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|(known, _)| *known == name).map(|(_, table)| table)
     }
@@ -43,7 +43,7 @@ fn digest<O: Observer>(world: &World<O>) -> Digest {
     digest
 }
 
-/// The outcome of a run without measurement: the counters of the links.
+/// Returns the outcome of a run without measurement: the counters of the links.
 pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     let links = world.network.links.iter().map(|link| {
         let log = &link.port.log;
@@ -64,7 +64,7 @@ pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     }
 }
 
-/// The outcome of a run with measurement.
+/// Returns the outcome of a run with measurement.
 pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     let digest = digest(&world);
     let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec));
@@ -80,7 +80,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Takes the findings out of the world.
+/// Moves the findings out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,

@@ -1,25 +1,26 @@
-//! The bytes in the own links of hosts, by connection: the memory that TCP small queues limits.
+//! The bytes in the hosts' own links, by connection. TCP small queues limit this memory.
 //!
-//! Linux counts a segment from when it is sent until the device reports that it has left; here
-//! until it leaves the queue for the wire, one segment earlier.
+//! Linux counts a segment from its transmission until the device reports that the segment has left.
+//! This module counts a segment only until it leaves the queue for the wire, which is one segment
+//! earlier.
 
 use aqmlab_core::{Bytes, Direction, Packet, Side};
 
-/// The memory of packets in own links, and the ends with a departure from their link.
+/// The memory of packets in the hosts' own links, and the ends whose packets have left them.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
-    /// By connection: memory of the home's packets and of the internet's.
+    /// For each connection, the memory of the home's packets and of the internet's packets.
     waiting: Vec<[u64; 2]>,
-    /// Ends with a departure from their link since the last call of [`Self::released`].
+    /// The ends whose packets have left their own link since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,
 }
 
 /// Linux's `truesize` of a packet: a small one fits its head, a full-sized one takes half a page.
-const fn memory(packet: &Packet) -> u64 {
+fn memory(packet: &Packet) -> u64 {
     if packet.ip_len <= 256 { 768 } else { 2_304 }
 }
 
-const fn sender(packet: &Packet) -> Side {
+fn sender(packet: &Packet) -> Side {
     match packet.direction {
         Direction::Up => Side::Home,
         Direction::Down => Side::Wan,
@@ -27,7 +28,7 @@ const fn sender(packet: &Packet) -> Side {
 }
 
 impl OwnLinks {
-    /// A packet enters its sender's own link.
+    /// Records that a packet enters its sender's own link.
     pub(crate) fn enter(&mut self, packet: &Packet) {
         let place = packet.conn as usize;
         if self.waiting.len() <= place {
@@ -36,7 +37,7 @@ impl OwnLinks {
         self.waiting[place][sender(packet).index()] += memory(packet);
     }
 
-    /// A packet has left its sender's own link.
+    /// Records that a packet has left its sender's own link.
     pub(crate) fn leave(&mut self, packet: &Packet) {
         let side = sender(packet);
         let waiting = &mut self.waiting[packet.conn as usize][side.index()];
@@ -44,9 +45,15 @@ impl OwnLinks {
         self.released.push((packet.conn, side));
     }
 
-    /// The memory of an end's packets in its own link.
+    /// Returns the memory of an end's packets in its own link.
     pub(crate) fn waiting(&self, conn: u32, side: Side) -> Bytes {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
+    }
+
+    /// Whether an end has had a departure from its link since the last call of [`Self::released`].
+    #[inline]
+    pub(crate) fn has_released(&self) -> bool {
+        !self.released.is_empty()
     }
 
     /// Returns the ends with a departure from their link since the last call.

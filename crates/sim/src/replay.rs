@@ -1,16 +1,16 @@
-//! Compares a discipline with a recording of another, operation by operation.
+//! Compares a discipline with a recording of another implementation, operation by operation.
 //!
-//! A [`Recording`] holds the operations of a discipline in order: enqueues and dequeues, each with
-//! the time that the discipline read and its result. The agent records the kernel's disciplines, but
-//! nothing here depends on a kernel. The flows' hashes and the random numbers come from the
-//! recording. So a difference of one packet is a difference of the disciplines.
+//! A [`Recording`] has the operations of a discipline in order. They are enqueues and dequeues,
+//! each with the time that the discipline read and its result. The agent records the kernel's
+//! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
+//! numbers come from the recording. If one packet differs, the disciplines therefore differ.
 //!
-//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units, so that its
-//! updates fall between the same operations as in the recording. The kernel's timers wait until the
-//! sender has finished, so an operation may precede an update that was due some microseconds
-//! before. Such an operation is moved to just before the update, by [`LATE`] at most, and counted
-//! as `moved`. Sometimes the kernel's timer is late by a whole tick from then on. Then the replay
-//! delays this timer at the same time, counted as `late`.
+//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. Its
+//! updates then fall between the same operations as in the recording. The kernel's timers wait
+//! until the sender has finished, so an operation may precede an update that was due a few
+//! microseconds before. Such an operation is moved to just before the update, by at most [`LATE`],
+//! and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some time on.
+//! The replay then delays its timer at the same time, and counts this as `late`.
 
 use std::collections::BTreeMap;
 
@@ -24,34 +24,35 @@ use serde::Deserialize;
 
 /// The operations of a discipline on a trace of packets.
 ///
-/// Columns have an entry for each operation, or for each packet.
+/// Each column has an entry for each operation or for each packet.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Recording {
     /// The discipline to compare.
     pub qdisc: KindSpec<QdiscKind>,
     /// The flow of each packet.
     pub flow: Vec<u32>,
-    /// The ECN field with which each flow sends.
+    /// The ECN field that each flow sends.
     pub flow_ecn: Vec<u8>,
-    /// Flows, and the hashes of their packets, where the discipline hashed.
+    /// Pairs of a flow and the hash of its packets, for disciplines that hash.
     #[serde(default)]
     pub hashes: Vec<(u32, u32)>,
     /// 1 for an enqueue, 0 for a dequeue.
     pub offer: Vec<u8>,
-    /// Nanoseconds since the operation before; for the first, since the clock's zero.
+    /// The nanoseconds since the previous operation. For the first operation, they count from the
+    /// clock's zero.
     pub time: Vec<i64>,
-    /// The packet offered or given; −1 for none.
+    /// The packet enqueued or dequeued; −1 for none.
     pub id: Vec<i64>,
-    /// The bytes that the discipline counts for a packet offered.
+    /// The bytes that the discipline counts for an enqueued packet.
     pub len: Vec<u32>,
-    /// The ECN field with which a packet was given.
+    /// The ECN field of a packet when it was dequeued.
     pub ecn: Vec<u8>,
-    /// Operations, and packets destroyed in them.
+    /// Pairs of an operation and a packet that was dropped in it.
     pub drops: Vec<(usize, u64)>,
-    /// Operations, and random numbers drawn in them, in the upper bits of 64.
+    /// Pairs of an operation and a random number drawn in it, in the upper bits of 64 bits.
     #[serde(default)]
     pub draws: Vec<(usize, u64)>,
-    /// Operations before which a timer went off.
+    /// The operations before which a timer expired.
     #[serde(default)]
     pub updates: Vec<usize>,
 }
@@ -59,36 +60,37 @@ pub struct Recording {
 /// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Operations that were the same.
+    /// The number of operations with equal results.
     pub operations: usize,
-    /// Packets offered in them.
+    /// The number of packets enqueued in these operations.
     pub offered: usize,
-    /// Packets given.
+    /// The number of packets dequeued.
     pub given: usize,
-    /// Packets destroyed.
+    /// The number of packets dropped.
     pub dropped: usize,
-    /// Packets that arrived unmarked and left marked.
+    /// The number of packets that arrived unmarked and left marked.
     pub marked: usize,
-    /// Operations of the whole recording that were moved before an update of a timer.
+    /// The number of operations in the whole recording that were moved before an update of a timer.
     pub moved: usize,
     /// The number of times that a timer was late by a tick.
     pub late: usize,
-    /// The first operation that was not the same, with the difference.
+    /// The first operation whose results differ, and the difference.
     pub difference: Option<String>,
 }
 
 /// The longest time by which an operation is moved to keep its place before an update.
 pub const LATE: Duration = Duration::from_micros(20);
-/// The salt that a discipline is given, so that a flow's bucket can be chosen.
+/// The salt that the discipline gets, so that a flow's bucket can be chosen.
 const SALT: u32 = 1;
-/// PIE counts time in units of 64 ns; a shift by whole units leaves every difference as it is.
+/// The unit of PIE's time, 64 ns. A shift by whole units leaves every difference unchanged.
 const UNIT: i64 = 64;
 
-/// Compares our discipline with `recording`, operation by operation, up to the first difference.
+/// Compares the simulator's discipline with `recording`, operation by operation, up to the first
+/// difference.
 ///
 /// # Errors
 ///
-/// If the discipline or a parameter does not exist, or the recording is not whole.
+/// If the discipline or a parameter does not exist, or if the recording is incomplete.
 pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     recording.check()?;
     let mut qdisc = recording.build()?;
@@ -96,8 +98,8 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     let mut player = Player::new(recording);
     (player.result.moved, player.result.late) = (moved, late.len());
     if !late.is_empty() {
-        // A few bytes that are never freed, once per recording with late timers. Timers are copied
-        // with their laws, so they own nothing.
+        // A few bytes are leaked once per recording with late timers. Timers are copied with their
+        // laws, so they cannot own memory.
         let late: &'static [Instant] = late.leak();
         qdisc.visit_timers(&mut |timer| timer.late_at(late));
     }
@@ -140,7 +142,7 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// Returns the times of the operations for our discipline.
+    /// Returns the times of the operations for the simulator's discipline.
     fn course(&self) -> Result<Course, SpecError> {
         let mut at = 0;
         let mut times: Vec<i64> = self
@@ -157,8 +159,9 @@ impl Recording {
         Ok(Course { times: instants.collect::<Option<_>>().ok_or_else(early)?, moved, late })
     }
 
-    /// Shifts all times so that the timer's updates fall where they fell. Returns how many
-    /// operations had to be moved besides, and when the timer has to be late.
+    /// Shifts all times so that the timer's updates fall between the same operations as in the
+    /// recording. Returns the number of operations that had to be moved in addition, and the times
+    /// at which the timer must be late.
     fn align(&self, times: &mut [i64]) -> Result<(usize, Vec<Instant>), SpecError> {
         if self.updates.is_empty() {
             return Ok((0, Vec::new()));
@@ -178,7 +181,7 @@ impl Recording {
         Ok((moved, schedule.late))
     }
 
-    /// Returns the expiries of our timer, one for each update.
+    /// Returns the expiries of the simulator's timer, one for each update.
     fn schedule(&self, seen: &[i64]) -> Result<Schedule, SpecError> {
         let args = arguments("qdisc", self.qdisc.kind.0.params, &self.qdisc.params)?;
         let clock = Clock::wheel(args.duration("tick"));
@@ -188,7 +191,7 @@ impl Recording {
         for &place in &self.updates {
             let before = place.checked_sub(1).and_then(|place| seen.get(place));
             let least = before.map_or(i64::MIN, |at| at - signed(LATE));
-            // An operation before this update would come after it, so the timer must have been
+            // An operation that preceded this update would follow it, so the timer must have been
             // late.
             while least.saturating_sub(signed(since_zero(timer.due()))) > schedule.shift {
                 schedule.late.push(timer.due());
@@ -206,15 +209,15 @@ impl Recording {
     }
 }
 
-/// The times of the operations for our discipline.
+/// The times of the operations for the simulator's discipline.
 struct Course {
     times: Vec<Instant>,
     moved: usize,
     late: Vec<Instant>,
 }
 
-/// The times of a timer's updates by its own clock, and the shift of all operations by which those
-/// that followed an update stay after it.
+/// The times of a timer's updates by the timer's own clock, and a shift of all operations. With the
+/// shift, operations that followed an update still follow it.
 struct Schedule {
     dues: Vec<i64>,
     shift: i64,
@@ -222,7 +225,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Checks that operations before an update are not too far after it.
+    /// Checks that no operation before an update is too far after it.
     fn check(&self, updates: &[usize], times: &[i64]) -> Result<(), SpecError> {
         for (&place, due) in updates.iter().zip(&self.dues) {
             let before = place.checked_sub(1).and_then(|place| times.get(place));
@@ -299,7 +302,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Lets our discipline do operation `place`.
+    /// Performs operation `place` on the simulator's discipline.
     fn step(&self, place: usize, now: Instant, qdisc: &mut dyn Qdisc) -> Done {
         let before = Rng::saying(self.draws.get(&place).copied().unwrap_or(0));
         let (mut rng, mut log) = (before.clone(), Dropped::default());
@@ -354,7 +357,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// The packets that were destroyed.
+/// The packets that were dropped.
 #[derive(Default)]
 struct Dropped(Vec<u64>);
 

@@ -1,4 +1,4 @@
-//! The state of TCPs and queues, sampled at regular times.
+//! Samples the state of TCPs and queues at regular times.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
@@ -9,7 +9,7 @@ use crate::agenda::Slot;
 use crate::observer::Observer;
 use crate::world::World;
 
-/// Takes samples and keeps them.
+/// Takes samples and stores them.
 pub(crate) struct Sampler {
     pub(crate) slot: Slot,
     pub(crate) every: Duration,
@@ -17,7 +17,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler that takes its first sample after `every`.
+    /// Returns a sampler that takes its first sample after `every`.
     pub(crate) fn new(slot: Slot, every: Duration) -> Self {
         Self { slot, every, samples: Samples::default() }
     }

@@ -1,6 +1,6 @@
-//! The observer that measures: a tap at each end, and samples of each queue.
+//! The observer that measures, with a tap at each end and samples of each queue.
 
-use aqmlab_core::{Instant, Packet, Reason};
+use aqmlab_core::{Instant, Packet, PacketFields, Reason};
 use aqmlab_measure::{Meter, Records, Sent};
 use aqmlab_node::Departure;
 use aqmlab_trial::Spec;
@@ -12,13 +12,13 @@ use crate::observer::Observer;
 pub(crate) struct Taps {
     pub(crate) meter: Meter,
     pub(crate) queues: Vec<QueueReport>,
-    /// Every packet, if they are kept.
+    /// Every packet, if packets are kept.
     pub(crate) records: Option<Records>,
     frame: Frame,
 }
 
 impl Taps {
-    /// Taps for a trial.
+    /// Returns the taps for a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
         Self {
             meter: Meter::new(settings(spec), &spec.all_active()),
@@ -32,7 +32,7 @@ impl Taps {
 impl Observer for Taps {
     #[inline]
     fn sent(&mut self, packet: &Packet, now: Instant) {
-        let &Packet { flow, conn, direction, id, ip_len, .. } = packet;
+        let &PacketFields { flow, conn, direction, id, ip_len, .. } = &**packet;
         self.meter.sent(Sent { flow, conn, direction, id, ip_len }, now);
         if let Some(records) = &mut self.records {
             records.sent(packet, now);

@@ -19,7 +19,7 @@ pub(crate) struct Medium {
     links: Vec<usize>,
 }
 
-/// The place of a link's radio.
+/// The medium and the number of a link's radio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     medium: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Place {
 }
 
 impl<O: Observer> Network<O> {
-    /// Adds a radio for the last link, on the medium of this number.
+    /// Adds a radio for the last link, on the medium with this number.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
@@ -90,7 +90,7 @@ impl<O: Observer> Network<O> {
         match fate {
             Fate::Delivered => {
                 if let Some((line, at)) = self.leave(&mut packet, self.now) {
-                    self.launch(line, Some(packet), at);
+                    self.launch(line, packet, at);
                 }
             }
             Fate::GivenUp => self.give_up(link, &packet),
@@ -102,12 +102,12 @@ impl<O: Observer> Network<O> {
         self.observer.lost(packet, self.now);
     }
 
-    /// Packets in drivers and on the air.
+    /// Returns the number of packets in drivers and on the air.
     pub(crate) fn on_media(&self) -> usize {
         self.media.iter().map(|medium| medium.cell.len()).sum()
     }
 
-    /// Numbers that a link shows of its discipline and of its driver.
+    /// Returns the gauges of a link's discipline and of its driver.
     pub(crate) fn gauges(&self, link: usize, now: Instant) -> Vec<(&'static str, f64)> {
         let Self { links, media, .. } = self;
         let mut gauges = links[link].port.gauges();

@@ -1,30 +1,30 @@
-//! The world: applications over connections over the network, and the loop that moves them.
+//! The world: applications on connections on the network, and the loop that runs them.
 //!
-//! The path of a packet is on two screens: [`World::run`] calls the next actor; a packet that
-//! arrives at a host goes to its connection ([`World::deliver`]), which answers with segments
-//! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
+//! The path of a packet is short. [`World::run`] calls the next actor. A packet that arrives at a
+//! host goes to its connection ([`World::deliver`]). The connection responds with segments
+//! ([`World::drain`]), and `Network::send` passes them to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Header, Instant, Packet, PacketFields, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::{Actor, Slot};
+use crate::agenda::{Actor, Order, Slot};
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
-use crate::delay_line::Target;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
+use crate::silent_reads::SilentReads;
 
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
     pub(crate) slot: Slot,
-    /// The configuration of its TCPs, home first.
+    /// The configuration of the application's TCPs, home first.
     pub(crate) endpoints: [Endpoint; 2],
-    /// The priority of its packets, if the scenario sets it.
+    /// The priority of the application's packets, if the scenario sets it.
     pub(crate) priority: Option<u8>,
 }
 
@@ -34,34 +34,52 @@ pub(crate) struct World<O> {
     pub(crate) conns: Vec<Conn>,
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) runner: AppRunner,
-    /// Ends that may have something to send since an application acted on them, in the order of its
-    /// calls: a system call on one socket sends before the call on the next.
+    /// The ends that may have something to send since an application acted on them, in the order of
+    /// the application's calls. A system call on one socket sends before the call on the next
+    /// socket.
     pub(crate) touched: Vec<(u32, Side)>,
+    pub(crate) silent_reads: SilentReads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
+}
+
+/// The entry of an end in the agenda, when the end is drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// The entry, if there is one, is of a call to come.
+    Waits,
+    /// The entry is of the present call.
+    Served,
 }
 
 impl<O: Observer> World<O> {
     /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
-        while let Some((now, slot)) = self.network.agenda.peek() {
-            if now >= end {
+        loop {
+            let (first, read) = (self.network.agenda.first(), self.silent_reads.first());
+            if first.min(read).time() >= end {
                 break;
             }
+            if read < first {
+                self.read_silently();
+                continue;
+            }
+            let (now, slot) = first.call();
             self.network.now = now;
             self.events += 1;
             match self.network.agenda.actor(slot) {
                 Actor::Link(link) => {
                     self.network.pump(link);
-                    self.touched.extend(self.network.own.released());
+                    self.touch_released();
                 }
-                Actor::Line(line) => match self.network.target(line) {
-                    Target::Host => self.deliver(line),
-                    Target::Link(next) => self.network.forward(line, next),
-                },
+                Actor::Line(line) => {
+                    if let Some(packet) = self.network.arrive(line) {
+                        self.deliver(packet);
+                    }
+                }
                 Actor::Medium(medium) => {
                     self.network.exchange(medium);
-                    self.touched.extend(self.network.own.released());
+                    self.touch_released();
                 }
                 Actor::End(conn, side) => self.on_timer(conn, side),
                 Actor::App(app) => self.wake(app),
@@ -74,19 +92,26 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Delivers the packet at the end of a line to its destination.
+    /// Touches the ends with a departure from their own link.
     #[inline]
-    fn deliver(&mut self, line: usize) {
+    fn touch_released(&mut self) {
+        if self.network.own.has_released() {
+            self.touched.extend(self.network.own.released());
+        }
+    }
+
+    /// Delivers a packet to its destination.
+    #[inline]
+    fn deliver(&mut self, packet: Packet) {
         let now = self.network.now;
-        let Some(packet) = self.network.arrived(line) else { return };
         let (index, at) = (packet.conn, packet.direction.receiver());
         let conn = &mut self.conns[index as usize];
         match &packet.header {
             Header::Tcp(header) => {
                 if let Some(ends) = &mut conn.ends {
                     ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
-                    self.network.clear(line);
-                    return self.drain(index, at);
+                    self.network.recycle(packet);
+                    return self.drain(index, at, Entry::Waits);
                 }
             }
             Header::Udp(header) | Header::Icmp(header) => {
@@ -99,12 +124,12 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        self.network.clear(line);
+        self.network.recycle(packet);
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
-    fn drain(&mut self, index: u32, side: Side) {
-        let Self { network, conns, runner, .. } = self;
+    fn drain(&mut self, index: u32, side: Side, entry: Entry) {
+        let Self { network, conns, runner, silent_reads, .. } = self;
         let conn = &mut conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -144,10 +169,27 @@ impl<O: Observer> World<O> {
         }
         // A timer that moves later is not moved in the agenda. It is called early and set again:
         // each acknowledgement restarts the retransmission timer, and most never expire.
-        if let Some(due) = end.tcp.poll_timeout() {
-            if due < network.agenda.due(end.slot) {
-                network.agenda.set(end.slot, due.max(now));
+        let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
+        let is_served = entry == Entry::Served;
+        let next = if is_served { Order::NEVER } else { end.next };
+        if due < next.time() {
+            let is_silent = !conn.reads && end.tcp.reads_next_silently();
+            end.next = network.agenda.place(end.slot, due.max(now));
+            end.is_silent = is_silent;
+            if is_silent {
+                silent_reads.push(end.next, index, side);
+            } else {
+                network.agenda.set_at(end.slot, end.next);
             }
+            if is_silent && is_served {
+                network.agenda.clear(end.slot);
+            }
+        } else if is_served {
+            end.next = Order::NEVER;
+            network.agenda.clear(end.slot);
+        } else if end.is_silent && !end.tcp.reads_next_silently() {
+            end.is_silent = false;
+            network.agenda.set_at(end.slot, end.next);
         }
         if end.finished && ends[side.peer().index()].finished {
             self.reap(index);
@@ -171,9 +213,30 @@ impl<O: Observer> World<O> {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
             let end = &mut ends[side.index()];
-            self.network.agenda.clear(end.slot);
             end.tcp.handle_timeout(now);
-            self.drain(index, side);
+            self.drain(index, side, Entry::Served);
+        }
+    }
+
+    /// Lets the first of the applications that read silently do so.
+    fn read_silently(&mut self) {
+        let Some((place, index, side)) = self.silent_reads.pop() else { return };
+        let conn = &mut self.conns[index as usize];
+        let Some(ends) = &mut conn.ends else { return };
+        let end = &mut ends[side.index()];
+        if !end.is_silent || end.next != place {
+            return;
+        }
+        self.events += 1;
+        end.is_silent = false;
+        conn.read[side.index()] += end.tcp.read_silently();
+        let agenda = &mut self.network.agenda;
+        if let Some(due) = end.tcp.poll_timeout() {
+            end.next = agenda.place(end.slot, due.max(place.time()));
+            agenda.set_at(end.slot, end.next);
+        } else {
+            end.next = Order::NEVER;
+            agenda.clear(end.slot);
         }
     }
 
@@ -193,16 +256,16 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers notices and drains the ends that they touched, until neither is left.
+    /// Delivers notices, and drains the ends that the applications touched, until neither is left.
     fn settle(&mut self) {
         let mut drained = 0;
         loop {
             if let Some(&(conn, side)) = self.touched.get(drained) {
                 drained += 1;
-                self.drain(conn, side);
+                self.drain(conn, side, Entry::Waits);
                 continue;
             }
-            // A list that is emptied at its end costs less than a ring buffer.
+            // Emptying a list from its end costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
             if !deliver_one(self) {
@@ -211,7 +274,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Opens a five-tuple for an application; see [`aqmlab_apps::Io::open`].
+    /// Opens a connection or datagram socket for an application; see [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
         let tuple = tuple_of(index, app, open);
@@ -231,6 +294,8 @@ impl<O: Observer> World<O> {
                 End {
                     tcp,
                     slot: self.network.agenda.register(Actor::End(index, side)),
+                    next: Order::NEVER,
+                    is_silent: false,
                     finished: false,
                 }
             }))
@@ -265,7 +330,7 @@ impl<O: Observer> World<O> {
             Transport::Icmp => Header::Icmp(header),
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
-        self.network.send(Packet {
+        self.network.send(PacketFields {
             tuple_hash: conn.tuple_hash[at.index()],
             priority: conn.priority,
             header,

@@ -1,8 +1,8 @@
-//! Prints the time of a data segment: its transmission, its reception, and its share of the
-//! acknowledgements.
+//! Prints the processing time of a data segment: its transmission, its reception, and its share of
+//! the acknowledgements.
 //!
-//! Two connections are joined by wires without loss: an ideal bottleneck of 100 Mbit/s and 10 ms
-//! each way.
+//! Two connections are joined by a lossless path: an ideal bottleneck of 100 Mbit/s, and a delay of
+//! 10 ms in each direction.
 
 #![expect(clippy::disallowed_types, clippy::print_stdout, reason = "a stopwatch for people")]
 
@@ -12,15 +12,15 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// Data segments per stretch, and stretches. The fastest stretch counts, because the machine is
-/// shared.
+/// The number of data segments in a stretch, followed by the number of stretches. Only the fastest
+/// stretch counts, because the machine is shared.
 const STRETCH: u64 = 100_000;
 const STRETCHES: u64 = 30;
 
 fn config(profile: &Profile, cc: &str) -> Config {
     let kind = kinds::find(cc).expect("the controller exists");
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
-    // A window of about the product of rate and delay, so that no packet is lost.
+    // The window is about the bandwidth-delay product, so that no packet is lost.
     config.receive_buffer = Some(250_000);
     config.profile.send_buffer_max = 40_000_000;
     config
@@ -43,7 +43,7 @@ impl Wire {
     }
 }
 
-/// A sender without end, and a receiver.
+/// A sender with unlimited data and its receiver.
 struct Pair {
     ends: [Connection; 2],
     wires: [Wire; 2],

@@ -1,5 +1,5 @@
-//! Prints the segments of two FreeBSD hosts in the scenario of a file. With a second argument,
-//! prints their state too.
+//! Prints the segments of two FreeBSD hosts in the scenario of a file. With a second argument, it
+//! also prints the state of the hosts.
 
 #![expect(clippy::print_stdout, reason = "a tool for people")]
 

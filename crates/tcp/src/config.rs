@@ -9,23 +9,23 @@ pub struct Config {
     pub profile: Profile,
     /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,
-    /// Bytes of the largest IP packet.
+    /// The size of the largest IP packet in bytes.
     pub mtu: u32,
     /// Whether the endpoint requests and accepts ECN.
     pub ecn: bool,
-    /// Whether small segments leave at once rather than by Nagle's rule.
+    /// Whether small segments are sent at once, without Nagle's rule.
     pub nodelay: bool,
     /// Whether the endpoint acknowledges every segment at once.
     pub quickack: bool,
-    /// Bytes of payload that the send buffer holds; automatic if `None`.
+    /// The payload bytes that the send buffer holds; automatic if `None`.
     pub send_buffer: Option<u64>,
-    /// Bytes of receive window; automatic if `None`.
+    /// The size of the receive window in bytes; automatic if `None`.
     pub receive_buffer: Option<u64>,
 }
 
 impl Config {
-    /// A configuration with a socket's defaults: Ethernet's MTU, no ECN, Nagle's rule, delayed
-    /// acknowledgements, automatic buffers.
+    /// Returns a configuration with a socket's defaults: Ethernet's MTU, no ECN, Nagle's rule,
+    /// delayed acknowledgements and automatic buffers.
     pub fn new(profile: Profile, cc: Box<dyn CongestionControl>) -> Self {
         Self {
             profile,

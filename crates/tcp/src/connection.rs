@@ -1,4 +1,4 @@
-//! One endpoint, and the calls by which its driver runs it.
+//! One endpoint of a connection, and the functions that its driver calls.
 
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
@@ -9,23 +9,25 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Segment};
 
-/// The largest sequence number that a segment may carry. Larger ones are forged, and would overflow.
+/// The largest sequence number that a segment may carry. Larger numbers are forged and would
+/// overflow.
 const MAX_SEQUENCE: u64 = 1 << 60;
 
-/// The news for an application.
+/// A notification to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Established,
-    /// The application has read this many more bytes, in order.
+    /// The application has read this many further bytes, in order.
     Readable(u64),
     /// The send buffer has space again, after a write that was cut short.
     Writable,
-    /// The peer has closed its half, and the application has read all of its data.
+    /// The peer has closed its sending direction, and the application has read all data of the
+    /// peer.
     PeerFinished,
-    /// Both halves are closed.
+    /// Both directions are closed.
     Closed,
-    /// Either side reset the connection, or gave it up.
+    /// Either side reset the connection or gave it up.
     Aborted,
 }
 
@@ -37,7 +39,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An endpoint that opens a connection: it sends a SYN.
+    /// Returns an endpoint that opens a connection, which sends a SYN.
     pub fn active(config: Config, now: Instant) -> Self {
         let mut connection = Self::passive(config);
         connection.tcb.clock.set(now);
@@ -45,7 +47,7 @@ impl Connection {
         connection
     }
 
-    /// An endpoint that waits for a SYN.
+    /// Returns an endpoint that waits for a SYN.
     pub fn passive(config: Config) -> Self {
         let stack = StackState::new(&config);
         let expiry = stack.expiry(&config.profile);
@@ -95,7 +97,7 @@ impl Connection {
         }
     }
 
-    /// Runs the timers that are due at `now`. A call before that has no effect.
+    /// Runs the timers that are due at `now`. A call before a timer is due has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         let (tcb, stack) = (&mut self.tcb, &mut self.stack);
         tcb.clock.set(now);
@@ -128,9 +130,9 @@ impl Connection {
         }
     }
 
-    /// Adds up to `bytes` to the send buffer at `now`, and returns the bytes taken.
+    /// Adds up to `bytes` to the send buffer at `now`, and returns the number of bytes accepted.
     ///
-    /// After a short write, [`Event::Writable`] reports new space.
+    /// After a write that was cut short, [`Event::Writable`] reports new space.
     pub fn write(&mut self, now: Instant, bytes: u64) -> u64 {
         let tcb = &mut self.tcb;
         if !tcb.state.may_write() || tcb.snd.fin_wanted || tcb.writer.is_unlimited {
@@ -144,7 +146,8 @@ impl Connection {
         taken
     }
 
-    /// Writes without end, as fast as the buffer empties, until the application closes.
+    /// Makes the application write without limit, as fast as the buffer empties, until it closes
+    /// the connection.
     pub fn send_unlimited(&mut self) {
         let tcb = &mut self.tcb;
         if tcb.state.may_write() && !tcb.snd.fin_wanted {
@@ -154,16 +157,16 @@ impl Connection {
     }
 
     /// Reports the memory of this connection's segments in the queue of its host. Returns whether
-    /// segments that the stack held back may be polled for.
+    /// segments that the stack held back may now be polled for.
     ///
-    /// A driver that models such a queue reports after it has polled for all segments, and whenever a
-    /// segment leaves the queue. Without reports the stack holds nothing back.
+    /// A driver that models such a queue reports after it has polled for all segments, and whenever
+    /// a segment leaves the queue. Without reports, the stack holds no segments back.
     pub fn note_waiting(&mut self, memory: Bytes) -> bool {
         self.stack.note_waiting(&mut self.tcb, memory)
     }
 
-    /// The next segment to send, if any. After every call that changes the connection, the driver
-    /// polls until there is none.
+    /// Returns the next segment to send, if any. After every call that changes the connection, the
+    /// driver polls until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.tcb.app_acted {
@@ -173,17 +176,41 @@ impl Connection {
         self.tcb.out.pop_front()
     }
 
-    /// The next event, if any. The driver polls until there is none.
+    /// Returns the next event, if any. The driver polls until there is none.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.tcb.events.pop_front()
     }
 
-    /// The time for the next [`Connection::handle_timeout`], if no other call is made before.
+    /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
+    /// before.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();
         (at != Instant::NEVER).then_some(at)
+    }
+
+    /// Whether the application reads next, at [`Self::poll_timeout`], and the only effect that
+    /// anyone else can see is the news of the bytes read.
+    ///
+    /// A driver may then call [`Self::read_silently`] at that time instead of
+    /// [`Self::handle_timeout`], provided that it has made no other call before.
+    #[inline]
+    pub fn reads_next_silently(&self) -> bool {
+        let Tcb { timers, wakeup, .. } = &self.tcb;
+        timers.wakeup < timers.next_besides_wakeup()
+            && !wakeup.opened
+            && !wakeup.has_space
+            && self.stack.reads_silently(&self.tcb)
+    }
+
+    /// Lets the application read, and returns the bytes; see [`Self::reads_next_silently`].
+    #[inline]
+    pub fn read_silently(&mut self) -> u64 {
+        let tcb = &mut self.tcb;
+        tcb.clock.set(tcb.timers.wakeup);
+        tcb.timers.wakeup = Instant::NEVER;
+        self.stack.read_silently(tcb)
     }
 
     /// Sends the data that the application has written since the connection last ran.

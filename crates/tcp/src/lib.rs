@@ -1,13 +1,14 @@
-//! TCP without I/O: segments and the time go in, segments and timeouts come out.
+//! TCP without I/O. The inputs are segments and the time; the outputs are segments and timeouts.
 //!
-//! A [`Connection`] is one endpoint. Its driver (the simulator, a test) passes it segments and the
-//! time. After every call that changes the connection, the driver polls
+//! A [`Connection`] is one endpoint. Its driver (the simulator, a test) passes segments and the
+//! time to it. After every call that changes the connection, the driver polls
 //! [`Connection::poll_transmit`] and [`Connection::poll_event`] until they return `None`, and
 //! schedules [`Connection::handle_timeout`] for [`Connection::poll_timeout`].
 //!
 //! A [`Profile`] describes a host as data, and names its stack. There are two stacks: Linux's
-//! (`linux`) and FreeBSD 10's (`freebsd`). A connection is a control block that both share (`tcb`),
-//! and the state of one of them (`stack`). Where to look:
+//! (`linux`) and FreeBSD 10's (`freebsd`). A connection consists of a control block that both
+//! stacks share (`tcb`) and the state of one stack (`stack`). The table lists the modules by
+//! subject:
 //!
 //! | Subject | Linux | FreeBSD | both |
 //! |---|---|---|---|

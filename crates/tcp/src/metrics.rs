@@ -1,23 +1,23 @@
-//! The metrics of a connection.
+//! The metrics and counters of a connection.
 
 use aqmlab_core::Duration;
 
 use crate::Connection;
 
-/// The state worth plotting.
+/// The state of a connection that is plotted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// The congestion window.
     pub cwnd_bytes: u64,
     /// The slow-start threshold; `None` until the first reduction.
     pub ssthresh_bytes: Option<u64>,
-    /// The smoothed round-trip time; `None` until measured.
+    /// The smoothed round-trip time; `None` until the first sample.
     pub srtt: Option<Duration>,
-    /// Its variation, as RFC 6298 scales it.
+    /// The variation of the round-trip time, as RFC 6298 scales it.
     pub rttvar: Option<Duration>,
-    /// The minimum round-trip time of the profile's window.
+    /// The minimum round-trip time in the profile's window.
     pub min_rtt: Option<Duration>,
-    /// The retransmission timeout, with backoff.
+    /// The retransmission timeout, including backoff.
     pub rto: Duration,
     /// The payload estimated to be in the network, in full-sized segments.
     pub in_flight_bytes: u64,
@@ -31,14 +31,14 @@ pub struct Metrics {
     pub gauges: Vec<(&'static str, f64)>,
 }
 
-/// Counters since the start.
+/// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Segments sent, acknowledgements and retransmissions included.
+    /// Segments sent, including acknowledgements and retransmissions.
     pub segments_sent: u64,
-    /// Segments with data sent, retransmissions included.
+    /// Segments with data sent, including retransmissions.
     pub data_segments_sent: u64,
-    /// Bytes of payload sent, retransmissions included.
+    /// Bytes of payload sent, including retransmissions.
     pub bytes_sent: u64,
     /// Segments received, whether acceptable or not.
     pub segments_received: u64,
@@ -58,7 +58,7 @@ pub struct Stats {
     pub dup_acks: u64,
     /// Duplicate-SACK blocks received.
     pub dsacks: u64,
-    /// Segments received with CE.
+    /// Segments received with a CE mark.
     pub ce_received: u64,
     /// Window reductions after an ECN echo.
     pub ece_reductions: u64,
@@ -71,7 +71,7 @@ pub struct Stats {
 }
 
 impl Connection {
-    /// The state worth plotting.
+    /// Returns the state to plot.
     pub fn metrics(&self) -> Metrics {
         let tcb = &self.tcb;
         let scale = u64::from(tcb.window.mss) / tcb.window.segment.max(1);
@@ -91,7 +91,7 @@ impl Connection {
         }
     }
 
-    /// Counters since the start.
+    /// Returns the counters since the start of the connection.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.tcb.stats

@@ -9,26 +9,26 @@ pub(crate) struct NegotiatedOptions {
     pub(crate) sack: bool,
     /// Whether windows are scaled.
     pub(crate) scaling: bool,
-    /// The shift of the peer's windows. Headers show them already shifted.
+    /// The scale of the peer's windows. The windows in received headers are already scaled.
     pub(crate) snd_shift: u8,
-    /// The shift of the windows that this end advertises.
+    /// The scale of the windows that this end advertises.
     pub(crate) rcv_shift: u8,
     /// Whether ECN may be used.
     pub(crate) ecn: bool,
-    /// The segment size that this end advertised, less the timestamps' bytes.
+    /// The segment size that this end advertised, minus the bytes of timestamps.
     pub(crate) advmss: u32,
     /// The segment size that the peer advertised.
     pub(crate) mss_clamp: u32,
 }
 
 impl NegotiatedOptions {
-    /// Bytes of options that every segment carries.
+    /// Returns the number of option bytes that every segment carries.
     #[inline]
     pub(crate) const fn fixed_len(&self) -> u32 {
         if self.timestamps { 12 } else { 0 }
     }
 
-    /// Turns window scaling off.
+    /// Disables window scaling.
     pub(crate) fn unscale(&mut self) {
         self.rcv_shift = 0;
         self.snd_shift = 0;

@@ -22,23 +22,24 @@ const fn ms(ms: u64) -> Duration {
 /// The TCP stack of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// Linux's stack. Windows' is modelled as Linux's with other numbers, because its source is not
-    /// public.
+    /// Linux's stack. It also models Windows, with other settings, because the source of Windows is
+    /// not public.
     Linux,
-    /// FreeBSD 10's.
+    /// The stack of FreeBSD 10.
     FreeBsd,
 }
 
-/// The most memory of a FreeBSD buffer (`sb_max`), and its part without the share of mbufs, which take
-/// 256 bytes beside a cluster of 2048 (`sb_max_adj`).
+/// The maximum memory of a FreeBSD buffer (`sb_max`). The next constant is the part of it for
+/// clusters (`sb_max_adj`): an mbuf takes 256 bytes for each cluster of 2048 bytes.
 pub(crate) const SB_MAX: u64 = 2 << 20;
 pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
 
-/// A timeout: at least a tick of the fastest clock, and at most a day.
+/// The bounds of a timeout: from a tick of the fastest clock to one day.
 const TIMEOUT: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(86_400));
-/// `tcp_retries2` and its like are of eight bits (Linux `sysctl_net_ipv4.c`).
+/// The bounds of `tcp_retries2` and similar settings, which have eight bits (Linux
+/// `sysctl_net_ipv4.c`).
 const RETRIES: Bounds = Bounds::Whole(0, 255);
-/// The size of a socket buffer, which is signed and of 32 bits in every kernel.
+/// The bounds of a socket buffer's size, which is a signed 32-bit number in every kernel.
 const BUFFER: Bounds = Bounds::Whole(1, i32::MAX as u64);
 
 profile! {
@@ -54,10 +55,11 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement is a duplicate if it reports new data, regardless of
-    /// its window. Before 10.3 it was one if it carried no data and did not change the window.
+    /// Whether, with SACK, an acknowledgement that reports new data is a duplicate, regardless of
+    /// its window. Before 10.3, an acknowledgement was a duplicate if it carried no data and did
+    /// not change the window.
     @FreeBsd sack_news (flag) = false;
-    /// Segments that may overtake a segment before it counts as lost.
+    /// The number of segments by which a segment may be reordered before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
     /// The highest value to which `reordering` adapts.
     @Linux reordering_max (count) = 300, Bounds::Whole(1, 65_535);
@@ -120,7 +122,7 @@ profile! {
     @Linux ack_compression (count) = 44;
     /// The maximum delay of a compressed acknowledgement.
     @Linux ack_compression_delay (duration) = ms(1);
-    /// The slack of that delay.
+    /// The slack of a compressed acknowledgement's delay.
     @Linux ack_compression_slack (duration) = Duration::from_micros(100);
     /// The time until the scheduler wakes an application that waits for data, for space in the send
     /// buffer or for the connection; zero for an application that acts at once.
@@ -133,7 +135,7 @@ profile! {
     receive_buffer_max (bytes) = 6_291_456, BUFFER;
     /// The step by which FreeBSD's receive buffer grows.
     @FreeBsd receive_buffer_step (bytes) = 16_384;
-    /// The share of the receive buffer that is window: all but one in two to this power.
+    /// The window is the receive buffer minus the buffer divided by two to this power.
     @Linux adv_win_scale (count) = 1, Bounds::Whole(1, 31);
     /// Whether the send buffer grows.
     send_tuning (flag) = true;
@@ -156,13 +158,13 @@ profile! {
     /// The maximum memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero
     /// for no bound.
     @Linux small_queue (bytes) = 1_048_576;
-    /// The memory of a connection that the host's own queue always accepts, instead of that bound
-    /// and two bursts, as in Linux 3.13 to 3.18; zero for other hosts.
+    /// The memory of a connection that the host's own queue always accepts, as in Linux 3.13 to
+    /// 3.18. It replaces the limits of `small_queue` and of two bursts; zero for other hosts.
     @Linux small_queue_least (bytes) = 0;
 }
 
 impl Profile {
-    /// The settings that a host of `stack` reads, with the defaults of Linux.
+    /// Returns the settings that a host of `stack` reads, with the defaults of Linux.
     pub fn settings(stack: Stack) -> &'static [Param] {
         static READ: LazyLock<[Vec<Param>; 2]> = LazyLock::new(|| {
             [Stack::Linux, Stack::FreeBsd].map(|stack| {
@@ -173,7 +175,7 @@ impl Profile {
         &READ[stack as usize]
     }
 
-    /// A summary in one line.
+    /// Returns a summary in one line.
     pub fn summary(&self) -> &'static str {
         match self.name {
             "linux" => "Linux 6.1: SACK, RACK-TLP, PRR, F-RTO, autotuned windows",
@@ -184,7 +186,7 @@ impl Profile {
         }
     }
 
-    /// The documents that the profile follows.
+    /// Returns the documents that the profile follows.
     pub fn source(&self) -> &'static str {
         match self.name {
             "linux" | "linux-3.17" => "Linux include/net/tcp.h, net/ipv4/tcp_*.c",
@@ -193,12 +195,12 @@ impl Profile {
         }
     }
 
-    /// The profile called `name`.
+    /// Returns the profile called `name`.
     pub fn find(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|profile| profile.name == name)
     }
 
-    /// Every profile, in the order of lists.
+    /// Returns every profile, in the order of lists.
     pub fn all() -> Vec<Self> {
         vec![
             Self::linux(),

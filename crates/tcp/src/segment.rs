@@ -7,17 +7,17 @@ use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
 use crate::tcb::Tcb;
 
-/// The space for options in a TCP header.
+/// The space for options in a TCP header, in bytes.
 const OPTIONS_SPACE: u32 = 40;
 
 /// A segment to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its TCP header.
+    /// The TCP header of the segment.
     pub header: TcpHeader,
-    /// The ECN field of its IP header.
+    /// The ECN field of the segment's IP header.
     pub ecn: Ecn,
-    /// Whether its bytes, or its SYN, were sent before.
+    /// Whether the bytes or the SYN of the segment were sent before.
     pub retransmission: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Transmission {
 }
 
 impl Transmission {
-    /// A retransmission if `repeated`.
+    /// Returns `Retransmission` if `repeated`, and `Original` otherwise.
     pub(crate) const fn repeated_if(repeated: bool) -> Self {
         if repeated { Self::Retransmission } else { Self::Original }
     }
@@ -47,7 +47,8 @@ pub(crate) enum SynKind {
 }
 
 impl Tcb {
-    /// Bytes of payload that fit a segment now, beside the options that it must carry.
+    /// Returns the payload bytes that fit into a segment now, besides the options that it must
+    /// carry.
     #[inline]
     pub(crate) fn current_mss(&self) -> u32 {
         if !self.rcv.sack.is_due() {
@@ -56,7 +57,7 @@ impl Tcb {
         self.window.mss.saturating_sub(self.sack_len()).max(1)
     }
 
-    /// Bytes of the SACK option of the next segment.
+    /// Returns the length of the SACK option in the next segment.
     fn sack_len(&self) -> u32 {
         let limit = (OPTIONS_SPACE - self.options.fixed_len() - 4) / 8;
         let blocks = self.rcv.sack.len().min(limit);
@@ -101,7 +102,7 @@ impl Tcb {
     #[inline(never)]
     fn add_sacks(&mut self, header: &mut TcpHeader) {
         let space = OPTIONS_SPACE - u32::from(header.options_len);
-        // A retransmission keeps its size, so SACK is omitted where the packet would be too large.
+        // A retransmission keeps its size. SACK is omitted if the packet would be too large.
         let room = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);
         let limit = space.min(room).saturating_sub(4) / 8;
         let mut sack = SackBlocks::default();
@@ -112,7 +113,7 @@ impl Tcb {
         }
     }
 
-    /// RFC 3168 §6.1: only new data is ECN-capable, and the first of it carries CWR.
+    /// RFC 3168 §6.1: only new data is ECN-capable, and the first segment of new data carries CWR.
     #[inline]
     fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {
@@ -130,7 +131,7 @@ impl Tcb {
         Ecn::Ect0
     }
 
-    /// Counts a segment, and leaves it for the driver.
+    /// Counts a segment, and queues it for the driver.
     #[inline]
     fn enqueue(&mut self, header: TcpHeader, ecn: Ecn, transmission: Transmission) {
         let retransmission = transmission.is_repeated();
@@ -145,7 +146,7 @@ impl Tcb {
         self.out.push_back(Segment { header, ecn, retransmission });
     }
 
-    /// Sends a SYN or a SYN-ACK with the timestamp `ts_val`, if it carries one.
+    /// Sends a SYN or a SYN-ACK. If it carries a timestamp, its value is `ts_val`.
     pub(crate) fn emit_syn(&mut self, kind: SynKind, transmission: Transmission, ts_val: u32) {
         let answers = kind == SynKind::SynAck;
         let (timestamps, sack, scaling) = if answers {
@@ -170,7 +171,7 @@ impl Tcb {
         self.enqueue(header, Ecn::NotEct, transmission);
     }
 
-    /// RFC 3168 §6.1.1.
+    /// Returns the flags of a SYN or a SYN-ACK (RFC 3168 §6.1.1).
     fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> TcpFlags {
         let falls_back = transmission.is_repeated() && self.profile.ecn_fallback;
         match kind {
@@ -199,8 +200,8 @@ impl Tcb {
     }
 }
 
-/// MSS takes 4 bytes; timestamps 12 with SACK-permitted in their padding; SACK-permitted alone and
-/// window scale 4 each.
+/// Returns the length of a SYN's options. MSS takes 4 bytes. Timestamps take 12 bytes, with
+/// SACK-permitted in their padding. SACK-permitted alone and window scale take 4 bytes each.
 const fn syn_options_len(timestamps: bool, sack: bool, scaling: bool) -> u8 {
     let clock = if timestamps {
         12

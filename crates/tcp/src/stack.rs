@@ -1,4 +1,4 @@
-//! The state of a connection's stack. Only this module distinguishes between the stacks.
+//! The stack-specific state of a connection. Only this module distinguishes between the stacks.
 
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
@@ -17,7 +17,7 @@ pub(crate) enum StackState {
     FreeBsd(Box<FreeBsd>),
 }
 
-/// Defines methods that call the method of the same name of the stack.
+/// Defines methods that call the stack's method of the same name.
 macro_rules! dispatch {
     ($($(#[$attribute:meta])* fn $name:ident(&$($mut:ident)? $(, $arg:ident: $type:ty)*) $(-> $return:ty)?;)+) => {
         $($(#[$attribute])*
@@ -39,14 +39,14 @@ impl StackState {
     }
 
     dispatch! {
-        /// The expiry of timers.
+        /// Returns the rule for the expiry of timers.
         fn expiry(&, profile: &Profile) -> Expiry;
         /// Processes a segment that arrives in ESTABLISHED.
         #[inline]
         fn process_established(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
         /// Processes a segment of an open connection that arrives in another state.
         fn process_segment(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
-        /// Answers a segment that arrives in CLOSED.
+        /// Responds to a segment that arrives in CLOSED.
         fn process_closed(&mut, tcb: &mut Tcb, header: &TcpHeader);
         /// Sends an acknowledgement at once.
         fn send_ack(&mut, tcb: &mut Tcb);
@@ -54,52 +54,58 @@ impl StackState {
         fn serve_application(&mut, tcb: &mut Tcb);
         /// Adds up to `bytes` to the send buffer, and returns the number accepted.
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
-        /// The application has closed its half.
+        /// Reacts to the application's close of the sending direction.
         fn on_close(&mut, tcb: &mut Tcb);
         /// Updates the memory of this connection's segments in the queue of its host. Returns
-        /// whether segments that were held back may leave.
+        /// whether segments that were held back may be sent.
         fn note_waiting(&mut, tcb: &mut Tcb, memory: Bytes) -> bool;
 
         /// Sets the window and its scale for a SYN.
         fn init_receive_window(&mut, tcb: &mut Tcb);
-        /// Never offers a window above `limit`.
+        /// Limits the window that is offered to `limit`.
         fn limit_window(&mut, limit: u64);
-        /// The first SYN or SYN-ACK is about to be sent.
+        /// Prepares for the first SYN or SYN-ACK, which is about to be sent.
         fn on_first_syn(&mut, tcb: &mut Tcb, kind: SynKind);
-        /// The time that the timestamp of a SYN-ACK shows.
+        /// Returns the time for the timestamp of a SYN-ACK.
         fn syn_ack_time(&, handshake: &Handshake, now: Instant) -> Instant;
-        /// The peer repeats its SYN.
+        /// Handles a SYN that the peer repeats.
         fn on_repeated_syn(&mut, tcb: &mut Tcb, header: &TcpHeader) -> RepeatedSyn;
-        /// A SYN or SYN-ACK was sent again.
+        /// Handles the retransmission of a SYN or SYN-ACK.
         fn on_syn_timeout(&mut, tcb: &mut Tcb, kind: SynKind, retransmits: u32);
-        /// A SYN-ACK arrived that completes the handshake.
+        /// Handles a SYN-ACK that completes the handshake.
         fn on_syn_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
-        /// An acknowledgement arrived that completes the handshake.
+        /// Handles an acknowledgement that completes the handshake.
         fn on_handshake_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
-        /// Sizes segments, windows and buffers for the transfer, by the segment that completes the
-        /// handshake.
+        /// Sets the sizes of segments, windows and buffers for the transfer. `header` is that of
+        /// the segment that completes the handshake.
         fn init_transfer(&mut, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake);
-        /// The connection is open after a SYN-ACK.
+        /// Updates the state after a SYN-ACK has opened the connection.
         fn on_active_open(&mut, tcb: &mut Tcb, handshake: &Handshake);
-        /// The connection is open after an acknowledgement of the SYN-ACK.
+        /// Updates the state after an acknowledgement of the SYN-ACK has opened the connection.
         fn on_passive_open(&mut, tcb: &mut Tcb);
 
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
+        /// Whether the next read of the application causes nothing that anyone else can see.
+        #[inline]
+        fn reads_silently(&, tcb: &Tcb) -> bool;
+        /// The application reads, which causes nothing else. Returns the bytes.
+        #[inline]
+        fn read_silently(&mut, tcb: &mut Tcb) -> u64;
         /// The application is awake.
         fn on_awake(&mut, tcb: &mut Tcb);
-        /// A delayed acknowledgement is due.
+        /// Sends a delayed acknowledgement that is due.
         fn on_delayed_ack_timer(&mut, tcb: &mut Tcb);
-        /// A compressed acknowledgement is due.
+        /// Sends a compressed acknowledgement that is due.
         fn on_compressed_ack_timer(&mut, tcb: &mut Tcb);
-        /// The next departure is due.
+        /// Sends the segments whose departure is due.
         fn on_pacing_timer(&mut, tcb: &mut Tcb);
-        /// The transmission timer expired.
+        /// Handles the expiry of the transmission timer.
         fn on_xmit_timer(&mut, tcb: &mut Tcb, purpose: XmitTimer);
 
-        /// The payload estimated to be in the network.
+        /// Returns the payload estimated to be in the network.
         fn flight_bytes(&, tcb: &Tcb) -> u64;
-        /// The name of the state of loss recovery.
+        /// Returns the name of the state of loss recovery.
         fn recovery_name(&) -> &'static str;
     }
 }

@@ -1,4 +1,4 @@
-//! The states of a connection (RFC 9293 §3.3.2), and those of Linux's congestion control.
+//! The states of a connection (RFC 9293 §3.3.2) and the states of Linux's congestion control.
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// The name that metrics show.
+    /// Returns the name that metrics show.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Listen => "listen",
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// Whether the handshake is complete and the connection not yet over.
+    /// Returns whether the handshake is complete and the connection has not ended.
     pub(crate) const fn is_synchronized(self) -> bool {
         !matches!(
             self,
@@ -42,7 +42,7 @@ impl State {
         )
     }
 
-    /// Whether the application may still add data.
+    /// Returns whether the application may still add data.
     pub(crate) const fn may_write(self) -> bool {
         matches!(
             self,
@@ -50,7 +50,7 @@ impl State {
         )
     }
 
-    /// Whether the peer may still send data.
+    /// Returns whether the peer may still send data.
     pub(crate) const fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
@@ -63,22 +63,22 @@ pub(crate) enum CaState {
     Open,
     /// A segment is selectively acknowledged or was retransmitted.
     Disorder,
-    /// An ECN echo reduces the window.
+    /// The window is being reduced because of an ECN echo.
     Cwr,
-    /// Fast retransmission repairs losses.
+    /// Losses are being repaired by fast retransmission.
     Recovery,
-    /// A timeout repairs losses.
+    /// Losses are being repaired after a timeout.
     Loss,
 }
 
 impl CaState {
-    /// Whether the window is being reduced to `ssthresh`.
+    /// Returns whether the window is being reduced to `ssthresh`.
     #[inline]
     pub(crate) const fn is_reducing(self) -> bool {
         matches!(self, Self::Cwr | Self::Recovery)
     }
 
-    /// The name that metrics show.
+    /// Returns the name that metrics show.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -1,4 +1,4 @@
-//! The transmission control block (RFC 9293 §3.3.1): the state that both stacks keep.
+//! The transmission control block (RFC 9293 §3.3.1): the state that both stacks share.
 
 use std::collections::VecDeque;
 
@@ -21,18 +21,18 @@ use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
 use crate::{Config, Event, Profile, Segment};
 
-/// ECN as RFC 3168 §6.1 keeps it.
+/// The state of ECN (RFC 3168 §6.1).
 #[derive(Debug, Default)]
 pub(crate) struct EcnState {
-    /// Acknowledgements carry ECE until the peer answers with CWR.
+    /// Whether acknowledgements carry ECE, until the peer sends CWR.
     pub(crate) echo: bool,
-    /// The next new data carries CWR.
+    /// Whether the next new data carries CWR.
     pub(crate) cwr: bool,
-    /// The peer has sent ECN-capable data.
+    /// Whether the peer has sent ECN-capable data.
     pub(crate) seen: bool,
 }
 
-/// The state that both stacks keep.
+/// The state that both stacks share.
 pub(crate) struct Tcb {
     pub(crate) clock: Clock,
     pub(crate) profile: Profile,
@@ -59,7 +59,7 @@ pub(crate) struct Tcb {
     pub(crate) mtu: u32,
     pub(crate) nodelay: bool,
     pub(crate) want_ecn: bool,
-    /// The application acted since the connection last ran.
+    /// Whether the application has acted since the connection last ran.
     pub(crate) app_acted: bool,
 }
 
@@ -107,13 +107,13 @@ impl Tcb {
         }
     }
 
-    /// The time of the event being handled.
+    /// Returns the time of the event being handled.
     #[inline]
     pub(crate) const fn now(&self) -> Instant {
         self.clock.now
     }
 
-    /// The congestion window in full-sized segments, rounded down, at least one.
+    /// Returns the congestion window in full-sized segments, rounded down but at least one.
     #[inline]
     pub(crate) fn cwnd_segments(&self) -> u64 {
         match self.window.segment {
@@ -122,13 +122,14 @@ impl Tcb {
         }
     }
 
-    /// Segments in the unit of the congestion window.
+    /// Converts segments to the unit of the congestion window.
     #[inline]
     pub(crate) fn units(&self, segments: u64) -> u64 {
         segments * self.window.segment
     }
 
-    /// The window of `segments`, beyond two segments limited to `bytes` unless that is zero.
+    /// Returns a window of `segments`. If it exceeds two segments, `bytes` limits it, unless
+    /// `bytes` is zero.
     pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return self.units(segments);
@@ -138,7 +139,7 @@ impl Tcb {
         if self.window.segment == 1 { limit / mss } else { limit }
     }
 
-    /// Sets the size of a full-sized segment; `limit` bounds its payload.
+    /// Sets the size of a full-sized segment. `limit` is the maximum payload, if there is a limit.
     pub(crate) fn size_segments(&mut self, limit: Option<u32>) {
         let options = self.options.fixed_len();
         let ours = self.mtu - 40;
@@ -150,7 +151,7 @@ impl Tcb {
         }
     }
 
-    /// Sets the transmission timer for `span` from now, at most `limit`.
+    /// Sets the transmission timer to expire after `span`, at most after `limit`.
     #[inline]
     pub(crate) fn arm(&mut self, purpose: XmitTimer, span: Duration, limit: Duration) {
         let ticks = self.clock.ticks(span.min(limit));
@@ -164,7 +165,8 @@ impl Tcb {
         self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
     }
 
-    /// Takes permission to answer an unacceptable segment (RFC 5961 §10).
+    /// Returns whether an unacceptable segment may be answered now, and records the answer (RFC
+    /// 5961 §10).
     pub(crate) fn may_challenge(&mut self) -> bool {
         self.challenge.take(self.clock.now, self.profile.challenge_interval)
     }
@@ -174,7 +176,7 @@ impl Tcb {
         self.cc.on_event(&mut self.window, event, self.clock.now);
     }
 
-    /// Queries the congestion control for the slow-start threshold after congestion.
+    /// Returns the congestion control's slow-start threshold after congestion.
     pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
         let congestion = Congestion {
             now: self.clock.now,
@@ -185,7 +187,7 @@ impl Tcb {
         self.cc.ssthresh(&self.window, &congestion)
     }
 
-    /// A data segment is about to be sent.
+    /// Prepares for a data segment that is about to be sent.
     #[inline]
     pub(crate) fn on_data_sent(&mut self) {
         if self.board.in_flight() == 0 {
@@ -204,7 +206,7 @@ impl Tcb {
         }
     }
 
-    /// Whether pacing forbids sending now. If it does, this sets the pacing timer.
+    /// Returns whether pacing forbids sending now. If it does, sets the pacing timer.
     #[inline]
     pub(crate) fn is_paced(&mut self) -> bool {
         let departure = self.pacer.departure();

@@ -2,7 +2,8 @@
 
 use aqmlab_core::Instant;
 
-/// The purpose of the transmission timer. Linux has one timer for all four (`icsk_pending`).
+/// The purpose of the transmission timer. Linux has one timer for all four purposes
+/// (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum XmitTimer {
     /// The timer is stopped.
@@ -17,20 +18,20 @@ pub(crate) enum XmitTimer {
     Persist,
 }
 
-/// The expiry of each timer; [`Instant::NEVER`] if it is not set.
+/// The expiry of each timer; [`Instant::NEVER`] if the timer is not set.
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// The purpose of the transmission timer.
     pub(crate) xmit: XmitTimer,
     pub(crate) xmit_at: Instant,
     pub(crate) delayed_ack: Instant,
-    /// The application will be awake.
+    /// The time at which the application is awake.
     pub(crate) wakeup: Instant,
     compressed_ack: Instant,
     pacing: Instant,
     /// The end of TIME-WAIT.
     time_wait: Instant,
-    /// The earliest of the last three, which most connections rarely set.
+    /// The earliest expiry of the last three timers, which most connections rarely set.
     rare: Instant,
 }
 
@@ -48,10 +49,16 @@ impl Timers {
         }
     }
 
-    /// The earliest expiry.
+    /// Returns the earliest expiry of all timers.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.xmit_at.min(self.delayed_ack).min(self.wakeup.min(self.rare))
+        self.next_besides_wakeup().min(self.wakeup)
+    }
+
+    /// The earliest expiry of the timers besides the wakeup of the application.
+    #[inline]
+    pub(crate) fn next_besides_wakeup(&self) -> Instant {
+        self.xmit_at.min(self.delayed_ack).min(self.rare)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! BBR's modes, gains and phases on a path.
+//! Tests BBR's modes, gains and phases on a path.
 
 mod cc_path;
 
@@ -7,7 +7,7 @@ use aqmlab_tcp::cc::CongestionControl;
 use cc_path::{Path, Run, View, controller, gauge};
 
 const HOME: Path = Path { mbit: 12, rtt: Duration::from_millis(40), buffer: 200 };
-/// The gauge `mode`.
+/// The values of the gauge `mode`.
 const STARTUP: u64 = 0;
 const DRAIN: u64 = 1;
 const PROBE_BW: u64 = 2;
@@ -17,7 +17,7 @@ fn mode(cc: &dyn CongestionControl) -> u64 {
     gauge(cc, "mode") as u64
 }
 
-/// The phases of the gain cycle in order, from the gauge.
+/// Returns the phases of the gain cycle in order, from the gauge.
 fn phases(path: Path, span: Duration) -> Vec<(Instant, f64)> {
     let mut run = Run::new(controller("bbr", &[]), path, 1);
     let mut phases: Vec<(Instant, f64)> = vec![];
@@ -32,7 +32,8 @@ fn phases(path: Path, span: Duration) -> Vec<(Instant, f64)> {
     phases
 }
 
-/// C-87: 1.25 and 0.75 for one round trip each, then 1 for six: a mean of 1 over 8 phases.
+/// C-87: gains of 1.25 and 0.75 for one round trip each, then 1 for six round trips. The mean over
+/// the 8 phases is 1.
 #[test]
 fn c87_the_gain_cycle_has_a_mean_of_one() {
     let phases = phases(HOME, Duration::from_secs(9));
@@ -49,7 +50,8 @@ fn c87_the_gain_cycle_has_a_mean_of_one() {
     }
 }
 
-/// C-87: when the minimum round-trip time is ten seconds old, at most four segments for 200 ms.
+/// C-87: when the minimum round-trip time is ten seconds old, at most four segments are in flight
+/// for 200 ms.
 #[test]
 fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     let mut run = Run::new(controller("bbr", &[]), HOME, 1);
@@ -70,7 +72,8 @@ fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     });
     assert!((4..=5).contains(&visits.len()), "{} visits", visits.len());
     for visit in &visits {
-        // The flight first falls to four segments: up to two round trips with the queue.
+        // First the data in flight falls to four segments, which takes up to two round trips with
+        // the queue.
         let span = visit.1.since(visit.0).as_secs_f64();
         assert!((0.200..0.400).contains(&span), "{span} s");
     }
@@ -79,13 +82,13 @@ fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
         assert!((9.9..10.2).contains(&apart), "{apart} s");
     }
     for (before, after) in restored {
-        // The phase that probes for more has two segments more.
+        // In the phase that probes for more bandwidth, the window is two segments larger.
         assert!(after + 2 >= before, "the window of {before} is restored, not {after}");
     }
 }
 
-/// The results of a lone flow from the `from`th to the `to`th second: the rate in Mbit/s, the mean
-/// round-trip time, and the losses.
+/// Returns the results of a single flow from second `from` to second `to`: the rate in Mbit/s, the
+/// mean round-trip time, and the losses.
 fn steady(path: Path, from: u64, to: u64) -> (f64, Duration, u64) {
     let mut run = Run::new(controller("bbr", &[]), path, 1);
     run.run(Duration::from_secs(from), |_| {});
@@ -129,7 +132,8 @@ fn probing_the_round_trip_leaves_the_bandwidth() {
         }
     });
     assert_eq!(visits, 1);
-    // 200 ms are 25 rounds. The gauge is less 1 %, and counts payload: 48.27 Mbit/s.
+    // 200 ms are 25 rounds. The gauge is 1 % lower than the bandwidth, and counts payload: 48.27
+    // Mbit/s.
     assert!(lowest > 0.95 * 0.99 * 48.27, "{lowest} Mbit/s");
 }
 
@@ -150,7 +154,8 @@ fn drain_empties_the_queue_that_startup_built() {
         }
     });
     assert_eq!(seen, [STARTUP, DRAIN, PROBE_BW]);
-    // The path holds 40 segments; the target adds three bursts of two, made even.
+    // The path holds 40 segments. The target adds three bursts of two segments, rounded up to an
+    // even number.
     let (full, drained) = (at_drain.unwrap(), after.unwrap());
     assert!(full > 70 && drained <= 50, "{full} in flight, then {drained}");
 }

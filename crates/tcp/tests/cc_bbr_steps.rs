@@ -1,4 +1,4 @@
-//! BBR step by step: the effect of one acknowledgement, timeout or idle period.
+//! Tests BBR step by step: the effect of one acknowledgement, timeout or idle period.
 
 mod cc_path;
 
@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant, Value};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 use cc_path::{MSS, controller, fresh_window, gauge};
 
-/// The gauge `mode`.
+/// The values of the gauge `mode`.
 const STARTUP: u64 = 0;
 const DRAIN: u64 = 1;
 const PROBE_BW: u64 = 2;
@@ -16,8 +16,8 @@ fn mode(cc: &dyn CongestionControl) -> u64 {
     gauge(cc, "mode") as u64
 }
 
-/// A path that delivers a segment a millisecond with a round trip of 100 ms: the controller gets one
-/// acknowledgement of a window per round.
+/// A path that delivers one segment per millisecond with a round trip of 100 ms. The controller
+/// gets one acknowledgement of a window per round.
 struct Script {
     cc: Box<dyn CongestionControl>,
     window: Window,
@@ -26,7 +26,7 @@ struct Script {
     lost: u64,
     rtt_ms: u64,
     app_limited: bool,
-    /// The bytes of an acknowledged segment.
+    /// The number of bytes of an acknowledged segment.
     bytes: u64,
 }
 
@@ -47,7 +47,8 @@ impl Script {
         }
     }
 
-    /// A round of 100 ms in which `delivered` segments arrive and `losses` do not.
+    /// Simulates a round of 100 ms in which `delivered` segments arrive and `losses` segments are
+    /// lost.
     fn round(&mut self, delivered: u64, losses: u64, in_recovery: bool) {
         self.now += Duration::from_millis(100);
         let prior = self.total;
@@ -98,7 +99,8 @@ impl Script {
 #[test]
 fn startup_is_left_after_three_rounds_without_a_quarter_more() {
     let mut script = Script::new();
-    // 10, 20, 40, 80 grow enough, 99 is less than 1.25 times 80: the first without growth.
+    // 10, 20, 40 and 80 grow enough. 99 is less than 1.25 times 80, so it is the first round
+    // without growth.
     for (round, delivered, want) in [
         (1, 10, STARTUP),
         (2, 20, STARTUP),
@@ -138,7 +140,7 @@ fn the_first_phase_is_random_by_seed_and_time_and_never_the_one_that_drains() {
         for delivered in [10, 20, 40, 80, 100, 100, 100] {
             script.round(delivered, 0, false);
         }
-        // From 2 to 7 the gain is 1; count the rounds until it rises.
+        // In the phases 2 to 7 the gain is 1; the test counts the rounds until the gain rises.
         while mode(&*script.cc) != PROBE_BW {
             script.round(100, 0, false);
         }
@@ -184,7 +186,8 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
     let kept = script.window.ssthresh;
     assert_eq!(script.cc.ssthresh(&script.window, &congestion), kept, "loss sets no threshold");
     script.cc.on_event(&mut script.window, CcEvent::RecoveryEntered, script.now);
-    // One segment is delivered, two are lost: the window is the flight and the segment delivered.
+    // One segment is delivered and two are lost. The window is the data in flight plus the
+    // delivered segment.
     let prior = script.total - 50;
     script.total += 1;
     script.lost += 2;
@@ -215,7 +218,7 @@ fn a_restart_from_idle_is_paced_at_the_bandwidth() {
     assert!((ratio - 1.25).abs() < 0.001, "{ratio}");
 }
 
-/// The drain phase ends as soon as the flight fits the path.
+/// The drain phase ends as soon as the data in flight fits the path.
 #[test]
 fn the_draining_phase_ends_early_once_drained() {
     let mut script = Script::new();
@@ -223,7 +226,7 @@ fn the_draining_phase_ends_early_once_drained() {
     while gauge(&*script.cc, "pacing_gain") > 0.9 {
         script.round(100, 0, false);
     }
-    // One more arrives later: 91 were in flight, and the path holds 100.
+    // One further segment arrives later: 91 segments were in flight, and the path holds 100.
     script.now += Duration::from_millis(1);
     script.total += 1;
     script.tell(1, 100, script.total - 101, 0, false);
@@ -250,7 +253,8 @@ fn a_loss_during_near_silence_does_not_lose_the_saved_window() {
     assert!(after + 2 >= before, "the window of {before} is back at once, not {after}");
 }
 
-/// The queue of a flow that was idle for ten seconds has emptied anyway.
+/// During ten idle seconds, the queue of a flow has emptied, so no probe of the round-trip time is
+/// needed.
 #[test]
 fn a_restart_from_idle_does_not_probe_the_round_trip() {
     for (idle, want) in [(true, PROBE_BW), (false, PROBE_RTT)] {
@@ -273,7 +277,7 @@ fn near_silence_ends_with_a_round_trip_only() {
     while mode(&*script.cc) != PROBE_RTT {
         script.round(100, 0, false);
     }
-    // The flight is small from here on: a round trip and 200 ms follow.
+    // From here on, few segments are in flight. A round trip and 200 ms follow.
     script.window.cwnd = 4;
     let sent_before = script.total - 100;
     for _ in 0..5 {
@@ -286,8 +290,8 @@ fn near_silence_ends_with_a_round_trip_only() {
     assert_eq!(mode(&*script.cc), PROBE_BW);
 }
 
-/// The minimum round-trip time is renewed after ten seconds, except by a single small segment,
-/// whose acknowledgement may have been delayed.
+/// The minimum round-trip time is renewed after ten seconds. An exception is a sample of a single
+/// small segment, whose acknowledgement may have been delayed.
 #[test]
 fn an_acknowledgement_that_may_be_delayed_renews_no_least_time() {
     for (bytes, want) in [(100, 100.0), (u64::from(MSS), 140.0)] {
@@ -326,7 +330,7 @@ fn a_timeout_restarts_the_search_for_the_full_pipe() {
     }
 }
 
-/// A transmission after a timeout finds nothing in flight, but is no restart from idle.
+/// A transmission after a timeout finds nothing in flight, but is not a restart from idle.
 #[test]
 fn repair_after_a_timeout_keeps_the_rate() {
     let mut script = Script::new();

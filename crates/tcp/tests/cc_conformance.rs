@@ -1,4 +1,4 @@
-//! The rules that every registered controller obeys under random events.
+//! Tests the rules that every registered controller must obey under random events.
 
 mod cc_path;
 
@@ -11,15 +11,15 @@ use proptest::prelude::*;
 /// An event of a connection.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// Segments acknowledged and lost, after a span, with a round-trip time or without.
+    /// Segments are acknowledged and lost after a delay, with or without a round-trip sample.
     Ack { segments: u64, losses: u64, after_us: u64, rtt_us: Option<u64>, limited: bool },
-    /// Congestion, and the connection's reduction of its window.
+    /// The path is congested, and the connection reduces its window.
     Congestion(Signal),
-    /// The present recovery is complete.
+    /// The current recovery is complete.
     Repaired,
-    /// It was spurious.
+    /// The reduction was spurious.
     Undo,
-    /// An idle period.
+    /// The sender was idle.
     Idle { us: u64, restart: bool },
 }
 
@@ -49,7 +49,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A connection driven by events.
+/// A connection that is driven by events.
 struct Connection {
     cc: Box<dyn CongestionControl>,
     window: Window,
@@ -184,7 +184,7 @@ impl Connection {
 
     fn check(&self, name: &str) {
         let Window { cwnd, ssthresh, segment, clamp, .. } = self.window;
-        // FreeBSD's has no bounds where it counts bytes, and no least threshold.
+        // FreeBSD's CUBIC has no bounds where it counts bytes, and no minimum threshold.
         if name == "cubic_freebsd" {
             assert!(segment > 1 || (1..=clamp).contains(&cwnd), "{name}: a window of {cwnd}");
             return;

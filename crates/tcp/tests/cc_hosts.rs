@@ -1,4 +1,4 @@
-//! The controllers of other hosts: FreeBSD's CUBIC and Windows' Compound TCP.
+//! Tests the controllers of other hosts: FreeBSD's CUBIC and Windows' Compound TCP.
 
 mod cc_path;
 
@@ -6,7 +6,8 @@ use aqmlab_core::{Duration, Instant};
 use cc_path::steps::{acknowledge_for, lose, plain_ack, sample};
 use cc_path::{MSS, Path, Run, controller, fresh_window, gauge};
 
-/// FreeBSD: 0.8 of the maximum, and back to it after K = ∛(max·0.2/0.4).
+/// FreeBSD's CUBIC reduces the window to 0.8 of the maximum. It returns to the maximum after K =
+/// ∛(max·0.2/0.4).
 #[test]
 fn freebsd_cubic_returns_to_its_maximum_after_its_k() {
     let segment = u64::from(MSS);
@@ -37,7 +38,7 @@ fn freebsd_cubic_returns_to_its_maximum_after_its_k() {
 fn compounds_delay_window_fills_an_idle_path_and_yields_to_a_queue() {
     let path = Path { mbit: 100, rtt: Duration::from_millis(100), buffer: 3_000 };
     let mut run = Run::new(controller("compound", &[]), path, u64::from(MSS));
-    // Slow start ends at half of the segments that fill the path (833).
+    // Slow start ends at about half of the segments that fill the path (833).
     run.window.ssthresh = 400 * u64::from(MSS);
     let (mut peak, mut at_peak, mut last, mut reno) = (0.0_f64, 0, 0.0_f64, 0);
     run.run(Duration::from_secs(30), |view| {
@@ -54,8 +55,8 @@ fn compounds_delay_window_fills_an_idle_path_and_yields_to_a_queue() {
     assert!(last < 0.7 * peak, "it yields as Reno's window makes a queue: {last} of {peak}");
 }
 
-/// After a loss below the former maximum, the plateau is 0.9 of the window. The window is 0.8 of
-/// the plateau, below the threshold of 0.8 of the window.
+/// After a loss below the former maximum, the plateau is 0.9 of the window. The new window is 0.8
+/// of the plateau, below the threshold of 0.8 of the window.
 #[test]
 fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     let segment = u64::from(MSS);
@@ -70,7 +71,7 @@ fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     }
 }
 
-/// RFC 3465 §2.3: during go-back-N, a large acknowledgement opens the window by one segment only.
+/// RFC 3465 §2.3: during go-back-N, a large acknowledgement grows the window by only one segment.
 #[test]
 fn freebsd_counts_one_segment_per_acknowledgement_while_it_repairs() {
     let segment = u64::from(MSS);

@@ -1,4 +1,4 @@
-//! The window of each controller, compared with its law.
+//! Compares the window of each controller with its law.
 
 mod cc_path;
 
@@ -7,7 +7,8 @@ use aqmlab_tcp::cc::{CcEvent, Congestion, Signal, Window};
 use cc_path::steps::{acknowledge_for, lose, plain_ack, sample};
 use cc_path::{controller, fresh_window, gauge};
 
-/// C-81: Reno keeps a half, CUBIC 0.7 (Linux: 717/1024), FreeBSD's CUBIC a half and then 0.8.
+/// C-81: after a loss, Reno keeps 1/2 of the window and CUBIC 0.7 (Linux: 717/1024). FreeBSD's
+/// CUBIC keeps 1/2 at the first loss and 0.8 later.
 #[test]
 fn c81_a_loss_leaves_each_its_share() {
     for (name, at, want) in [
@@ -30,7 +31,7 @@ fn c81_a_loss_leaves_each_its_share() {
     }
 }
 
-/// C-83: a second loss below the former maximum makes 0.85 of the window the new one.
+/// C-83: after a second loss below the former maximum, the new maximum is 0.85 of the window.
 #[test]
 fn c83_fast_convergence_gives_up_more() {
     for name in ["cubic", "cubic_rfc"] {
@@ -45,14 +46,15 @@ fn c83_fast_convergence_gives_up_more() {
     }
 }
 
-/// Linux's law in its simplest form, which computes all of it for every acknowledgement.
+/// Linux's law in its simplest form, which computes the whole function for every acknowledgement.
 struct Oracle {
-    /// From the start of growth to the plateau, in 1024ths of a second, and the plateau.
+    /// The time from the start of growth to the plateau in 1024ths of a second; the next field is
+    /// the plateau.
     k: i128,
     w_max: i128,
     start_tick: u64,
     delay_ticks: u64,
-    /// Since the start of growth.
+    /// The number of segments acknowledged since the start of growth.
     acked: i128,
     reno: i128,
     cwnd: i128,
@@ -106,7 +108,7 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
         let rtt = Duration::from_millis(rtt_ms);
         let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
         let from = Instant::from_millis(5_000);
-        // One sample before the loss, so that the minimum delay is known.
+        // There is one sample before the loss, so that the minimum delay is known.
         sample(&mut *cc, &mut window, 1, (Instant::from_millis(100), rtt));
         lose(&mut *cc, &mut window, w_max, from);
         let mut oracle: Option<Oracle> = None;
@@ -143,8 +145,8 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
     }
 }
 
-/// C-82 as a window over time: at K after the loss the window is back at its maximum, in
-/// between it follows the curve, one round trip ahead.
+/// C-82 for the window over time: at K after the loss, the window is back at its maximum. Between
+/// these times it follows the curve, one round trip ahead.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {
@@ -170,15 +172,15 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
     }
 }
 
-/// A path on which Reno grows faster than the cubic function: 20 segments at 10 ms.
+/// With 20 segments and 10 ms, Reno grows faster than the cubic function.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
-    // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments …
+    // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments.
     for (name, friendly, want) in [
         ("cubic", &[("tcp_friendliness", Value::Flag(true))][..], 14.0 + 50.0 * 0.53),
-        // (RFC 9438: by 0.529 up to the former maximum, and by one from there)
+        // In RFC 9438, the growth is 0.529 up to the former maximum, and one from there.
         ("cubic_rfc", &[][..], 20.0 + (50.0 - 6.0 / 0.529)),
-        // … and the cubic function by 0.4·(0.5−2.5)³+20, which is 17.
+        // The cubic function gives 0.4·(0.5−2.5)³+20, which is 17.
         ("cubic", &[("tcp_friendliness", Value::Flag(false))][..], 17.0),
     ] {
         let rtt = Duration::from_millis(10);
@@ -202,7 +204,8 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC has no maximum, and grows by at least a segment per twenty.
+/// Before the first loss CUBIC has no maximum. It grows by at least one segment per twenty
+/// acknowledged segments.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -215,7 +218,8 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// However far ahead the function is, one window of acknowledgements grows the window by half.
+/// However large the value of the function, one window of acknowledgements grows the window by
+/// half.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {
@@ -225,19 +229,19 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
         let first = plain_ack(&window, 1, Instant::from_millis(1_000), rtt);
         cc.on_ack(&mut window, &first);
         let before = window.cwnd;
-        // A minute later: 0.4·57³ is 74 000 segments more.
+        // A minute later, the function is larger by 0.4·57³, which is 74 000 segments.
         for number in 0..before {
             let ack = plain_ack(&window, number, Instant::from_millis(61_000), rtt);
             cc.on_ack(&mut window, &ack);
         }
         let grown = window.cwnd - before;
-        // RFC 9438 recomputes the half for each acknowledgement, by which it compounds a little.
+        // RFC 9438 recomputes the limit for each acknowledgement, so the growth compounds slightly.
         assert!((before / 2..before * 2 / 3).contains(&grown), "{name}: {before} by {grown}");
     }
 }
 
-/// For a second after growth resumes, Linux ignores delays, because the queue has not yet formed
-/// again.
+/// For a second after growth resumes, Linux ignores delay samples, because they include the queue
+/// of the congestion.
 #[test]
 fn linux_takes_no_least_delay_right_after_recovery() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -257,7 +261,8 @@ fn linux_takes_no_least_delay_right_after_recovery() {
 fn a_loss_takes_away_the_credit_gathered_for_growth() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
     (window.cwnd, window.ssthresh) = (100, 100);
-    // With such a long delay the function, evaluated one delay ahead, grows by one in two at once.
+    // With such a long delay, the function is evaluated far ahead and immediately grows by one
+    // segment per two acknowledged.
     let rtt = Duration::from_secs(2);
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(10), rtt));
     let mut acknowledge = |window: &mut Window, count: u64, lost: bool| {
@@ -272,12 +277,13 @@ fn a_loss_takes_away_the_credit_gathered_for_growth() {
         }
         window.cwnd - before
     };
-    // One segment in twenty: nineteen are not yet one, and do not count after the loss.
+    // The window grows by one segment per twenty. Nineteen segments are not sufficient, and do not
+    // count after the loss.
     assert_eq!(acknowledge(&mut window, 19, false), 0);
     assert_eq!(acknowledge(&mut window, 1, true), 0);
 }
 
-/// RFC 9438 §4.8: after a timeout the curve starts on its plateau.
+/// RFC 9438 §4.8: after a timeout, the curve starts at its plateau.
 #[test]
 fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     let rtt = Duration::from_millis(40);
@@ -293,7 +299,7 @@ fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     assert!((gauge(&*cc, "w_max") - 700.0).abs() < 1e-9 && gauge(&*cc, "k_s").abs() < 1e-9);
 }
 
-/// RFC 9438 §4.9: a spurious reduction is undone, the curve as well as the window.
+/// RFC 9438 §4.9: undoing a spurious reduction restores the curve as well as the window.
 #[test]
 fn a_spurious_reduction_restores_the_rfcs_curve() {
     let (mut cc, mut window) = (controller("cubic_rfc", &[]), fresh_window(1));
@@ -305,7 +311,7 @@ fn a_spurious_reduction_restores_the_rfcs_curve() {
     assert!((gauge(&*cc, "w_max") - 1_000.0).abs() < 1e-9);
 }
 
-/// An idle second moves the epoch: growth continues at the same point.
+/// An idle second moves the start of the epoch, so growth continues at the same point.
 #[test]
 fn idle_time_is_no_time_to_grow() {
     for name in ["cubic", "cubic_rfc"] {
@@ -328,7 +334,7 @@ fn idle_time_is_no_time_to_grow() {
     }
 }
 
-/// Time in which the application, not the window, limits the sender does not count either.
+/// Time in which the application limits the sender does not count either.
 #[test]
 fn time_with_little_to_send_is_no_time_to_grow() {
     let rtt = Duration::from_millis(100);
@@ -349,6 +355,6 @@ fn time_with_little_to_send_is_no_time_to_grow() {
         window.cwnd
     };
     let (busy, limited) = (grow(0), grow(6));
-    // The span before the first full acknowledgement, a round trip here, counts as full.
+    // The time before the first full acknowledgement, a round trip in this test, counts as full.
     assert!(busy.abs_diff(limited) <= 4, "{busy} without, {limited} with little to send");
 }

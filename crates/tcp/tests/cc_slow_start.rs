@@ -1,4 +1,4 @@
-//! The end of slow start.
+//! Tests the end of slow start.
 
 mod cc_path;
 
@@ -30,8 +30,8 @@ fn hystart_leaves_slow_start_before_a_large_buffer_overflows() {
             }
         });
         let (_, cwnd, losses) = exit.unwrap_or_else(|| panic!("{name} {how}: slow start ends"));
-        // The path holds 167 segments, the buffer 2000 more. Conservative slow start may triple the
-        // window at which the delay rose (1.25⁵).
+        // The path holds 167 segments and the buffer 2000 more. Conservative slow start may triple
+        // the window from the time when the delay rose (1.25⁵).
         assert_eq!(losses == 0, leaves, "{name} {how}: at {cwnd} segments");
         if leaves {
             assert!((80..2_100).contains(&cwnd), "{name} {how}: left at {cwnd} segments");
@@ -39,8 +39,8 @@ fn hystart_leaves_slow_start_before_a_large_buffer_overflows() {
     }
 }
 
-/// On an empty fast path, only the length of the train of acknowledgements shows that the window
-/// fills half of the round trip.
+/// On a fast path without a queue, only the length of the train of acknowledgements shows that the
+/// window fills half of the round trip.
 #[test]
 fn hystart_sees_the_train_before_the_delay() {
     let path = Path { mbit: 100, rtt: Duration::from_millis(100), buffer: 5_000 };
@@ -52,18 +52,19 @@ fn hystart_sees_the_train_before_the_delay() {
         }
     });
     let (cwnd, rtt) = exit.expect("HyStart ends slow start");
-    // Rounds of 10, 20 … 640 segments, each 0.12 ms long: the last is the first to last longer
-    // than half of 101 ms, which it does with its 421st acknowledgement.
+    // Rounds have 10, 20 … 640 segments at 0.12 ms per segment. The last round is the first that
+    // lasts longer than half of 101 ms, with its 421st acknowledgement.
     assert!((1_055..1_067).contains(&cwnd), "left at {cwnd} segments, rtt {rtt}");
 }
 
-/// RFC 9406 §4.2: growth in conservative slow start is a quarter, for five rounds.
+/// RFC 9406 §4.2: in conservative slow start, growth is a quarter of the normal growth, for five
+/// rounds.
 #[test]
 fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     let plusplus = ("hystart", Value::Word("plusplus", &[]));
     let (mut cc, mut window) = (controller("cubic", &[plusplus]), fresh_window(1));
     let (mut now, mut number, mut sizes) = (Instant::from_millis(1_000), 0, vec![]);
-    // The delay rises by 20 ms in the fourth round and stays.
+    // The delay rises by 20 ms in the fourth round and stays at that value.
     for round in 0..12 {
         let rtt = Duration::from_millis(if round < 3 { 50 } else { 70 });
         let acks = window.cwnd;
@@ -88,8 +89,8 @@ fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     assert_eq!(window.ssthresh, sizes[sizes.len() - 2], "left at the start of the last round");
 }
 
-/// The rise in delay that ends slow start: an eighth of the minimum, but 4 to 16 ms, from the ninth
-/// sample of a round on.
+/// The rise in delay that ends slow start is 1/8 of the minimum, limited to 4 ms to 16 ms. It
+/// counts from the ninth sample of a round on.
 #[test]
 fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     for (least_ms, rise_us, ends) in [
@@ -102,7 +103,8 @@ fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     ] {
         let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
         window.cwnd = 100;
-        // A first round of the minimum delay, and a second of more, further apart than a train.
+        // The first round has the minimum delay and the second a longer delay. The acknowledgements
+        // are too far apart to form a train.
         let mut left_at = None;
         for number in 1..=40_u64 {
             let second = number > 20;
@@ -120,14 +122,14 @@ fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     }
 }
 
-/// RFC 9406 §4.2: a round is judged from its eighth sample on.
+/// RFC 9406 §4.2: a round is judged after its eighth sample.
 #[test]
 fn hystart_plusplus_judges_a_round_by_eight_samples() {
     for (raised, slows) in [(7, false), (8, true)] {
         let plusplus = ("hystart", Value::Word("plusplus", &[]));
         let (mut cc, mut window) = (controller("cubic", &[plusplus]), fresh_window(1));
         for number in 1..=40_u64 {
-            // In the second round, this many samples of more delay come first.
+            // In the second round, the first `raised` samples have a longer delay.
             let late = number > 20 && number <= 20 + raised;
             let rtt = Duration::from_millis(if late { 60 } else { 50 });
             let mut ack = plain_ack(&window, number, Instant::from_millis(number), rtt);
@@ -139,7 +141,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
                 assert_eq!(window.cwnd == before, slows, "after {raised} samples");
             }
         }
-        // The delay falls again, so growth is full again.
+        // The delay falls again, so growth returns to the normal rate.
         let before = window.cwnd;
         let ack = plain_ack(&window, 40, Instant::from_millis(41), Duration::from_millis(50));
         cc.on_ack(&mut window, &ack);
@@ -147,7 +149,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
     }
 }
 
-/// Linux checks for the exit again after a timeout.
+/// After a timeout, Linux checks again whether to end slow start.
 #[test]
 fn hystart_works_again_after_a_timeout() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));

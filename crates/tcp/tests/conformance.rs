@@ -1,7 +1,7 @@
-//! The conformance statements about TCP, each with the script that pins it.
+//! Tests the conformance statements about TCP, each with the script that pins it.
 //!
-//! Unit tests pin C-78 and C-79 (the retransmission timeout; `src/linux/rtt.rs`, `src/freebsd/rtt.rs`)
-//! and, for NewReno, C-81 (`src/cc/kinds/newreno.rs`).
+//! Unit tests pin C-78 and C-79 (the retransmission timeout; `src/linux/rtt.rs`,
+//! `src/freebsd/rtt.rs`). For NewReno, a unit test also pins C-81 (`src/cc/kinds/newreno.rs`).
 
 mod support;
 

@@ -1,13 +1,14 @@
-//! Two hosts with FreeBSD's profiles send the same segments as two hosts made of FreeBSD's own code.
+//! Two hosts with FreeBSD's profiles must send the same segments as two hosts that run FreeBSD's
+//! own code.
 //!
-//! `tests/traces` holds the recordings: a scenario and, after the line `sent`, every segment with its
-//! time. `docs/explanation/validation.md` describes how they were made.
+//! `tests/traces` has the recordings. Each is a scenario and, after the line `sent`, every segment
+//! with its time. `docs/explanation/validation.md` describes how the recordings were made.
 
 mod trace;
 
 use std::path::Path;
 
-/// The first line that differs, with the one before.
+/// Returns the first line that differs, with the line before it.
 fn difference(want: &str, got: &str) -> Option<String> {
     let (mut want, mut got) = (want.lines(), got.lines());
     let mut before = "";

@@ -1,5 +1,5 @@
-//! Two connections and a wire that loses, reorders, repeats and marks segments: every byte arrives
-//! once and in order, and both sides close.
+//! Tests two connections over a wire that loses, reorders, repeats and marks segments. Every byte
+//! must arrive once and in order, and both sides must close.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{Pair, Wire, config, controllers};
 
 const HOUR: Instant = Instant::from_millis(3_600_000);
 
-/// Transfers `bytes` in each direction and closes both halves.
+/// Transfers `bytes` in each direction and closes both directions.
 fn transfer(
     client: Profile,
     server: Profile,
@@ -57,7 +57,7 @@ fn a_megabyte_over_a_clean_wire_is_sent_once() {
     }
 }
 
-/// A host, by its index in the list, sometimes without options that peers may lack.
+/// Returns a host by its index in the list. The switches disable options that peers may lack.
 fn host((which, switch): (usize, [bool; 4])) -> Profile {
     let mut profile = Profile::all().swap_remove(which);
     profile.sack &= switch[0] || switch[1];
@@ -74,7 +74,7 @@ fn wire() -> impl Strategy<Value = Wire> {
     (1..60_u64, 0..30_u64, 0..12_u32, 0..5_u32, 0..20_u32).prop_map(
         |(delay, jitter, loss, duplication, marking)| Wire {
             delay: Duration::from_millis(delay),
-            // Half of the wires keep their order.
+            // Half of the wires do not reorder.
             jitter: Duration::from_millis(jitter.saturating_sub(15)),
             loss: f64::from(loss) / 100.0,
             duplication: f64::from(duplication) / 100.0,
@@ -104,11 +104,11 @@ proptest! {
             end.ecn = switches[0];
             end.nodelay = switches[1 + i];
             end.quickack = switches[3 + i];
-            // No retry limit: giving up on a bad path is tested elsewhere.
+            // There is no retry limit, because another test covers giving up on a bad path.
             end.profile.retries = 60;
             end.profile.syn_retries = 60;
             end.profile.synack_retries = 60;
-            // TIME-WAIT outlasts a peer's timeout that has grown beyond a minute.
+            // TIME-WAIT is long enough for a peer whose timeout has grown beyond a minute.
             end.profile.time_wait = Duration::from_millis(2 * 3_600_000);
             if switches[5] {
                 end.receive_buffer = Some(6_000);

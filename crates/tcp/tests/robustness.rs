@@ -1,4 +1,5 @@
-//! Any header at any time: no panic, no endless sending, and no event after the last one.
+//! Tests any header at any time. A connection must not panic, send endlessly, or report an event
+//! after the last event.
 
 mod support;
 
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use support::{config, controller, controllers};
 
-/// Numbers near those in use, and far from them.
+/// Generates numbers near the numbers in use, and numbers far from them.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => 0..200_000_u64,

@@ -1,5 +1,5 @@
-//! The scripts in `tests/scripts`, a folder for each mechanism. `support/script.rs` describes the
-//! grammar.
+//! Runs the scripts in `tests/scripts`, which has a folder for each mechanism. `support/script.rs`
+//! describes the grammar.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn a_wrong_script_says_where_and_what() {
     ] {
         let file = folder.join("wrong.pkt");
         std::fs::write(&file, text).unwrap();
-        // Data written in the last instant is sent when time passes.
+        // Data written at the last instant is sent only when time advances.
         let error = script::run(&file).expect_err(text);
         assert!(error.contains(want), "{error}\n  does not say\n{want}");
     }

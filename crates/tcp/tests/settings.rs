@@ -1,4 +1,4 @@
-//! A host reads the settings that are listed for it, and no others.
+//! Tests that a host reads the settings that are listed for it, and no others.
 
 mod support;
 

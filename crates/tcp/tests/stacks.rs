@@ -1,4 +1,4 @@
-//! A host runs its own stack and no part of the other one.
+//! Tests that a host runs its own stack and no part of the other stack.
 
 mod support;
 
@@ -12,7 +12,7 @@ fn a_freebsd_host_that_writes_and_then_sends_without_end_probes_no_tail() {
     let host = || config(Profile::freebsd(), "newreno");
     let mut pair = Pair::new(host(), host(), Wire { loss: 0.02, ..Wire::clean(20) }, 3);
     pair.run(Instant::from_millis(500));
-    // The last write finds no space, so the application waits for some.
+    // The last write finds no space, so the application waits for space.
     for bytes in [1_000_000, 1] {
         pair.ends[0].write(pair.now, bytes);
     }

@@ -1,10 +1,11 @@
-//! The driver of a trial's applications, which every engine uses.
+//! The driver of a trial's applications, used by every engine.
 //!
 //! An engine provides a clock, sockets and an agenda as [`Engine`]. The driver owns the
-//! applications with their random streams, wake-ups, notices, records and read marks. Two engines
-//! with one seed therefore start an application at one time and draw the same numbers for it.
+//! applications with their random streams, wake-ups, notices, records and read marks. With the same
+//! seed, all engines therefore start an application at the same time and draw the same numbers for
+//! it.
 //!
-//! The driver is generic, so that each engine has a copy without indirect calls.
+//! The driver is generic, so that each engine has its own copy without indirect calls.
 
 mod io;
 mod marks;
@@ -30,28 +31,29 @@ use crate::streams::Stream;
 
 /// The clock, the sockets and the agenda that an engine provides.
 ///
-/// Applications are numbered as in the trial and connections as the engine opens them.
+/// Applications have their numbers in the trial. Connections are numbered in the order in which the
+/// engine opens them.
 pub trait Engine {
-    /// The time since the start of the trial.
+    /// Returns the time since the start of the trial.
     fn now(&self) -> Instant;
 
-    /// The driver that this engine owns.
+    /// Returns the driver that this engine owns.
     fn runner(&mut self) -> &mut AppRunner;
 
-    /// Requests a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
-    /// the engine already waits.
+    /// Requests a call of [`AppRunner::wake`] at `at`, unless an earlier call is already scheduled.
     fn call_at(&mut self, app: u32, at: Instant);
 
-    /// Opens a socket for an application, which numbers it `id`; returns the engine's number.
+    /// Opens a socket for an application, which numbers it `id`. Returns the engine's number of the
+    /// connection.
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32;
 
-    /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer took.
+    /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer accepted.
     fn write(&mut self, conn: u32, at: Side, bytes: u64) -> u64;
 
-    /// Writes without end at one end, until it is closed.
+    /// Writes without limit at one end, until that end is closed.
     fn send_unlimited(&mut self, conn: u32, at: Side);
 
-    /// Closes one half of a connection, or a datagram socket.
+    /// Closes one direction of a connection, or a datagram socket.
     fn close(&mut self, conn: u32, at: Side);
 
     /// Resets a connection.
@@ -60,25 +62,25 @@ pub trait Engine {
     /// Sends a datagram.
     fn send(&mut self, conn: u32, at: Side, payload: u32, tag: u64);
 
-    /// The payload bytes that a connection's two ends have read, home first.
+    /// Returns the payload bytes that the two ends of a connection have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
     /// Records that an application has ended, by itself or at its stop time.
     fn ended(&mut self, app: u32);
 }
 
-/// The applications of a trial.
+/// The applications of a trial, and the notices for them.
 pub struct AppRunner {
     apps: Vec<Slot>,
     wakes: Wakes,
-    /// Notices not yet delivered.
+    /// The notices not yet delivered.
     notices: VecDeque<(u32, Notice)>,
     marks: ReadMarks,
 }
 
 /// An application and its state.
 struct Slot {
-    /// Absent only during a call.
+    /// The application; `None` only during a call.
     app: Option<Box<dyn App>>,
     rng: Rng,
     /// The engine's number of each connection, by [`ConnId`].
@@ -87,7 +89,8 @@ struct Slot {
 }
 
 impl AppRunner {
-    /// The driver of `apps`, the applications of the trial `spec`, with their starts and stops.
+    /// Returns the driver of `apps`, the applications of the trial `spec`. Schedules their starts
+    /// and stops.
     pub fn new(spec: &Spec, apps: Vec<Box<dyn App>>) -> Self {
         let mut wakes = Wakes::new(apps.len());
         for app in 0..apps.len() {
@@ -106,7 +109,7 @@ impl AppRunner {
         Self { apps, wakes, notices, marks: ReadMarks::new(spec) }
     }
 
-    /// The driver of the trial `spec`, for an engine that resolves nothing else of it.
+    /// Returns the driver of the trial `spec`, for an engine that needs no other resolved parts.
     ///
     /// # Errors
     ///
@@ -117,16 +120,16 @@ impl AppRunner {
         Ok(Self::new(spec, apps.collect::<Result<_, _>>()?))
     }
 
-    /// Application number `app`, between calls.
+    /// Returns application number `app`, which must not be in a call.
     ///
     /// # Panics
     ///
-    /// If it is being called.
+    /// If the application is being called.
     pub fn app(&self, app: usize) -> &dyn App {
         self.apps[app].app.as_deref().expect("an application is absent only during a call")
     }
 
-    /// The engine's numbers of the connections of application number `app`.
+    /// Returns the numbers that the engine gave to the connections of application `app`.
     pub fn conns(&self, app: usize) -> &[u32] {
         &self.apps[app].conns
     }
@@ -137,14 +140,13 @@ impl AppRunner {
         self.notices.push_back((app, notice));
     }
 
-    /// Whether a notice waits for its delivery.
+    /// Returns whether a notice is pending.
     #[inline]
     pub fn has_notices(&self) -> bool {
         !self.notices.is_empty()
     }
 
-    /// Turns the wake-ups of an application that are due into notices; returns the time of the
-    /// next one.
+    /// Turns the due wake-ups of an application into notices. Returns the time of its next wake-up.
     pub fn wake(&mut self, app: u32, now: Instant) -> Option<Instant> {
         while let Some(notice) = self.wakes.pop(app as usize, now) {
             self.notify(app, notice);
@@ -152,8 +154,8 @@ impl AppRunner {
         self.wakes.next_of(app as usize)
     }
 
-    /// Turns the wake-ups of all applications that are due into notices, in the order of their
-    /// times and of the requests; returns whether there was one.
+    /// Turns the due wake-ups of all applications into notices. The order is that of their times,
+    /// and at equal times that of the requests. Returns whether there was a due wake-up.
     pub fn wake_all(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((app, notice)) = self.wakes.pop_any(now) {
@@ -163,22 +165,23 @@ impl AppRunner {
         any
     }
 
-    /// The time of the next wake-up of an application.
+    /// Returns the time of the next wake-up of an application.
     pub fn next_wake_of(&self, app: u32) -> Option<Instant> {
         self.wakes.next_of(app as usize)
     }
 
-    /// The time of the next wake-up of any application.
+    /// Returns the time of the next wake-up of any application.
     pub fn next_wake(&self) -> Option<Instant> {
         self.wakes.next()
     }
 
-    /// The time of the next read mark that is not yet set.
+    /// Returns the time of the next read mark that is not set yet.
     pub fn next_mark(&self) -> Option<Instant> {
         self.marks.next()
     }
 
-    /// The findings on application number `app`: its own, and `report` of the taps.
+    /// Returns the findings on application number `app`: those of the application itself, and
+    /// `report`, those of the taps.
     ///
     /// # Panics
     ///
@@ -223,7 +226,7 @@ pub fn set_marks<E: Engine>(engine: &mut E, now: Instant) {
     }
 }
 
-/// Sets one read mark of an application, unless it is set.
+/// Sets one read mark of an application, unless the mark is already set.
 fn set_mark<E: Engine>(engine: &mut E, app: usize, mark: usize) {
     let mut read = [0; 2];
     for place in 0..engine.runner().conns(app).len() {

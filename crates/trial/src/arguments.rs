@@ -1,4 +1,4 @@
-//! The arguments of a kind: JSON in base units, converted to the types that the kind declares.
+//! Converts the arguments of a kind from JSON in base units to the types that the kind declares.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 
 use crate::error::SpecError;
 
-/// Returns the arguments of a kind that declares `params`: the `given` values, and defaults for the
-/// others.
+/// Returns the arguments of a kind that declares `params`. Values come from `given`, and the others
+/// are defaults.
 ///
 /// # Errors
 ///
-/// If a parameter does not exist, or its value is of another type or out of bounds; `at` names the
-/// place.
+/// If a parameter does not exist, or its value has another type or is out of bounds. `at` names the
+/// place in the error.
 pub fn arguments(
     at: &str,
     params: &'static [Param],
@@ -24,7 +24,7 @@ pub fn arguments(
     Ok(args)
 }
 
-/// Converts each of `given` to the type its parameter declares and passes it to `set`.
+/// Converts each value in `given` to the type that its parameter declares, and passes it to `set`.
 pub(crate) fn set_all(
     at: &str,
     params: &'static [Param],

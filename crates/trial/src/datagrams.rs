@@ -1,18 +1,18 @@
-//! Whether the datagrams of an application fit the packets of its hosts.
+//! Checks that the datagrams of an application fit into the packets of its hosts.
 //!
-//! A host cuts a larger datagram into fragments (RFC 791 §3.2), which are not modelled: a fragment
-//! has no ports by which a discipline could classify it, and realtime applications avoid
-//! fragments. The trial is refused.
+//! A host splits a larger datagram into fragments (RFC 791 §3.2), which are not modelled. A
+//! fragment has no ports by which a discipline could classify it, and realtime applications avoid
+//! fragments. Trials with such datagrams are therefore refused.
 
 use aqmlab_apps::App;
 
 use crate::error::SpecError;
 use crate::spec::AppSpec;
 
-/// The headers of IPv4 and of UDP, or of an echo request.
+/// The length of the IPv4 header and the UDP or echo request header.
 const HEADERS: u32 = 20 + 8;
 
-/// Refuses `app`, with its spec at `at`, if one of its datagrams would be fragmented.
+/// Refuses `app` if one of its datagrams would be fragmented. `at` is the place of its spec.
 pub(crate) fn check(at: &str, spec: &AppSpec, app: &dyn App) -> Result<(), SpecError> {
     let Some(datagram) = app.datagram() else { return Ok(()) };
     let mtu = spec.home.mtu.min(spec.wan.mtu).0 as u32;

@@ -9,10 +9,11 @@ use crate::arguments::{arguments, set_all};
 use crate::error::SpecError;
 use crate::spec::{Controller, Named, TcpSpec};
 
-/// The smallest IP packet that every host must take (RFC 791), and the largest that IP can state.
+/// The range of MTUs: from the smallest IP packet that every host must accept (RFC 791) to the
+/// largest IP packet.
 const MTUS: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 
-/// Makes equal configurations for all connections of an endpoint.
+/// An endpoint, which makes the same configuration for each of its connections.
 pub struct Endpoint {
     profile: Profile,
     cc: (&'static Kind<dyn CongestionControl>, Args),
@@ -20,11 +21,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint that `spec`, at `at` in the trial, describes.
+    /// Returns the endpoint that `spec` describes. `at` is the place of `spec` in the trial.
     ///
     /// # Errors
     ///
-    /// If the simulator lacks the controller, or a setting cannot be.
+    /// If the simulator lacks the controller, or a setting is invalid.
     pub fn new(at: &str, spec: &TcpSpec) -> Result<Self, SpecError> {
         let mut profile = spec.profile.profile();
         let settings = Profile::settings(profile.stack);
@@ -37,7 +38,7 @@ impl Endpoint {
         Ok(Self { profile, cc, spec: spec.clone() })
     }
 
-    /// The configuration of one connection.
+    /// Returns the configuration of one connection.
     pub fn config(&self, open: Open) -> Config {
         let (kind, args) = &self.cc;
         Config {
@@ -53,7 +54,8 @@ impl Endpoint {
     }
 }
 
-/// The controller of an endpoint; the host's own if the specification names none.
+/// Returns the controller of an endpoint. If the specification names none, returns the controller
+/// of the host profile.
 fn controller(
     at: &str,
     profile: &Profile,

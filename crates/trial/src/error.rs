@@ -7,12 +7,12 @@ use std::fmt;
 pub struct SpecError {
     /// The path of the offending value, such as `links[0].qdisc.limit`.
     pub at: String,
-    /// The problem with it.
+    /// The problem with the value.
     pub problem: String,
 }
 
 impl SpecError {
-    /// `problem` at `at`.
+    /// Returns an error with `problem` at the place `at`.
     pub fn new(at: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { at: at.into(), problem: problem.into() }
     }

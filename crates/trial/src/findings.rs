@@ -1,4 +1,4 @@
-//! The findings of a trial: plain data, the same for every engine.
+//! The findings of a trial: plain data, which is the same for every engine.
 
 use aqmlab_apps::{App, Carries};
 use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
@@ -16,13 +16,13 @@ pub struct Findings {
     pub flows: Vec<FlowFindings>,
     /// The findings on each link of the trial.
     pub links: Vec<LinkFindings>,
-    /// In the order in which they were opened, those of datagrams included.
+    /// The findings on each connection, in the order of opening. Datagram flows are included.
     pub conns: Vec<ConnFindings>,
-    /// The states at regular times, if the trial is sampled.
+    /// The states at regular times, if the trial takes samples.
     pub samples: Option<Samples>,
-    /// The steps of the simulator; zero for other engines.
+    /// The number of events in the simulator; zero for other engines.
     pub events: u64,
-    /// Packets sent by hosts.
+    /// The number of packets that hosts sent.
     pub packets: u64,
 }
 
@@ -31,21 +31,22 @@ pub struct Findings {
 pub struct FlowFindings {
     /// The measurements of the taps.
     pub report: FlowReport,
-    /// The direction of its data.
+    /// The direction of the application's data.
     pub carries: Carries,
-    /// Payload bytes that it read while it was active, at home and on the internet.
+    /// The payload bytes that the application read while it was active, at home and on the
+    /// internet.
     pub read: [u64; 2],
     /// The propagation delay of both directions.
     pub rtt_base: Duration,
-    /// Its own measures.
+    /// The application's own measures.
     pub summary: Vec<(&'static str, f64)>,
-    /// The metrics that it recorded as it ran.
+    /// The metrics that the application recorded as it ran.
     pub notes: Notes,
 }
 
 impl FlowFindings {
-    /// The findings on `app`, application number `flow` of the trial, at its end. `report` is that
-    /// of the taps.
+    /// Returns the findings on `app`, which is application number `flow` of the trial, at its end.
+    /// `report` has the findings of the taps.
     ///
     /// # Panics
     ///
@@ -62,7 +63,7 @@ impl FlowFindings {
         }
     }
 
-    /// Whether its data go in this direction.
+    /// Returns whether the application's data flow in this direction.
     pub(crate) fn is_primary(&self, direction: Direction) -> bool {
         match self.carries {
             Carries::One(one) => one == direction,
@@ -72,7 +73,7 @@ impl FlowFindings {
 }
 
 impl Default for FlowFindings {
-    /// An application that never ran.
+    /// Returns the findings on an application that never ran.
     fn default() -> Self {
         Self {
             report: FlowReport::default(),
@@ -85,18 +86,18 @@ impl Default for FlowFindings {
     }
 }
 
-/// The findings on one link and its discipline, in the whole trial unless stated otherwise.
+/// The findings on one link and its discipline. They cover the whole trial unless stated otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct LinkFindings {
-    /// Packets offered.
+    /// Packets offered to the discipline.
     pub offered: u64,
-    /// Packets that went onto the link.
+    /// Packets sent on the link.
     pub sent: u64,
-    /// Their IP bytes.
+    /// IP bytes of the packets sent.
     pub sent_bytes: u64,
-    /// Seconds in which it was sending.
+    /// The number of seconds in which the link was sending.
     pub busy_s: f64,
-    /// The maximum backlog.
+    /// The maximum backlog in packets.
     pub backlog_max_packets: u64,
     /// Packets dropped, by reason.
     pub drops: Drops,
@@ -106,12 +107,13 @@ pub struct LinkFindings {
     pub flow_drops: Vec<u64>,
     /// Packets marked, by application.
     pub flow_marks: Vec<u64>,
-    /// The sojourn times.
+    /// The sojourn times of the packets sent.
     pub report: QueueReport,
 }
 
 impl LinkFindings {
-    /// The counters of a port that was sending for `busy`; `report` holds the sojourn times.
+    /// Returns the counters of a port. `busy` is the time that the port spent sending; `report` has
+    /// the sojourn times.
     pub fn of(log: &PortLog, busy: Duration, report: QueueReport) -> Self {
         let drops = |reason: Reason| log.drops[reason.index()];
         Self {
@@ -134,35 +136,35 @@ impl LinkFindings {
     }
 }
 
-/// Packets dropped, by reason.
+/// The number of packets dropped, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drops {
-    /// Because the queue was full.
+    /// Drops because the queue was full.
     pub overlimit: u64,
-    /// Because of their sojourn time.
+    /// Drops because of the sojourn time.
     pub sojourn: u64,
-    /// Drops at random.
+    /// Drops by a random decision.
     pub early: u64,
-    /// Above RED's upper threshold; `None` if `early` includes them.
+    /// Drops above RED's upper threshold; `None` if `early` includes them.
     pub forced: Option<u64>,
 }
 
 /// The findings on one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnFindings {
-    /// The application, by its place in the trial.
+    /// The index of the application in the trial.
     pub flow: usize,
-    /// Its number within the application.
+    /// The number of the connection within the application.
     pub number: u32,
-    /// The time of its opening.
+    /// The time at which the connection was opened.
     pub opened: Instant,
-    /// The time at which the first end had it established.
+    /// The time at which the connection was established at the first end.
     pub established: Option<Instant>,
-    /// The time at which both ends had closed it.
+    /// The time at which both ends had closed the connection.
     pub closed: Option<Instant>,
-    /// Payload bytes read, at home and on the internet.
+    /// The payload bytes read, at home and on the internet.
     pub read: [u64; 2],
-    /// The counters of its two TCPs, home first; `None` for datagrams.
+    /// The counters of the connection's two TCPs, home first; `None` for datagrams.
     pub tcp: Option<[EndCounts; 2]>,
 }
 
@@ -184,11 +186,11 @@ impl Default for ConnFindings {
 /// The counters of one TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndCounts {
-    /// Segments sent, acknowledgements and retransmissions included.
+    /// Segments sent, including acknowledgements and retransmissions.
     pub segments_sent: u64,
     /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Events.
+    /// The events of this TCP.
     pub events: TcpEvents,
 }
 
@@ -201,46 +203,46 @@ pub struct TcpEvents {
     pub tlps: Option<u64>,
     /// Entries into fast recovery.
     pub fast_recoveries: Option<u64>,
-    /// Reductions that were undone.
+    /// Window reductions that were undone.
     pub spurious_undos: Option<u64>,
-    /// Reductions for a mark.
+    /// Window reductions for an ECN mark.
     pub ece_reductions: Option<u64>,
 }
 
 /// The states of TCPs and queues at regular times.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// In the order of time.
+    /// The samples of TCPs, in the order of time.
     pub tcp: Vec<TcpSample>,
-    /// In the order of time.
+    /// The samples of queues, in the order of time.
     pub queues: Vec<QueueSample>,
 }
 
-/// One TCP at one time.
+/// A sample of one TCP.
 #[derive(Clone, Debug)]
 pub struct TcpSample {
-    /// The time.
+    /// The time of the sample.
     pub at: Instant,
-    /// Its place among the connections of the trial.
+    /// The index of the connection among the connections of the trial.
     pub conn: u32,
-    /// The end.
+    /// The end of the connection.
     pub side: Side,
-    /// Congestion window.
+    /// The congestion window.
     pub cwnd_bytes: u64,
-    /// Slow-start threshold, once there is one.
+    /// The slow-start threshold, if it has been set.
     pub ssthresh_bytes: Option<u64>,
-    /// Smoothed round-trip time.
+    /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// Bytes outstanding.
+    /// The number of bytes in flight.
     pub in_flight_bytes: u64,
 }
 
-/// One link at one time.
+/// A sample of one link.
 #[derive(Clone, Debug)]
 pub struct QueueSample {
-    /// The time.
+    /// The time of the sample.
     pub at: Instant,
-    /// Its place among the links of the trial.
+    /// The index of the link among the links of the trial.
     pub link: usize,
     /// Packets in the queue.
     pub backlog_packets: u64,

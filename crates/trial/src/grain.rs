@@ -1,29 +1,30 @@
-//! The resolution of time series: coarser for a longer trial, so that memory does not grow with it.
+//! The resolution of time series. A longer trial has a coarser resolution, so that memory does not
+//! grow with its length.
 //!
-//! A step is doubled until the trial has at most the requested number of points. A series stays
-//! exact: a bin counts every sample in it. Figures of the whole trial do not depend on the
+//! The step is doubled until the trial has at most the requested number of points. A series stays
+//! exact, because a bin counts every sample in it. Measures of the whole trial do not depend on the
 //! resolution.
 
 use aqmlab_core::Duration;
 
 use crate::spec::Spec;
 
-/// The ratio of samples of TCPs and queues to points of a series, at most.
+/// The maximum number of samples of a TCP or queue for each point of a series.
 const SAMPLES: u64 = 2;
 
 /// The steps of a trial's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// The width of a bin, and the distance between two windows of throughput.
+    /// The width of a bin, and the distance between two throughput windows.
     pub step: Duration,
-    /// The width of a window of throughput, a whole multiple of the step.
+    /// The width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// The interval at which TCPs and queues are sampled; zero for never.
+    /// The interval at which TCPs and queues are sampled; zero disables sampling.
     pub sample: Duration,
 }
 
 impl Grain {
-    /// The steps of the trial `spec`.
+    /// Returns the steps of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let measure = &spec.measure;
         let points = u64::from(measure.points);
@@ -41,18 +42,18 @@ impl Grain {
         }
     }
 
-    /// The number of steps of the trial `spec`.
+    /// Returns the number of steps of the trial `spec`.
     pub(crate) fn steps(self, spec: &Spec) -> u64 {
         spec.duration.as_nanos().div_ceil(self.step.as_nanos())
     }
 
-    /// The number of samples of each TCP and queue of the trial `spec`.
+    /// Returns the number of samples of each TCP and queue of the trial `spec`.
     pub(crate) fn samples(self, spec: &Spec) -> u64 {
         spec.duration.as_nanos().checked_div(self.sample.as_nanos()).unwrap_or(0)
     }
 }
 
-/// `step`, doubled until at most `most` fit into `length`.
+/// Returns `step`, doubled until at most `most` steps fit into `length`.
 fn coarsen(step: u64, length: u64, most: u64) -> u64 {
     let mut step = step.max(1);
     while length.div_ceil(step) > most.max(1) {

@@ -7,7 +7,7 @@ use crate::streams::Stream;
 
 /// Draws the loss and the jitter of an application's packets in one direction.
 ///
-/// Both draws are from streams of their own, so they do not depend on other applications.
+/// Loss and jitter have their own random streams, so they do not depend on other applications.
 #[derive(Clone, Debug)]
 pub struct Impairments {
     loss: f64,
@@ -17,7 +17,7 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Those of the route of application number `app`.
+    /// Returns the impairments of the route of application number `app`.
     ///
     /// # Panics
     ///

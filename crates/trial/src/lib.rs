@@ -1,7 +1,8 @@
 //! A trial: its specification, the driver of its applications, and the tables of its results.
 //!
-//! Every engine reads the same [`Spec`], runs the same applications and fills the same [`Findings`],
-//! from which [`tables`] makes all tables. An engine adds the network, the clock and the TCPs.
+//! Every engine reads the same [`Spec`], runs the same applications and fills the same
+//! [`Findings`]. The module [`tables`] makes all tables from the findings. An engine adds the
+//! network, the clock and the TCPs.
 //!
 //! | Module        | Holds                                                                 |
 //! |---------------|-----------------------------------------------------------------------|

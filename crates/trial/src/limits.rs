@@ -1,4 +1,4 @@
-//! Bounds on the size of a trial, far beyond any home.
+//! Bounds on the size of a trial, far above the size of any home network.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use crate::error::SpecError;
 use crate::grain::Grain;
 use crate::spec::{MeasureSpec, RouteSpec, Spec};
 
-/// The maximum number of links and of applications: a bound on memory.
+/// The maximum number of links and the maximum number of applications, which limit the memory.
 const MOST: usize = 10_000;
 /// The maximum number of rows of a time series.
 const MOST_ROWS: u64 = 20_000_000;
-/// The longest delay of a route: no sum of delays overflows the clock.
+/// The longest delay of a route. With it, no sum of delays overflows the clock.
 const MOST_DELAY: Duration = Duration::from_secs(3_600);
-/// The longest trial and window.
+/// The maximum length of a trial or a window.
 const MOST_TIME: Duration = Duration::from_nanos(1 << 60);
-/// The maximum number of links of a route.
+/// The maximum number of links in a route.
 const MOST_HOPS: usize = 200;
 
-/// Refuses an impossible trial, or one that needs more memory than a machine has.
+/// Refuses a trial that is impossible or that needs too much memory.
 pub(crate) fn check(spec: &Spec) -> Result<(), SpecError> {
     let names: BTreeSet<_> = spec.apps.iter().map(|app| &app.name).collect();
     first_wrong(&[
@@ -51,7 +51,7 @@ fn check_measure(measure: &MeasureSpec, end: Instant) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses measurements in more steps than a machine has memory for.
+/// Refuses measurements whose number of steps needs too much memory.
 fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let most = MOST_ROWS / spec.apps.len().max(1) as u64;
@@ -74,7 +74,7 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses the route at `at` if it is impossible.
+/// Refuses the route at `at` if the route is impossible.
 pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<(), SpecError> {
     if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());

@@ -9,23 +9,23 @@ use crate::error::SpecError;
 use crate::spec::{LinkSpec, OverheadSpec, ShaperSpec, WifiSpec};
 use crate::streams::Stream;
 
-/// The maximum overhead of a packet: as much as the largest packet.
+/// The maximum overhead of a packet in bytes, equal to the size of the largest packet.
 const MOST_OVERHEAD: Bytes = Bytes(65_535);
 
-/// A link, built.
+/// A link with its port and its radio.
 pub struct ResolvedLink {
     /// The discipline and the link behind it.
     pub port: Port,
-    /// The radio that sends, if the link is one of 802.11n.
+    /// The radio that sends the packets, if the link is an 802.11n link.
     pub radio: Option<RadioConfig>,
 }
 
 impl ResolvedLink {
-    /// Builds the link that is at `at` in the trial of `seed`.
+    /// Builds the link at the place `at` in the trial with the seed `seed`.
     ///
     /// # Errors
     ///
-    /// If a parameter of its discipline or its radio cannot be.
+    /// If a parameter of the link's discipline or radio is invalid.
     pub fn new(at: &str, link: &LinkSpec, seed: u64) -> Result<Self, SpecError> {
         let radio = radio(at, link)?;
         let rate = radio.map(|radio| radio.rate.bit_rate()).or(link.rate).ok_or_else(|| {
@@ -38,7 +38,8 @@ impl ResolvedLink {
         let mut port = Port::new(qdisc, rate, overhead, Stream::Qdisc(&link.name).rng(seed))
             .shaped_by(shaper(link.shaper))
             .delayed_by(link.pipe_delay);
-        // Traffic arrives at a gateway that has been running. Its timers have any phase.
+        // Traffic arrives at a gateway that has already been running, so its timers have a random
+        // phase.
         port.warm_up(Stream::Phase(&link.name).rng(seed).next_u64());
         Ok(Self { port, radio })
     }
@@ -65,7 +66,7 @@ fn overhead(at: &str, spec: OverheadSpec) -> Result<Overhead, SpecError> {
     Ok(Overhead { bytes, minimum, atm, counted })
 }
 
-/// The radio of the link at `at`.
+/// Returns the radio of the link at `at`.
 fn radio(at: &str, link: &LinkSpec) -> Result<Option<RadioConfig>, SpecError> {
     let Some(wifi) = link.wifi else { return Ok(None) };
     let wrong = |key: &str, problem: String| SpecError::new(format!("{at}.{key}"), problem);
@@ -117,7 +118,7 @@ const fn width(mhz: u32) -> Option<Width> {
     }
 }
 
-/// Bits per second of an index of modulation and coding, if the index and the width exist.
+/// Returns the bits per second of an MCS index, or `None` if the index or the width does not exist.
 pub fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     let rate = HtRate::new(mcs, width(width_mhz)?, short_guard)?;
     Some(rate.bit_rate().as_bps())

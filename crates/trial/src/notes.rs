@@ -1,13 +1,13 @@
-//! The metrics that an application records as it runs, thinned if they are too many.
+//! The metrics that an application records as it runs. They are thinned if there are too many.
 
 use aqmlab_core::Instant;
 
 use crate::spec::Spec;
 
-/// A metric's value at a time.
+/// The value of a metric at a time.
 pub type Note = (Instant, &'static str, f64);
 
-/// The thinning of one metric: notes whose number is a multiple of `stride` are kept.
+/// The thinning of one metric. Only notes whose number is a multiple of `stride` are kept.
 #[derive(Clone, Copy, Debug)]
 struct Thinning {
     metric: &'static str,
@@ -16,30 +16,30 @@ struct Thinning {
     stride: u64,
 }
 
-/// An application's notes in the order of time: all notes of a metric as long as they are few, and
-/// then every second, fourth, … of them.
+/// The notes of an application in the order of time. All notes of a metric are kept while they are
+/// few. Later, every second, fourth, … note is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// The maximum number of notes of one metric; zero keeps none.
+    /// The maximum number of notes of one metric; zero keeps no notes.
     most: usize,
     kept: Vec<Note>,
     metrics: Vec<Thinning>,
 }
 
-/// The maximum number of notes of one metric in a trial with series of `points`: the same on
-/// targets of 32 and 64 bits.
+/// Returns the maximum number of notes of one metric in a trial whose series have `points`. The
+/// result is the same on targets with 32 and 64 bits.
 const fn most_of(points: u32) -> u32 {
     points.saturating_mul(2)
 }
 
 impl Notes {
-    /// The notes of an application of the trial `spec`.
+    /// Returns the notes of an application of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let most = most_of(spec.measure.points);
         Self::new(if spec.keeps_series() { most as usize } else { 0 })
     }
 
-    /// Keeps at most `most` notes of each metric.
+    /// Returns empty notes that keep at most `most` notes of each metric.
     pub fn new(most: usize) -> Self {
         Self { most, kept: Vec::new(), metrics: Vec::new() }
     }
@@ -61,7 +61,7 @@ impl Notes {
         thinning.seen += 1;
     }
 
-    /// The notes that were kept.
+    /// Returns the notes that were kept.
     pub fn iter(&self) -> impl Iterator<Item = &Note> {
         self.kept.iter()
     }
@@ -74,7 +74,7 @@ impl Notes {
         self.metrics.len() - 1
     }
 
-    /// Removes every other note of a metric.
+    /// Removes every second note of a metric.
     fn thin(&mut self, place: usize) {
         let thinning = &mut self.metrics[place];
         let mut number = 0_usize;

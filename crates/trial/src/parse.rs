@@ -7,7 +7,7 @@ use crate::spec::Spec;
 ///
 /// # Errors
 ///
-/// If the text is not JSON or not a trial. The message gives the place.
+/// If the text is not JSON or not a trial. The message states the place.
 pub fn parse(json: &str) -> Result<Spec, SpecError> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let spec = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -17,12 +17,13 @@ pub fn parse(json: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// The place of an error. An error of a kind concerns the whole value that has this kind.
+/// Returns the place of an error. An error in a kind concerns the whole value that contains the
+/// kind.
 fn place(path: &str) -> &str {
     path.strip_suffix(".kind").unwrap_or(path)
 }
 
-/// Describes an error; for a number that does not fit, with the range allowed.
+/// Describes an error. For a number that does not fit, the description includes the allowed range.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);

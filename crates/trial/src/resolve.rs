@@ -21,7 +21,7 @@ pub struct Resolved {
 pub struct ResolvedApp {
     /// The application.
     pub app: Box<dyn App>,
-    /// Its endpoints.
+    /// The endpoints of the application's TCPs.
     pub endpoints: [Endpoint; 2],
 }
 
@@ -29,9 +29,9 @@ pub struct ResolvedApp {
 ///
 /// # Errors
 ///
-/// If the specification holds something that does not exist or cannot be.
+/// If the specification is invalid.
 pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
-    // Before anything allocates by its numbers.
+    // The limits are checked before memory is allocated for the numbers in the specification.
     limits::check(spec)?;
     let links = spec.links.iter().enumerate();
     let links =
@@ -42,16 +42,16 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     Ok(Resolved { links, apps: apps.collect::<Result<_, _>>()? })
 }
 
-/// Checks all of a trial that can be known without a run.
+/// Checks everything in a trial that can be checked without a run.
 ///
 /// # Errors
 ///
-/// As [`resolve`].
+/// If [`resolve`] would return an error.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     resolve(spec).map(drop)
 }
 
-/// Builds the application of `spec`, which is at `at` in its trial.
+/// Builds the application that `spec` describes. `at` is the place of `spec` in the trial.
 ///
 /// # Errors
 ///

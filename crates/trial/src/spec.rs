@@ -1,7 +1,8 @@
-//! The specification of one trial: every number in base units, every name known, no choice open.
+//! The specification of one trial. Every number is in base units, every name is known, and no value
+//! is left to choose.
 //!
 //! Python reads scenarios, applies defaults, inheritance and variation, and passes one [`Spec`] per
-//! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] states the form.
+//! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] describes the form.
 
 mod measure;
 mod named;
@@ -20,12 +21,12 @@ pub use self::named::{AppKind, Controller, Host, Listed, Named, QdiscKind, Regis
 pub use self::tcp::TcpSpec;
 use crate::streams::Stream;
 
-/// The JSON Schema of [`Spec`].
+/// Returns the JSON Schema of [`Spec`].
 pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(Spec).into()
 }
 
-/// One trial.
+/// The specification of one trial.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -35,7 +36,7 @@ pub struct Spec {
     #[serde(rename = "duration_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
-    /// The bottlenecks. Most scenarios have two: number 0 up, number 1 down.
+    /// The bottlenecks. Most scenarios have two: number 0 is upstream, number 1 is downstream.
     pub links: Vec<LinkSpec>,
     /// The applications that use them.
     pub apps: Vec<AppSpec>,
@@ -47,25 +48,25 @@ pub struct Spec {
     #[serde(default, rename = "host_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
-    /// The largest extra delay of an application's start, drawn uniformly: processes do not start
-    /// at once.
+    /// The largest extra delay of an application's start, drawn uniformly. It models that processes
+    /// do not start at the same instant.
     #[serde(default, rename = "start_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub start_jitter: Duration,
 }
 
 impl Spec {
-    /// The end of the trial.
+    /// Returns the end of the trial.
     pub fn end(&self) -> Instant {
         Instant::ZERO + self.duration
     }
 
-    /// Whether the trial keeps time series.
+    /// Returns whether the trial keeps time series.
     pub fn keeps_series(&self) -> bool {
         self.measure.enabled && self.measure.series
     }
 
-    /// The delay of the start and of the stop of application number `app`.
+    /// Returns the delay of the start and of the stop of application number `app`.
     ///
     /// # Panics
     ///
@@ -76,7 +77,7 @@ impl Spec {
         Duration::from_nanos(jitter.below(choices))
     }
 
-    /// The time at which application number `app` starts.
+    /// Returns the time at which application number `app` starts.
     ///
     /// # Panics
     ///
@@ -107,47 +108,48 @@ impl Spec {
         start..stop
     }
 
-    /// [`Self::active`] of every application.
+    /// Returns [`Self::active`] of every application.
     pub fn all_active(&self) -> Vec<Range<Instant>> {
         (0..self.apps.len()).map(|app| self.active(app)).collect()
     }
 }
 
-/// One bottleneck in one direction: a rate, and the discipline before it.
+/// One bottleneck in one direction: a rate, and the discipline in front of it.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// Its name in tables and reports.
+    /// The name of the link in tables and reports.
     pub name: String,
-    /// Bits per second; absent or zero for an 802.11n link, which has the rate of its radio.
+    /// The rate in bits per second. It is absent or zero for an 802.11n link, which has the rate of
+    /// its radio.
     #[serde(default, rename = "rate_bps", with = "units::rate")]
     #[schemars(with = "u64")]
     pub rate: Option<BitRate>,
-    /// The discipline.
+    /// The discipline of the link.
     pub qdisc: KindSpec<QdiscKind>,
-    /// The limit on the rate.
+    /// The mechanism that limits the rate.
     #[serde(default)]
     pub shaper: ShaperSpec,
-    /// The part of the delay after the link that belongs to the same pipe of dummynet, which is
-    /// not idle while it delays a packet. The route states the delay itself.
+    /// The part of the delay after the link that belongs to the same dummynet pipe. A pipe is not
+    /// idle while it delays a packet. The route states the delay itself.
     #[serde(default, rename = "pipe_delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub pipe_delay: Duration,
     /// The bytes that the link charges for a packet beyond its IP bytes.
     #[serde(default)]
     pub overhead: OverheadSpec,
-    /// The radio that sends, if the link is one of 802.11n. `rate_bps` is then the radio's own, or
-    /// zero.
+    /// The radio that sends the packets, if the link is an 802.11n link. `rate_bps` is then the
+    /// radio's own rate, or zero.
     #[serde(default)]
     pub wifi: Option<WifiSpec>,
-    /// Whether the link is the own interface of the hosts that send into it. Their TCPs then limit
-    /// the bytes in its queue (TCP small queues).
+    /// Whether the link is the network interface of the hosts that send into it. Their TCPs then
+    /// limit the bytes in its queue (TCP small queues).
     #[serde(default)]
     pub own: bool,
 }
 
 impl LinkSpec {
-    /// Bits per second; zero for a link with the rate of its radio.
+    /// Returns the rate in bits per second; zero for a link with the rate of its radio.
     pub fn rate_bps(&self) -> u64 {
         self.rate.map_or(0, BitRate::as_bps)
     }
@@ -157,36 +159,36 @@ impl LinkSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ShaperSpec {
-    /// The wire: a packet has left when its last bit has.
+    /// The wire: a packet has left when its last bit has left.
     #[default]
     Line,
-    /// Linux's HTB before a faster wire, with the bucket that `tc` gives it.
+    /// Linux's HTB in front of a faster wire, with the default bucket of `tc`.
     Htb,
-    /// FreeBSD's dummynet before a faster wire, which sends at the ticks of its clock.
+    /// FreeBSD's dummynet in front of a faster wire. Dummynet sends at the ticks of its clock.
     Dummynet,
 }
 
-/// A radio of 802.11n, and the driver's queue above it.
+/// An 802.11n radio, and the driver's queue above it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WifiSpec {
-    /// The number of the medium; radios of one number share it.
+    /// The number of the medium. Radios with the same number share the medium.
     pub cell: u32,
-    /// The index of modulation and coding, 0 to 31.
+    /// The MCS index, 0 to 31.
     pub mcs: u8,
     /// The width of the channel in MHz, 20 or 40.
     pub width_mhz: u32,
-    /// Whether guard intervals are short.
+    /// Whether the radio uses the short guard interval.
     pub short_guard: bool,
     /// The probability that a frame is lost on the air.
     pub loss: f64,
-    /// The maximum number of frames of an aggregate, 1 to 32.
+    /// The maximum number of frames in an aggregate, 1 to 32.
     pub aggregate: u32,
-    /// The longest time of an aggregate on the air.
+    /// The longest airtime of an aggregate.
     #[serde(rename = "airtime_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub airtime: Duration,
-    /// The frames with which the driver's queue is full.
+    /// The number of frames at which the driver's queue is full.
     pub driver: u32,
 }
 
@@ -198,66 +200,69 @@ pub struct OverheadSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub bytes: Bytes,
-    /// The minimum charge for a packet, after the addition.
+    /// The minimum charge for a packet in bytes, including the added bytes.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub minimum: Bytes,
-    /// Whether the sum is carried in ATM cells of 53 bytes that hold 48.
+    /// Whether the link carries the packet and the added bytes in ATM cells of 53 bytes, each with
+    /// 48 bytes of payload.
     pub atm: bool,
-    /// Bytes that the discipline adds to the IP length when it counts: 14 in Linux, 0 in
-    /// dummynet.
+    /// The bytes that the discipline adds to the IP length when it counts a packet: 14 in Linux, 0
+    /// in dummynet.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub counted: Bytes,
 }
 
-/// A kind by name, with the parameters that differ from its defaults.
+/// A kind by name, with the parameters that differ from the defaults.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindSpec<K> {
-    /// The kind.
+    /// The name of the kind.
     pub kind: K,
-    /// Durations in nanoseconds (null is off), sizes in bytes, rates in bits per second.
+    /// The parameters: durations in nanoseconds (null means off), sizes in bytes, rates in bits per
+    /// second.
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
 }
 
-/// One application.
+/// The specification of one application.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppSpec {
-    /// Its name in tables and figures; unique.
+    /// The application's name in tables and figures, which is unique.
     pub name: String,
-    /// The generator, and its parameters.
+    /// The traffic generator and its parameters.
     pub app: KindSpec<AppKind>,
-    /// The time of its start.
+    /// The start time.
     #[serde(rename = "start_ns", with = "units::instant")]
     #[schemars(with = "u64")]
     pub start: Instant,
-    /// The stop time; the end of the trial if absent.
+    /// The stop time. If it is absent, the application stops at the end of the trial.
     #[serde(default, rename = "stop_ns", with = "units::maybe_instant")]
     #[schemars(with = "Option<u64>")]
     pub stop: Option<Instant>,
-    /// Its route from the home to the internet.
+    /// The application's route from the home to the internet.
     pub up: RouteSpec,
-    /// Its route from the internet to the home.
+    /// The application's route from the internet to the home.
     pub down: RouteSpec,
-    /// Linux's `skb->priority` of its packets, 0 to 15; the application's own choice if absent.
+    /// Linux's `skb->priority` of the application's packets, 0 to 15. If it is absent, the
+    /// application chooses the priority.
     #[serde(default)]
     pub priority: Option<u8>,
-    /// The TCP of its end in the home.
+    /// The TCP at the application's end in the home.
     #[serde(default)]
     pub home: TcpSpec,
-    /// The TCP of its end on the internet.
+    /// The TCP at the application's end on the internet.
     #[serde(default)]
     pub wan: TcpSpec,
 }
 
-/// A route through the network: links in order, and the delay, jitter and loss after them.
+/// A route through the network: its links in order, and the delay, jitter and loss after them.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
-    /// Indices into [`Spec::links`]; empty for a route without a bottleneck.
+    /// Indices into [`Spec::links`]. The list is empty for a route without a bottleneck.
     pub links: Vec<usize>,
     /// The propagation delay after the last link.
     #[serde(rename = "delay_ns", with = "units::nanos")]
@@ -270,13 +275,13 @@ pub struct RouteSpec {
     #[serde(default, rename = "jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub jitter: Duration,
-    /// Whether jitter may reorder packets (netem) or only delay them.
+    /// Whether jitter may reorder packets, as in netem, or may only delay them.
     #[serde(default)]
     pub reorder: bool,
 }
 
 impl AppSpec {
-    /// The route in one direction.
+    /// Returns the route in one direction.
     pub const fn route(&self, direction: Direction) -> &RouteSpec {
         match direction {
             Direction::Up => &self.up,
@@ -284,7 +289,7 @@ impl AppSpec {
         }
     }
 
-    /// The TCP of one end.
+    /// Returns the TCP of one end.
     pub const fn tcp(&self, side: Side) -> &TcpSpec {
         match side {
             Side::Home => &self.home,
@@ -294,13 +299,13 @@ impl AppSpec {
 }
 
 impl RouteSpec {
-    /// Whether its packets may arrive in another order.
+    /// Returns whether packets on the route may be reordered.
     pub fn reorders(&self) -> bool {
         self.reorder && self.jitter > Duration::ZERO
     }
 
-    /// The largest extra delay, with that of a host, which is drawn together with the route's:
-    /// both delay a packet's arrival.
+    /// Returns the largest extra delay, including that of a host. Both jitters are drawn together,
+    /// because both delay a packet's arrival.
     #[must_use]
     pub fn jitter_with(&self, host: Duration) -> Duration {
         self.jitter.saturating_add(host)

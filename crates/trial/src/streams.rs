@@ -1,14 +1,14 @@
 //! The random streams of a trial, by name.
 //!
-//! Both engines draw from the streams named here, so that two runs of one seed draw the same
-//! numbers for the same consumer on either engine.
+//! Both engines draw from the streams named here. Two trials with the same seed therefore draw the
+//! same numbers for the same consumer on either engine.
 
 use aqmlab_core::{Direction, Rng};
 
 /// The consumer of a random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream<'a> {
-    /// An application's own draws.
+    /// The draws of an application itself.
     App(&'a str),
     /// The jitter of an application's start.
     Start(&'a str),
@@ -25,7 +25,7 @@ pub enum Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// The stream's generator in the trial of `seed`.
+    /// Returns the stream's generator in the trial with the seed `seed`.
     pub fn rng(self, seed: u64) -> Rng {
         let name = match self {
             Self::App(app) => format!("app.{app}"),

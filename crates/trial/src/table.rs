@@ -1,20 +1,20 @@
-//! Results as columns.
+//! Tables of results, stored as columns.
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Numbers; `NaN` means "no value".
+    /// Floating-point numbers; `NaN` means "no value".
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),
-    /// Names: indices into a short list of words.
+    /// Words, stored as indices into a short list of words.
     Word(Vec<u32>, Vec<String>),
-    /// Yes or no.
+    /// Truth values.
     Flag(Vec<bool>),
 }
 
 impl Column {
-    /// Rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Float(values) => values.len(),
@@ -24,7 +24,7 @@ impl Column {
         }
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -33,16 +33,16 @@ impl Column {
 /// A table: named columns of equal length, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values of each column.
+    /// The name and values of each column.
     pub columns: Vec<(&'static str, Column)>,
 }
 
 impl Table {
-    /// A table of the columns given.
+    /// Returns a table of the given columns.
     ///
     /// # Panics
     ///
-    /// If they differ in length.
+    /// If the columns differ in length.
     pub fn new(columns: Vec<(&'static str, Column)>) -> Self {
         if let Some((_, first)) = columns.first() {
             let rows = first.len();
@@ -53,12 +53,12 @@ impl Table {
         Self { columns }
     }
 
-    /// The column called `name`.
+    /// Returns the column called `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(known, _)| *known == name).map(|(_, column)| column)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
@@ -74,7 +74,8 @@ pub(crate) struct Words {
 impl Words {
     /// Adds a row.
     pub(crate) fn push(&mut self, word: &str) {
-        // Lists are short (flows, metrics), so a scan beats a map; the last word comes often.
+        // Lists are short (flows, metrics), so a linear search is faster than a map. The last word
+        // is the most frequent.
         let known = match self.words.last() {
             Some(last) if last == word => Some(self.words.len() - 1),
             _ => self.words.iter().position(|known| known == word),
@@ -86,7 +87,7 @@ impl Words {
         self.indices.push(index as u32);
     }
 
-    /// The column.
+    /// Returns the column.
     pub(crate) fn column(self) -> Column {
         Column::Word(self.indices, self.words)
     }

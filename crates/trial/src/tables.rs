@@ -1,9 +1,9 @@
 //! The tables of a trial, made from the findings of any engine.
 //!
-//! An engine fills [`Findings`] and [`all`] makes every table from them, so a column is written once.
-//! A table without rows has its columns too. Units are in the names of columns: seconds from the
-//! start of the trial, milliseconds of delay, megabits per second of IP packets. `NaN` means that
-//! the value does not exist, or that the engine cannot measure it.
+//! An engine fills [`Findings`], and [`all`] makes every table from them, so each column is defined
+//! once. A table without rows also has its columns. The names of columns state their units: seconds
+//! since the start of the trial, milliseconds of delay, megabits per second of IP packets. `NaN`
+//! means that the value does not exist, or that the engine cannot measure it.
 
 mod columns;
 mod conns;
@@ -23,7 +23,7 @@ use crate::findings::Findings;
 use crate::spec::Spec;
 use crate::table::{Column, Table, Words};
 
-/// All tables of a trial that was measured, by name.
+/// Returns all tables of a measured trial, by name.
 pub fn all(spec: &Spec, findings: &Findings) -> Vec<(&'static str, Table)> {
     let view = View { spec, findings };
     vec![
@@ -42,7 +42,7 @@ pub fn all(spec: &Spec, findings: &Findings) -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// The only table of a trial without measurement: the counters of the links.
+/// Returns the only table of a trial without measurement: the counters of the links.
 pub fn unmeasured<'a>(
     links: impl IntoIterator<Item = (&'a str, LinkCounts)>,
 ) -> Vec<(&'static str, Table)> {
@@ -68,17 +68,17 @@ pub fn unmeasured<'a>(
 /// The counters of a link over the whole trial.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkCounts {
-    /// Packets that went onto it.
+    /// Packets sent on the link.
     pub packets_out: u64,
-    /// Their IP bytes.
+    /// IP bytes of the packets sent.
     pub bytes_out: u64,
-    /// Packets that its discipline dropped.
+    /// Packets that the link's discipline dropped.
     pub drops: u64,
-    /// Packets that its discipline marked.
+    /// Packets that the link's discipline marked.
     pub marks: u64,
 }
 
-/// The sources of all tables.
+/// The data from which all tables are made.
 struct View<'a> {
     spec: &'a Spec,
     findings: &'a Findings,
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
         &self.spec.links[link].name
     }
 
-    /// One row on the trial as a whole.
+    /// Returns the table with one row on the trial as a whole.
     fn summary(&self) -> Table {
         let mut columns = Vec::new();
         for (direction, name) in [(Direction::Up, "jain_up"), (Direction::Down, "jain_down")] {

@@ -1,4 +1,4 @@
 """General tools: errors, files, number formatting, processes, versions.
 
-This package knows nothing of scenarios, trials or campaigns.
+This package does not depend on scenarios, trials or campaigns.
 """

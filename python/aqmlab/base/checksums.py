@@ -51,14 +51,15 @@ def mismatch(
     """Describes how the file at `path` differs from all `expected` checksums.
 
     Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
-    its contents are then unknown. `measure` reads the file after its size was found right.
+    its contents are then unknown. `measure` computes the checksum of the file if its size is one of
+    the expected ones.
     """
     expected = tuple(expected)
     try:
         size_bytes = path.stat().st_size
         if path.is_file() and size_bytes not in {one.size_bytes for one in expected}:
             return f"it has {size_bytes} bytes, not the {expected[-1].size_bytes} recorded"
-        # An expected size bounds how much is read.
+        # At most the expected size is read.
         found = measure(path)
     except FileNotFoundError:
         return "it is missing"
@@ -70,7 +71,7 @@ def mismatch(
 
 
 def contents(path: Path, expected: Iterable[FileChecksum]) -> tuple[bytes, str | None]:
-    """The bytes of the file at `path`, and the result of `mismatch` for these bytes."""
+    """Reads the file at `path`. Returns its bytes and the result of `mismatch` for them."""
     data = b""
 
     def measure(path: Path) -> FileChecksum:
@@ -90,7 +91,7 @@ def unreadable(path: Path, error: OSError) -> RequestError:
 
 
 def with_checksum(text: str) -> bytes:
-    """Appends the checksum of a JSON object, written one member a line, as its last member."""
+    """Appends its checksum to a JSON object as the last member. The text has one member a line."""
     body = text.removesuffix("\n}\n").encode()
     return body + b',\n "checksum": "%s"\n}\n' % hashlib.sha256(body).hexdigest().encode()
 

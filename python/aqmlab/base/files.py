@@ -64,7 +64,7 @@ def atomic_file(
     except OSError as error:
         raise DiskError.of(error, path, needed) from error
     finally:
-        with suppress(OSError):  # it was moved to its path, or could not be created
+        with suppress(OSError):  # the file was moved to its path, or was never created
             made.unlink()
 
 
@@ -103,7 +103,8 @@ def refuse_special(path: Path) -> None:
 def locked(folder: Path, *, wait: bool) -> Iterator[None]:
     """Locks a folder for this process until the context or the process ends.
 
-    If another process holds the lock, it waits if `wait` is true, else raises `BlockingIOError`.
+    If another process holds the lock, the function waits if `wait` is true, else raises
+    `BlockingIOError`.
     """
     try:
         import fcntl
@@ -121,7 +122,7 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
 class FileLock:
     """A locked file that reserves its folder for one process.
 
-    The lock is on a file because NFS cannot lock folders. It ends with its process.
+    The lock is on a file because NFS cannot lock folders. The lock ends with its process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -184,7 +185,7 @@ def sync_folder(folder: Path) -> None:
     """Writes the directory entries of `folder` to the disk, if the system supports this."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows cannot open folders, and makes their entries durable itself
+    except OSError:  # Windows cannot open folders, and writes their entries to the disk itself
         return
     try:
         os.fsync(handle)

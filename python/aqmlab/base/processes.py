@@ -27,7 +27,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def how_ended(code: int) -> str:
-    """Describes the exit status of a process.
+    """Describes the exit status `code` of a process in words.
 
     >>> how_ended(3), how_ended(-9)
     ('ended with status 3', 'was killed by SIGKILL')

@@ -18,7 +18,10 @@ from typing import Any
 _PREFIX = "aqmlab-"
 _LOCK = "in-use"
 _UNLOCKED_S = 3600.0
-"""Age at which a folder without a lock file is abandoned. Its process died while creating it."""
+"""Age in seconds at which a folder without a lock file counts as abandoned.
+
+Its process died during its creation.
+"""
 
 
 class Scratch(tempfile.TemporaryDirectory[str]):
@@ -61,7 +64,10 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def _locked(folder: Path) -> int | None:
-    """Creates the folder's lock file and returns its handle. It is locked before it is visible."""
+    """Creates the folder's lock file and returns its handle.
+
+    The file is locked before it is visible.
+    """
     begun = folder / f"{_LOCK}.new"
     handle: Any = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     _take(handle)

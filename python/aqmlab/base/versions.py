@@ -18,7 +18,10 @@ _RESULTS_ARE_MADE_BY = (
     "scenario/number_text.py",
     "scenario/quantities.py",
 )
-"""Modules that turn a resolved trial into tables. The trial's JSON does not cover their code."""
+"""Modules that convert a resolved trial to tables.
+
+The JSON of a trial does not identify their code.
+"""
 
 
 @cache

@@ -1,8 +1,8 @@
 """Estimates the cost of a trial before it runs.
 
-The cost depends on the trial: a minute at 100 Mbit/s takes longer than one at 8. It has an
-arbitrary unit. The share of the total cost shows the progress of a campaign. Recent times for one
-unit on this machine give the remaining time.
+The cost depends on the trial: a minute at 100 Mbit/s takes longer than a minute at 8 Mbit/s. The
+unit of cost is arbitrary. The finished share of the total cost is the progress of a campaign. The
+recent run time per unit on this machine gives the remaining time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from aqmlab.engines.trial_spec import TrialSpec
 
 
 def cost(trial: Trial, seconds: float | None = None) -> float:
-    """The approximate cost of `seconds` of a trial, or of all of it: links' traffic plus time."""
+    """The approximate cost of `seconds` of a trial, or of the whole trial.
+
+    It is the traffic of the links plus the time.
+    """
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds
     return length_s * (1 + registry.engine(trial.engine).bit_cost * bps)

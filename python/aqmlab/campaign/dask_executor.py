@@ -26,7 +26,10 @@ from aqmlab.campaign.task import Answer, Moved, Order, perform
 INSTALL = "pip install 'aqmlab[dask]'"
 
 _AHEAD = 3
-"""Trials submitted per worker thread; more than to a local process because of the latency."""
+"""The number of trials submitted per worker thread.
+
+It is larger than for a local process because of the network's latency.
+"""
 
 _CONNECT_S = 10.0
 _FIRST_WORKER_S = 60.0
@@ -101,7 +104,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.shutdown()
 
     def shutdown(self) -> None:
-        """Cancels unfinished trials and disconnects. The cluster continues to run."""
+        """Cancels unfinished trials and disconnects from the cluster, which continues to run."""
         self._executor.shutdown(wait=False)
         self._client.close()
 
@@ -155,7 +158,7 @@ def _connected(address: str) -> Any:
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise RequestError("--cluster: Dask is not installed", INSTALL) from None
-    for name in ("distributed", "distributed.client"):  # the latter sets its own level
+    for name in ("distributed", "distributed.client"):  # `distributed` sets its own level
         logging.getLogger(name).setLevel(logging.CRITICAL)  # this module reports the errors
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:

@@ -9,7 +9,10 @@ from typing import Protocol
 from aqmlab.campaign.task import Answer, Moved, Order, perform
 
 ATTEMPTS = 3
-"""Attempts for a trial whose worker dies. Then it has failed, because it may be the cause."""
+"""Attempts for a trial whose worker dies.
+
+After the last attempt the trial has failed, because the trial itself may be the cause.
+"""
 
 AHEAD = 2
 """Trials submitted per worker, so no worker is idle between trials."""
@@ -20,7 +23,7 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials that it should hold at once, including waiting ones: at least 1."""
+        """The number of trials that it should hold at once, including waiting ones. At least 1."""
 
     @property
     def attempts(self) -> int:
@@ -36,7 +39,7 @@ class TrialExecutor(Protocol):
     def check(self) -> None:
         """Tests whether the executor still works; raises `LabError` if not.
 
-        The scheduler calls it from time to time while no trial ends.
+        The scheduler calls this method from time to time while no trial ends.
         """
 
 
@@ -51,11 +54,14 @@ class StandardExecutor:
         self.room = max(1, AHEAD * _workers(executor))
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Starts a trial. Not every executor can pass `moved` to its workers."""
+        """Starts a trial.
+
+        `moved` is ignored, because not every executor can pass it to its workers.
+        """
         return self._executor.submit(perform, order)
 
     def check(self) -> None:
-        """Does nothing: a broken executor refuses the next trial."""
+        """Does nothing, because a broken executor refuses the next trial."""
 
 
 def _workers(executor: Executor) -> int:
@@ -69,5 +75,5 @@ def _workers(executor: Executor) -> int:
 
 
 def adapted(executor: Executor | TrialExecutor) -> TrialExecutor:
-    """The executor itself, or a standard executor with the interface of a `TrialExecutor`."""
+    """Returns the executor itself, or adapts a standard executor to `TrialExecutor`."""
     return StandardExecutor(executor) if isinstance(executor, Executor) else executor

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
     """Raises `RequestError` if `folder` holds anything but `campaign` or its remains.
 
-    The hint suggests to remove `remove` for a fresh start, or the folder itself if absent.
+    The hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:
@@ -45,7 +45,10 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 
 
 def _told(campaign: Campaign, manifest: Manifest) -> str:
-    """Describes the campaign in a folder, and its difference from `campaign` if not obvious."""
+    """Describes the campaign in a folder.
+
+    Adds its difference from `campaign` if the titles do not show it.
+    """
     about = campaign.about
     made_by = registry.made_by(manifest.engine, manifest.versions)
     own = registry.made_by(campaign.engine, about.versions)

@@ -23,10 +23,10 @@ from aqmlab.campaign.task import STOPPED, Answer, Moved, Order
 _CRASH_NOTE = 200
 
 _MOST_WORKERS = 1024
-"""The maximum number of workers on one machine, also if more are requested."""
+"""The maximum number of workers on one machine, even if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""Open files of this process for each worker, including its start, and for everything else."""
+"""Open files of this process for each worker, including its start, and for other purposes."""
 
 
 class Processes(AbstractContextManager["Processes"]):
@@ -62,7 +62,7 @@ class Processes(AbstractContextManager["Processes"]):
         self.shutdown()
 
     def shutdown(self) -> None:
-        """Kills all processes immediately, also during a trial."""
+        """Kills all processes immediately, even during a trial."""
         self._pool.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._pool.close()
@@ -80,7 +80,7 @@ class Worker:
         self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
-        """Runs a trial."""
+        """Runs a trial in the process. `moved` receives its progress."""
         process = self._running()
         if process is None:
             return STOPPED
@@ -97,12 +97,12 @@ class Worker:
                 if "passed" not in said:
                     return Answer(data, **said)
                 moved(said["passed"])
-        except (OSError, ValueError):  # it died, possibly during an answer
+        except (OSError, ValueError):  # the process died, possibly during an answer
             pass
         return self._died(process)
 
     def replace_stopped(self) -> None:
-        """Kills the process if it is stopped at two successive calls; another one replaces it.
+        """Kills and replaces the process if it is stopped at two successive calls.
 
         A stopped process (SIGSTOP) neither ends nor answers, and the campaign would wait for ever.
         """
@@ -189,7 +189,7 @@ class Pool:
             worker.replace_stopped()
 
     def kill(self) -> None:
-        """Kills all workers immediately, also during a trial."""
+        """Kills all workers immediately, even during a trial."""
         with self._lock:
             self._stopped = True
             workers = list(self._all)

@@ -1,8 +1,9 @@
 """Estimates the remaining time of a running campaign, each engine by its own pace.
 
-The cost of a trial has a unit of its engine: the kernel takes minutes for a cost that the simulator
-runs in milliseconds. The pace is the run time for one unit. It comes from the trials of this run.
-Before one has run, it comes from earlier runs on this machine. Without these there is no estimate.
+Each engine has its own unit of cost: the kernel takes minutes for a cost that the simulator runs in
+milliseconds. The pace is the run time for one unit of cost. It comes from the trials of this run.
+Before the first trial has ended, it comes from earlier runs on this machine. Without earlier runs
+there is no estimate.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class _EngineWork:
     timed: float = 0.0
     """The cost of the trials whose run time is known."""
     busy_s: float = 0.0
-    """The run time of these trials."""
+    """The run time of the trials in `timed`."""
 
 
 @dataclass(slots=True)
@@ -34,15 +35,16 @@ class _OpenTrial:
 
     trial: Trial
     first: tuple[float, float]
-    """The cost at the first report, and its time."""
+    """The cost that was done at the first report, and the time of this report."""
     last: tuple[float, float]
 
 
 class Pace:
-    """The work of a campaign that is done, and the time for the rest.
+    """The finished share of a campaign's work, and the remaining time.
 
     `known` holds the seconds for one unit of cost of each engine that has run on this machine
-    before. Trials run in `processes` processes; if absent, the run shows how many run at once.
+    before. Trials run in `processes` processes. If it is absent, the reports of the run give the
+    number of simultaneous trials.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Pace:
         self._running[trial.index] = _OpenTrial(trial, first, now)
 
     def done(self, trial: Trial, busy_s: float | None) -> None:
-        """Notes the end of a trial, with its run time if it has a result."""
+        """Notes the end of a trial. `busy_s` is its run time if it has a result."""
         self._running.pop(trial.index, None)
         self._ended += 1
         work = self._engines.setdefault(trial.engine, _EngineWork())
@@ -86,7 +88,7 @@ class Pace:
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
-        """The engines that still have trials to run, and whose pace is not known yet."""
+        """The engines with remaining trials whose pace is not yet known."""
         return tuple(
             name
             for name, work in self._engines.items()
@@ -96,8 +98,8 @@ class Pace:
     def share(self) -> float:
         """The share of the work that is done.
 
-        It is a share of the run time as soon as the pace of every engine is known. Until then it is
-        a share of the trials, because costs of different engines have different units.
+        The share is that of the run time as soon as the pace of every engine is known. Until then
+        it is the share of finished trials, because costs of different engines have different units.
         """
         if not self._trials:
             return 1.0
@@ -143,7 +145,7 @@ class Pace:
         return sum(one.last[0] for one in own)
 
     def _pace(self, engine: str) -> float | None:
-        """Seconds for one unit of an engine's cost, in this run or else in earlier ones."""
+        """The seconds for one unit of an engine's cost, in this run or else in earlier runs."""
         work = self._engines[engine]
         cost_run, busy_s = work.timed, work.busy_s
         for one in self._running.values():

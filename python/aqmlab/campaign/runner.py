@@ -52,7 +52,7 @@ class Campaign:
 
     trials: Sequence[Trial]
     about: CampaignFacts
-    """The other facts in the manifest: scenario, versions, request."""
+    """The other facts for the manifest: scenario, versions, request."""
     engine: str = "sim"
     """The engines that run the trials, separated by commas."""
     runner: str | None = None
@@ -107,7 +107,7 @@ def run(
         folder.clear_finished()
         return RunReport()
     with folder.locked():
-        refuse_other(campaign, folder)  # again, because another process may have written meanwhile
+        refuse_other(campaign, folder)  # again: another process may have written since
         folder.clear_unfinished()
         dataset = _reopened(campaign, folder)
         left = [
@@ -135,7 +135,7 @@ def follow(campaign: Campaign, path: Path) -> None:
     """Updates the scenario in the manifest of the folder `path` to that of `campaign`.
 
     Finished trials and the versions that made them do not change. The function does nothing if the
-    manifest is up to date, or if trials run. Raises `RequestError` if the folder holds another
+    manifest is up to date, or while trials run. Raises `RequestError` if the folder holds another
     campaign, and `DiskError` if the manifest cannot be written.
     """
     folder = Folder(path)
@@ -148,7 +148,7 @@ def follow(campaign: Campaign, path: Path) -> None:
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
-    """Returns whether a manifest with results describes the scenario differently."""
+    """Returns whether the folder's manifest has results but describes the scenario differently."""
     before = folder.manifest()
     return before.files is not None and before.is_behind(_manifest(campaign))
 
@@ -221,7 +221,10 @@ def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
 
 
 def _note_speed(campaign: Campaign, found: RecordedResults, report: RunReport) -> None:
-    """Stores the run times of trials by engine. The stored table size is that of all engines."""
+    """Stores the run times of trials by engine.
+
+    The stored size of tables covers all engines together.
+    """
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
     size = sum(one.size_bytes for one in found.files.values())

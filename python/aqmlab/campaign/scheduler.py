@@ -32,7 +32,7 @@ class Progress(Protocol):
         """Reports the progress of a trial from any thread. Few engines support it."""
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Reports the end of a trial: its problem if it failed, else its run time."""
+        """Reports the end of a trial, with its problem if it failed, or else its run time."""
 
     def tables(self) -> None:
         """Reports that all trials have ended and that tables are being written."""
@@ -71,7 +71,7 @@ class RunReport:
 
 
 Keep = Callable[[Trial, bytes], None]
-"""Records the result of a trial."""
+"""A function that records the result of a trial."""
 
 
 def run_all(
@@ -122,7 +122,7 @@ class _Running:
                 raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
     def ended(self) -> list[tuple[Trial, Answer]]:
-        """Waits until a trial ends; returns all trials that have ended since the last call."""
+        """Waits until a trial ends. Returns all trials that have ended since the last call."""
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
         if gone or not ended:

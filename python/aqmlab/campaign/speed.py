@@ -18,7 +18,7 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""Scenarios that the cache keeps for each engine: the most recent ones."""
+"""The number of scenarios that the cache keeps for each engine. It keeps the most recent ones."""
 
 
 class _Measured(Struct, frozen=True):
@@ -41,9 +41,9 @@ class Expected:
     """The predicted resources of trials."""
 
     busy_s: float
-    """Total seconds of processes."""
+    """The total run time of all processes, in seconds."""
     stored_bytes: float
-    """The size of the tables."""
+    """The size of the tables in bytes."""
     trials: int
     """The number of measured trials behind the prediction."""
     alike: bool

@@ -17,10 +17,10 @@ from aqmlab.campaign.store import trial_file
 from aqmlab.engines.engine import load_runner
 
 Moved = Callable[[float], None]
-"""Receives the number of seconds of a trial that have passed."""
+"""A function that receives the number of simulated seconds of a trial that have passed."""
 
 MOST_BYTES = 1 << 30
-"""The largest result that is kept. A trial of the papers makes half a megabyte."""
+"""The largest result that is kept. The result of a trial of the papers has half a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer for a trial: its result, or a problem and its cause."""
+    """The answer to an order: the trial's result, or a problem and its cause."""
 
     data: bytes = b""
     """The trial file, made by `trial_file.encode`."""

@@ -20,7 +20,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def stored_spec(text: str, trial: str) -> TrialSpec:
-    """The resolved trial that a table holds; `RequestError` if this version cannot read it."""
+    """Decodes a resolved trial in a table. Raises `RequestError` if this version cannot read it."""
     try:
         return TrialSpec.read(text)
     except ValueError as error:
@@ -71,12 +71,12 @@ class _Copies:
     stem: str
     names: list[str]
     by_trial: dict[int, bytes]
-    """A digest of a copy in each trial that has one."""
+    """The digest of the application in each trial that has it."""
 
     def are_like(self, other: _Copies) -> bool:
         """Returns whether `other` is the same in each trial that has both.
 
-        Of applications that no trial has together, some trials must have the same.
+        If no trial has both applications, some digests of the two must be equal.
         """
         if self.stem != other.stem:
             return False
@@ -90,7 +90,8 @@ def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
 
     Copies share a name if they differ only in their number and their start: `web-1` to `web-4` are
     `web`, or `web-1 to 4` if other applications are called `web-5`. Applications with another path,
-    another host or another priority are no copies. Copies may change from trial to trial, together.
+    another host or another priority are no copies. Copies may change from trial to trial if all of
+    them change together.
     """
     alike: dict[str, dict[int, bytes]] = {}
     for number, spec in enumerate(specs):
@@ -126,7 +127,7 @@ def _stem(name: str) -> str:
 def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
     """Everything about an application except its name and its start.
 
-    Each station of a Wi-Fi has links of its own, so links count by their properties.
+    Each station of a Wi-Fi has its own links, so links are compared by their properties.
     """
     span_ns = None if app.stop_ns is None else app.stop_ns - app.start_ns
     links = [

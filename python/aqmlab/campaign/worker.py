@@ -2,8 +2,8 @@
 
 It reads a JSON line per trial from standard input. It answers with a JSON line on its original
 standard output, followed by the bytes of the result. Output of the simulator goes to standard
-error. The worker is a separate program, not a fork or a spawned copy of the caller. A trial that
-crashes therefore affects nothing else, threads of the caller do not interfere, and scripts need no
+error. The worker is a separate program, not a fork or a spawned copy of the caller. Therefore a
+crash of a trial affects nothing else, threads of the caller do not interfere, and scripts need no
 `if __name__ == "__main__"`.
 """
 

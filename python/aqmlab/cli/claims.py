@@ -1,4 +1,4 @@
-"""`aqmlab claims`: judges the claims of papers by fresh results."""
+"""`aqmlab claims`: judges the claims of papers by new results."""
 
 from __future__ import annotations
 

@@ -10,15 +10,16 @@ class CommandEntry(NamedTuple):
     """A command before its modules are loaded."""
 
     summary: str
-    """The first sentence of its help, which also stands in the list of commands."""
+    """The first sentence of the command's help, which the list of commands also shows."""
     module: str
-    """The module of `cli` that runs it, and the module of `cli.parameters` that it reads."""
+    """The module of `cli` that runs the command, and that of `cli.parameters` with its parameters.
+    """
     parameters: str | None = None
-    """The class of its parameters, if it has any."""
+    """The class of the command's parameters, if it has any."""
     function: str = "command"
-    """The function that runs it."""
+    """The name of the function that runs the command."""
     commands: Mapping[str, CommandEntry] = {}
-    """The commands of a group, which runs its own function without a command."""
+    """The commands of a group. Without a command the group runs `function`."""
 
 
 COMMANDS: Mapping[str, CommandEntry] = {
@@ -26,6 +27,21 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Run a scenario and show the results of each application.",
         "run",
         "RunParameters",
+    ),
+    "new": CommandEntry(
+        "Write a household's file from words, or from answers.",
+        "new",
+        "NewParameters",
+    ),
+    "demand": CommandEntry(
+        "Add up what a household needs, by category and direction.",
+        "demand",
+        "DemandParameters",
+    ),
+    "advise": CommandEntry(
+        "Find the tier and the gateway that serve a household, and how to set it up.",
+        "advise",
+        "AdviseParameters",
     ),
     "list": CommandEntry(
         "List the names that scenarios can use, and studies.",
@@ -76,6 +92,11 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Measure round-trip times between two captures by synthetic packet pairs.",
         "spp",
         "SppParameters",
+    ),
+    "page": CommandEntry(
+        "Write the page on which a browser simulates a home, and open it.",
+        "page",
+        "PageParameters",
     ),
     "schema": CommandEntry(
         "Print the JSON Schema of scenario files, for editors.",

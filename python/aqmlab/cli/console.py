@@ -37,7 +37,7 @@ class Whole:
     """The smallest readable width, in columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The text, broken into as many lines as it needs."""
+        """Yields the text, broken into lines."""
         from rich.text import Text
 
         lines = textwrap.wrap(
@@ -49,7 +49,7 @@ class Whole:
         yield Text("\n".join(lines).replace("\u00a0", " "))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """The width of its longest part, and of the whole text.
+        """Measures the width of the longest part and of the whole text.
 
         A column's `min_width` is no alternative. If a table is too wide, rich shrinks such a column
         but keeps text in it that no longer fits.
@@ -63,7 +63,7 @@ class Whole:
 
 
 def make_ready() -> None:
-    """Lets standard output take any text: it replaces unsupported characters with `?`.
+    """Makes standard output accept any text by replacing unsupported characters with `?`.
 
     A standard stream may be closed before this process begins. Writes to it then go to the null
     device.

@@ -70,7 +70,10 @@ def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Ite
 def _each(
     results: CampaignResults, tables: Sequence[str], ids: Sequence[str]
 ) -> Iterator[TrialRows]:
-    """The trials that can be exported, with progress; raises `RequestError` if there is none."""
+    """Yields the trials that can be exported, with progress.
+
+    Raises `RequestError` if there is none.
+    """
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):
         yield one

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
-    """The trials, the folder and, if known, the time with this number of processes."""
+    """Yields lines on the trials, the folder and, if known, the time in `processes` processes."""
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
     product = _product(campaign.trials)
@@ -35,7 +35,7 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 
 
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
-    """The trials that would run, as far as is known while some engines are not built.
+    """Yields lines on the trials of `plan` before the engines in `unbuilt` are built.
 
     Recorded trials belong to one build of an engine, and only the build identifies it.
     """
@@ -54,7 +54,7 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
-    """The expected time of `trials`, and the recorded trials behind the estimate."""
+    """Yields the expected run time of `trials`, and the number of measured trials behind it."""
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
         return
@@ -70,7 +70,7 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
 
 
 def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
-    """The expected time of drawing after the last trial, which one process does."""
+    """A line on the expected time for drawing after the last trial, in one process."""
     found = expected_drawing(kind, wanted)
     if found is None:
         return "drawing: not known, because nothing was drawn on this machine"
@@ -81,7 +81,7 @@ def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A rounded time.
+    """Formats a rounded time.
 
     >>> span(0.4), span(59.6), span(250), span(9000)
     ('1 s', '1 min', '4 min', '2.5 h')

@@ -9,7 +9,10 @@ from aqmlab.engines import renamed
 def kernel_options(
     qdisc_source: str, discipline: str | None, run_on: str = "vm", place: str | None = None
 ) -> tuple[str, str]:
-    """The source of disciplines and the place of the kernel; warns of old names."""
+    """Returns the source of disciplines and the machine of the kernel.
+
+    Warns about old names of options.
+    """
     found = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in found.warnings:
         console.talk(f"warning: {warning}")

@@ -1,6 +1,6 @@
 """A group of commands that loads the modules of a command only when they are needed.
 
-The list of commands needs none. The help of a command, and the check of its arguments, need the
+The list of commands needs no module. The help of a command and the check of its arguments need the
 class of its parameters. Only the command itself needs its module.
 """
 
@@ -88,7 +88,7 @@ def _made(name: str, entry: CommandEntry) -> Command:
 
 
 def _made_group(name: str, entry: CommandEntry) -> Command:
-    """A group within the command line, which runs a function of its own without a command."""
+    """A group within the command line. Without a command it runs its own function."""
     own = typer.Typer(
         name=name, help=entry.summary, cls=LazyGroup, invoke_without_command=True, **SETTINGS
     )
@@ -101,7 +101,7 @@ def _made_group(name: str, entry: CommandEntry) -> Command:
 
 
 def _help(entry: CommandEntry) -> str:
-    """The summary of a command and the details that its parameters state."""
+    """The help of a command: its summary, and the details in the docstring of its parameters."""
     details = getattr(_parameters(entry), "details", "")
     return f"{entry.summary}\n\n{details}" if details else entry.summary
 
@@ -115,7 +115,10 @@ def _parameters(entry: CommandEntry) -> type | None:
 
 
 def _caller(entry: CommandEntry) -> Callable[..., int]:
-    """A function with the parameters of a command, which loads its module and runs it."""
+    """A function with the parameters of a command.
+
+    It loads the command's module and runs the command.
+    """
     parameters = _parameters(entry)
 
     def call(**values: object) -> int:
@@ -131,5 +134,5 @@ def _caller(entry: CommandEntry) -> Callable[..., int]:
 
 
 def _signature(parameters: type) -> inspect.Signature:
-    """The signature of a class, with its annotations as values."""
+    """The signature of a class, with evaluated annotations."""
     return inspect.signature(parameters, eval_str=True)

@@ -20,6 +20,24 @@ class ListedParam(TypedDict):
     allowed: NotRequired[str | None]
 
 
+class ListedNeed(TypedDict):
+    """A need of a listed application."""
+
+    name: str
+    unit: str
+    good: float
+    tolerable: float
+    more_is_better: bool
+    source: str
+
+
+class ListedNeeds(TypedDict):
+    """The needs of a listed application."""
+
+    needs: list[ListedNeed]
+    note: str
+
+
 class Listed(TypedDict):
     """A listed name, in the form of `--json`. A kind also has the other members of its registry."""
 
@@ -32,6 +50,7 @@ class Listed(TypedDict):
     engines: NotRequired[list[str]]
     default_cc: NotRequired[str | None]
     params: NotRequired[list[ListedParam]]
+    needs: NotRequired[ListedNeeds]
 
 
 def refuse_unknown(what: str, name: str, names: Iterable[str]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pkgutil import resolve_name
 
+from aqmlab._core import quantity
 from aqmlab.cli import console
-from aqmlab.cli.listed import Listed, refuse_unknown
+from aqmlab.cli.listed import Listed, ListedNeeds, refuse_unknown
 from aqmlab.cli.parameters.listing import TOPICS, ListingParameters
 
 
@@ -36,6 +37,16 @@ def _span(names: list[str]) -> str:
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 
+def _needs(stated: ListedNeeds) -> str:
+    """The needs of an application, each with the limits of good and tolerable values."""
+    told = []
+    for need in stated["needs"]:
+        to = "from" if need["more_is_better"] else "to"
+        good, tolerable = (quantity(one, need["unit"]) for one in (need["good"], need["tolerable"]))
+        told.append(f"{need['name']} {to} {good} ({tolerable})")
+    return "; ".join([*told, *filter(None, [stated["note"]])]) or "nothing is known of them"
+
+
 def _text(entry: Listed) -> list[str]:
     """An entry as text: a line, its source, and a line per parameter."""
     lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
@@ -49,6 +60,8 @@ def _text(entry: Listed) -> list[str]:
         lines.append(f"      engines: {', '.join(entry['engines'])}")
     if entry.get("default_cc"):
         lines.append(f"      congestion control: {entry['default_cc']}")
+    if "needs" in entry:
+        lines.append(f"      needs: {_needs(entry['needs'])}")
     width = max((len(param["name"]) for param in entry.get("params", ())), default=0)
     for param in entry.get("params", ()):
         known = param.get("choices")

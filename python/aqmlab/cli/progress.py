@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _STEP = 0.1
-"""The change of the finished share after which a line is printed where there is no terminal."""
+"""The increase of the finished share after which a line is printed if there is no terminal."""
 
 
 class Bar:
     """A progress bar with an estimate on a terminal; otherwise an occasional line.
 
-    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8, and the kernel takes
-    longer than the simulator. The bar advances by the expected run time. If an engine reports
-    progress within a trial, the bar follows it and shows the seconds that have passed.
+    Trials differ in cost: a minute at 100 Mbit/s takes longer than a minute at 8 Mbit/s, and the
+    kernel takes longer than the simulator. The bar advances by the expected run time. If an engine
+    reports progress within a trial, the bar follows it and shows the seconds that have passed.
     """
 
     def __init__(self, pace: Pace) -> None:
@@ -60,7 +60,7 @@ class Bar:
         console.talk(f"warning: {problem}")
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Advances the bar by a part of a trial."""
+        """Advances the bar within a trial."""
         with self._lock:
             self._passed[trial.index] = seconds
             self._pace.moved(trial, seconds)
@@ -121,7 +121,7 @@ class Bar:
 
 
 def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
-    """Yields `things` with a bar on a terminal; otherwise with an occasional line."""
+    """Yields `things` and shows a bar on a terminal, or otherwise occasional lines."""
     target, told = console.stderr(), 0
     bar = _bar(target, of_trials=False) if target.is_terminal else None
     with bar or contextlib.nullcontext():
@@ -141,7 +141,7 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar that shows its own estimate, or that of `Pace` for trials."""
+    """A bar that shows rich's estimate, or for trials that of `Pace`."""
     from rich.progress import (
         BarColumn,
         Progress,

@@ -63,7 +63,7 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """The number of trials, and of those left to run."""
+    """A text with the number of trials and the number of those left to run."""
     found = laboratory.count(needs)
     if found.missing is None:
         return f"{found.trials} trials: {found.simulated_s:.0f} s"
@@ -81,7 +81,7 @@ def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | 
 
 
 class Workers(NamedTuple):
-    """The place for trials: a number of local processes, or a cluster."""
+    """The workers for trials: a number of local processes, or a cluster."""
 
     jobs: int | None = None
     cluster: str | None = None

@@ -43,6 +43,7 @@ def command(given: RunParameters) -> int:
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")
+    baseline = summary.baseline_called(campaign.about.trials, given.baseline)
     folder = given.out or default_folder(campaign)
     if given.dry_run:
         print("\n".join(forecast.lines(campaign, folder, given.jobs)))
@@ -50,12 +51,12 @@ def command(given: RunParameters) -> int:
             print(forecast.drawing("report", [to_draw(campaign.about)]))
         return 0
     report, results = execute(campaign, folder, given.jobs, given.cluster)
-    # Without this table no trial has succeeded, and there is nothing to show.
+    # If this table is absent, no trial has succeeded, and there is nothing to show.
     some = "trials" in results.tables
     if given.as_json:
         console.print_json(results.to_json() if some else [])
     elif some:
-        summary.show(results, brief=given.brief)
+        summary.show(results, brief=given.brief, baseline=baseline)
     if some and not given.no_report:
         path = write(results, results.path / "report.html", watched=drawn)
         console.talk(f"report: {path}")

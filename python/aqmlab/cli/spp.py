@@ -39,11 +39,11 @@ def command(given: SppParameters) -> int:
 
 
 _NO_CAPTURE = "byte 0: begins with"
-"""The core's message for a file of another kind, which it identifies by its bytes only."""
+"""The core's message for a file that is not a capture, which names only the first bytes."""
 
 
 def _contents(path: Path) -> str:
-    """The first bytes of a file that is text, as a hint at its contents."""
+    """The first characters of a text file, as a hint at its contents."""
     with path.open("rb") as file:
         head = file.read(24)
     text = head.decode("utf-8", "ignore").strip().partition("\n")[0]
@@ -75,7 +75,7 @@ _SHOWN = (
     ("owd_p50_ms", "one way p50"),
     ("owd_p95_ms", "p95 ms"),
 )
-"""The columns that fit most terminals, and their heads; JSON has all."""
+"""The columns that fit most terminals, with their headings. JSON has all columns."""
 
 MOST_ROWS = 200
 """The maximum number of flows in the table; a note refers to `--json` for the others."""
@@ -85,7 +85,7 @@ _WORDS = ("protocol", "from", "to")
 
 
 def _end(text: str) -> str:
-    """One end of a flow in short form: "172.16.10.2 port 80" as "172.16.10.2:80".
+    """Shortens one end of a flow: "172.16.10.2 port 80" as "172.16.10.2:80".
 
     >>> _end("::1 port 80"), _end("172.16.10.2 port 80"), _end("TCP")
     ('[::1]:80', '172.16.10.2:80', 'TCP')
@@ -115,7 +115,7 @@ def _show(found: dict[str, Any]) -> None:
         words = (Text(_end(one)) for one in row[: len(_WORDS)])
         table.add_row(*words, *map(numerals.number, row[len(_WORDS) :]))
     target = console.stdout()
-    # A terminal that is too narrow breaks lines, and all text stays visible.
+    # On a narrow terminal lines break, and all text stays visible.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
     target.print(table, crop=False, soft_wrap=target.width < table.width)
     if number_of_flows > MOST_ROWS:

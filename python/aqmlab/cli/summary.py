@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from aqmlab.base.errors import printable
 from aqmlab.base.numerals import number
 from aqmlab.cli import console
+from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN
-from aqmlab.results.verdicts.wording import unbroken
+from aqmlab.results.verdicts.comparison import Comparison, label_called
+from aqmlab.results.verdicts.tally import Tally, tallies
+from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_DATA, NO_NEEDS, TOLERABLE, UNJUDGED
+from aqmlab.results.verdicts.wording import INTERVAL, closest_text, signed, unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
 
     from aqmlab.campaign.runner import RunReport
+    from aqmlab.campaign.store.manifest import TrialEntry
     from aqmlab.results.results import CampaignResults
     from aqmlab.results.summary import FlowSummary
     from aqmlab.results.verdicts.verdict import Verdict
@@ -26,79 +30,102 @@ MOST_ROWS = 80
 """The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
-_VERDICT, _BECAUSE = "verdict", "because"
-_EXPENDABLE = (_BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
-"""Columns that are left out, in this order, until the rest fits."""
+_VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"
+_EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
+"""Columns that are omitted, in this order, until the remaining ones fit."""
 
 _NAME = 12
-"""The part of an application's name that is never broken, in characters."""
+"""The number of characters of an application's name that are never broken across lines."""
 
 _JUDGED = (GOOD, TOLERABLE, BAD)
-_STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
+_STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", NO_DATA: "dim", NO_NEEDS: "dim"}
 
 
-def show(results: CampaignResults, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
+def show(
+    results: CampaignResults,
+    most: int | None = MOST_ROWS,
+    *,
+    brief: bool = False,
+    baseline: Label | None = None,
+) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only.
+    With `brief`, prints the tally only. Differences are those from the condition `baseline`, or
+    from the first one.
     """
     target = console.stdout()
+    comparison = Comparison(results.judged, baseline)
     if not brief:
-        _show_flows(results, target, most)
-    if brief or len({verdict.label for verdict in results.verdicts}) > 1:
+        _show_flows(results, target, most, comparison)
+    if brief or comparison.is_needed:
         if not brief:
             target.print()
-        target.print(_tally(results.verdicts, target.width))
+        target.print(_tally_table(tallies(results.judged), target.width))
 
 
-def _show_flows(results: CampaignResults, target: Console, most: int | None) -> None:
+def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | None:
+    """The condition that `--baseline` names; raises `RequestError` for an unknown one."""
+    return None if text is None else label_called(text, labels_of(trials).values())
+
+
+def _show_flows(
+    results: CampaignResults, target: Console, most: int | None, comparison: Comparison
+) -> None:
     """Prints a row for each application and direction."""
     from rich.measure import Measurement
 
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
-    verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
-    # Otherwise a table never reports more width than there is.
+    verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
+    # Otherwise a table never reports more than the available width.
     unlimited = target.options.update(width=1_000_000)
-    names = [*_COLUMNS, _VERDICT, _BECAUSE]
-    table = _table(shown, verdicts, names, target.width)
+    names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
+    table = _table(shown, verdicts, names, target.width, comparison)
     for name in _EXPENDABLE:
         if Measurement.get(target, unlimited, table).minimum <= target.width:
             break
-        names.remove(name)
-        table = _table(shown, verdicts, names, target.width)
+        if name in names:
+            names.remove(name)
+            table = _table(shown, verdicts, names, target.width, comparison)
     target.print(table)
     if len(shown) < len(rows):
         left = len(rows) - len(shown)
         console.talk(f"{left} more rows: aqmlab show {results.path} --all")
+    if _DIFFERENCE in names and comparison.baseline is not None:
+        console.talk(f"difference: of what decides, from {comparison.baseline.brief}, seed by seed")
     few = sparse(results)
     if few:
         console.talk(f"note: {few}; their numbers say little")
 
 
-def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """The number of applications with a good verdict in each condition, and the others' names.
+def _tally_table(found: Sequence[Tally], width: int) -> Table:
+    """A table of the number of applications with each verdict in each condition.
 
-    The tally includes applications that cannot be judged, so a few good ones do not pass for all.
+    It also shows the closest need.
+
+    The tally includes applications that cannot be judged, so that good verdicts on a few
+    applications do not seem to cover all.
     """
     from rich.markup import escape
 
-    said = {verdict.word for verdict in verdicts}
+    said = {word for one in found for word in one.counts}
     columns = [*_JUDGED, *(word for word in UNJUDGED if word in said)]
     table = _plain()
     table.add_column("condition", overflow="fold", no_wrap=width >= 100)
     for word in columns:
         table.add_column(word, no_wrap=True, min_width=len(word), justify="right")
+    table.add_column("closest", overflow="fold")
     table.add_column("not good", overflow="fold")
-    by_label: dict[Label, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_label.setdefault(verdict.label, []).append(verdict)
-    for label, own in by_label.items():
-        words = [verdict.word for verdict in own]
-        counts = (str(words.count(word)) for word in columns)
-        missed = (one for one in own if one.word not in (GOOD, NO_LIMIT))
-        named = (_styled(one.word, escape(printable(one.app))) for one in missed)
-        table.add_row(console.Whole(unbroken(label.brief)), *counts, ", ".join(named))
+    for one in found:
+        counts = (str(one.counts[word]) for word in columns)
+        named = (_styled(each.word, escape(printable(each.app))) for each in one.missed)
+        closest = closest_text(one.closest) if one.closest else ""
+        table.add_row(
+            console.Whole(unbroken(one.label.brief)),
+            *counts,
+            console.Whole(unbroken(closest), 18),
+            ", ".join(named),
+        )
     return table
 
 
@@ -114,6 +141,7 @@ def close(results: CampaignResults, report: RunReport | None = None) -> None:
     console.talk(f"digest: {results.digest or 'none yet: trials are missing'}")
     if seeds > 1:
         console.talk("numbers: median over seeds, and below it the least and the greatest")
+        console.talk(f"intervals: {INTERVAL}")
     if seeds == 1:
         console.talk("note: one seed is not a result; --seeds 5 shows how much it varies")
 
@@ -130,12 +158,13 @@ def _table(
     verdicts: Mapping[tuple[Label, str], Verdict],
     names: Sequence[str],
     width: int,
+    comparison: Comparison,
 ) -> Table:
     """A table of the rows with the columns `names`."""
     table = _plain()
     short = width >= 4 * _NAME and all(len(line.app) <= _NAME for line in rows)
     for name in names:
-        if name in ("condition", "application", _BECAUSE):
+        if name in ("condition", "application", _BECAUSE, _DIFFERENCE):
             table.add_column(name, overflow="fold", no_wrap=short and name == "application")
         else:
             justify: JustifyMethod = "left" if name in ("", _VERDICT) else "right"
@@ -144,7 +173,7 @@ def _table(
     for line in rows:
         if before not in (None, line.label):
             table.add_section()
-        cells = _cells(line, verdicts.get((line.label, line.app)))
+        cells = _cells(line, verdicts.get((line.label, line.app)), comparison)
         if line.label == before:
             cells["condition"] = ""
         before = line.label
@@ -152,9 +181,13 @@ def _table(
     return table
 
 
-def _cells(line: FlowSummary, verdict: Verdict | None) -> dict[str, RenderableType]:
-    """The content of each column."""
+def _cells(
+    line: FlowSummary, verdict: Verdict | None, comparison: Comparison
+) -> dict[str, RenderableType]:
+    """The cell of each column for one row."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
+    if verdict is not None and not verdict.is_sure:
+        because += ", seeds differ"
     return {
         "condition": console.Whole(unbroken(line.label.brief)),
         "application": console.Whole(line.app, _NAME),
@@ -166,11 +199,19 @@ def _cells(line: FlowSummary, verdict: Verdict | None) -> dict[str, RenderableTy
         "loss %": _with_range(line, "loss_percent"),
         _VERDICT: _styled(word, word),
         _BECAUSE: console.Whole(unbroken(because), 18),
+        _DIFFERENCE: console.Whole(unbroken(_difference(verdict, comparison)), 18),
     }
 
 
+def _difference(verdict: Verdict | None, comparison: Comparison) -> str:
+    """The difference of what decides from the baseline."""
+    decided = verdict.deciding if verdict else None
+    apart = comparison.of(verdict, decided) if verdict else None
+    return "" if apart is None or decided is None else signed(apart, decided.unit)
+
+
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median and, for several seeds, the range below it."""
+    """The median as text, with the range on the next line if there are several seeds."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

@@ -33,7 +33,7 @@ def command(given: TracesParameters) -> int:
 
 
 def _line(outcome: TraceComparison) -> str:
-    """One trace as a line.
+    """Formats the comparison of one trace as a line.
 
     >>> from aqmlab.engines.kernel.traces import TraceComparison
     >>> same = {"operations": 6, "offered": 3, "dropped": 1, "marked": 0, "difference": None}

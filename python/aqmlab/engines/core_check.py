@@ -1,8 +1,8 @@
 """Checks for trials that no engine can run, before any trial runs.
 
 The simulator's core checks a resolved trial exactly as before a run, and constructs its simulation.
-This takes well under a millisecond. It finds parameters out of bounds, datagrams that fit no
-packet, and series that exceed the memory. The limits are stated only in the core.
+This check takes well under a millisecond. It finds parameters out of bounds, datagrams that are
+larger than a packet, and series that exceed the memory. Only the core states the limits.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Address: TypeAlias = tuple[str | int, ...]
 """A location in a resolved trial, such as `("links", 0, "qdisc")`."""
 
 Say: TypeAlias = Callable[[str], None]
-"""Receives a message before a slow step."""
+"""A function that receives a message before a slow step."""
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Tables by name, each with its columns by name: NumPy arrays, or lists of words."""
@@ -86,11 +86,11 @@ class Engine(Protocol):
 
     @property
     def bit_cost(self) -> float:
-        """The run time for one bit/s of the links, relative to that of a second without traffic."""
+        """The run time per bit/s of the links, relative to that of a second without traffic."""
 
     @property
     def remark(self) -> str:
-        """A remark that readers of its results need; empty if there is none."""
+        """A remark that readers of the engine's results need; empty if there is none."""
 
     def refusal(self, spec: TrialSpec) -> Refusal | None:
         """The reason why the engine cannot run a trial, if it is known before the start."""

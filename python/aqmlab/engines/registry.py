@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class EngineEntry(NamedTuple):
-    """An engine before its class is loaded."""
+    """An engine whose class is not yet loaded."""
 
     implementation: str
     """The class of the engine as "module:class"."""
     kinds: Callable[[str], Collection[str]]
     """The kinds of a family of the catalogue that the default options support."""
     options: Mapping[str, tuple[str, ...]]
-    """The arguments of the class for each name, the defaults first."""
+    """The arguments of the class for each name of the engine, with the defaults first."""
 
 
 ENGINES: Mapping[str, EngineEntry] = {
@@ -76,8 +76,8 @@ def engine(name: str) -> Engine:
 def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple[str, ...]:
     """The names of the engines in a list such as "sim,kernel", without duplicates.
 
-    The engine `kernel` runs with each of the `qdisc_sources` in each of the places `run_on`. A
-    name from a manifest, such as `kernel-ours`, states its options itself. Raises `RequestError`.
+    The engine `kernel` runs with each of the `qdisc_sources` on each of the machines `run_on`. A
+    name from a manifest, such as `kernel-ours`, already states the options. Raises `RequestError`.
 
     >>> named("kernel"), named("sim, kernel"), named("kernel-ours")
     (('kernel',), ('sim', 'kernel'), ('kernel-ours',))
@@ -128,7 +128,9 @@ def identity(names: str, versions: Mapping[str, str]) -> str:
 
 
 def made_by(names: str, versions: Mapping[str, str]) -> str:
-    """Describes the engines `names` and their versions. The names may be unknown by now.
+    """Describes the engines `names` and their versions.
+
+    The names may be those of engines that no longer exist.
 
     >>> made_by("sim", {"core": "0.1.0", "build": "9f"})
     'sim (core 0.1.0, build 9f)'

@@ -9,7 +9,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.engines.kernel.options import QDISC_SOURCES, RUN_ON
 
 _WORDS = {"ours": "sim"}
-"""Old words of `--qdisc-source`, each with the new one."""
+"""The old values of `--qdisc-source`, each with its new value."""
 
 
 class KernelOptions(NamedTuple):
@@ -23,7 +23,9 @@ class KernelOptions(NamedTuple):
 def kernel_options(
     qdisc_source: str, run_on: str, discipline: str | None = None, place: str | None = None
 ) -> KernelOptions:
-    """The options in new words. `discipline` and `place` are those of the old names.
+    """The options under their new names.
+
+    `discipline` and `place` are the values under the old names.
 
     Raises `RequestError` if both names of an option are given.
 

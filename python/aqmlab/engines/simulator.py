@@ -27,9 +27,9 @@ class Simulator:
         return core_check.refusal(spec)
 
     def is_built(self) -> bool:
-        """Returns true."""
+        """Returns true, because the core is part of this package."""
         return True
 
     def prepare(self, specs: Sequence[TrialSpec], say: Say) -> Prepared:
-        """Does nothing."""
+        """Does nothing, because the core needs no preparation."""
         return Prepared()

@@ -45,18 +45,18 @@ class OverheadSpec(_Spec, frozen=True, kw_only=True):
     bytes: Natural = 0
     """Bytes added to every packet on the link."""
     minimum: Natural = 0
-    """The least that a packet is charged, after the addition."""
+    """The smallest number of bytes that the link charges for a packet, after the addition."""
     atm: bool = False
-    """Whether the sum is carried in ATM cells of 53 bytes that hold 48."""
+    """Whether ATM cells of 53 bytes, 48 of them payload, carry the packet."""
     counted: Natural = 0
-    """Bytes that the discipline adds to the IP length when it counts."""
+    """Bytes that the discipline adds to a packet's IP length when it counts the packet."""
 
 
 class WifiSpec(_Spec, frozen=True, kw_only=True):
     """A radio of 802.11n, and the driver's queue above it."""
 
     cell: Natural
-    """The number of the medium; radios of one number share it."""
+    """The number of the medium. Radios with the same number share a medium."""
     mcs: Octet
     """The index of modulation and coding, 0 to 31."""
     width_mhz: Natural
@@ -64,11 +64,11 @@ class WifiSpec(_Spec, frozen=True, kw_only=True):
     loss: float
     """The probability that a frame is lost on the air."""
     aggregate: Natural
-    """The most frames of an aggregate, 1 to 32."""
+    """The largest number of frames in an aggregate, 1 to 32."""
     airtime_ns: Natural
     """The longest time of an aggregate on the air."""
     driver: Natural
-    """The frames with which the driver's queue is full."""
+    """The number of frames that the driver's queue can hold."""
 
 
 class LinkSpec(_Spec, frozen=True, kw_only=True):
@@ -79,14 +79,14 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
     """Zero for an 802.11n link, which has the rate of its radio."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
-    """The limit on the rate; by default the wire."""
+    """The shaper of the link; by default the wire itself."""
     overhead: OverheadSpec = OverheadSpec()
     pipe_delay_ns: Natural | UnsetType = UNSET
     """The part of the delay after the link that belongs to the same pipe of dummynet."""
     own: bool | UnsetType = UNSET
-    """Whether the link is the own interface of the hosts that send into it."""
+    """Whether the link is the network interface of the hosts that send through it."""
     wifi: WifiSpec | UnsetType | None = UNSET
-    """The radio that sends, if the link is one of 802.11n."""
+    """The sending radio, if the link is an 802.11n link."""
 
 
 class RouteSpec(_Spec, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ class MeasureSpec(_Spec, frozen=True, kw_only=True):
     """Whether every packet is kept, for tables and captures."""
     series: bool = True
     points: Natural = 1_024
-    """The most points of a time series."""
+    """The largest number of points of a time series."""
 
 
 class TrialSpec(_Spec, frozen=True, kw_only=True):
@@ -193,7 +193,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
 
     @property
     def interval_ns(self) -> tuple[int, int]:
-        """The measured interval."""
+        """The start and the end of the measured interval."""
         to_ns = self.measure.to_ns
         return self.measure.from_ns, self.duration_ns if to_ns is None else to_ns
 
@@ -235,7 +235,7 @@ def text_digest(text: str) -> str:
 
 
 def values(part: Struct) -> dict[str, Any]:
-    """A part of a trial as values that `json.dumps` takes, with tuples for lists."""
+    """A part of a trial as values that `json.dumps` accepts. Lists are tuples."""
     found: dict[str, Any] = msgspec.to_builtins(part)
     return found
 

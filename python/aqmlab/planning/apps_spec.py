@@ -67,7 +67,7 @@ def _numbers(number: Mapping[str, int], names: Sequence[str]) -> tuple[int, ...]
 
 
 def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
-    """Yields warnings of applications that start, or may start, after the end of the trial."""
+    """Yields a warning for each application that starts or may start after the trial's end."""
     length = scenario.duration
     for app in spec.apps:
         if app.start_ns >= spec.duration_ns:
@@ -123,7 +123,10 @@ def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
-    """The host at one end. The application precedes the defaults and the side's host."""
+    """The host at one end.
+
+    The application's settings override the defaults, and those override the side's host.
+    """
     host = scenario.hosts.get(side, Host())
     for timing in (scenario.defaults, app):
         for said in (timing.tcp, getattr(timing, side)):

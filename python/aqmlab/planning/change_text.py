@@ -1,7 +1,7 @@
 """Changes as text on the command line: `--set "path.rtt=20 ms"`, `--vary path.qdisc=pfifo,pie`.
 
-A value is TOML if it parses as TOML, and otherwise text. A value of a name in a TEACUP config is in
-Python's notation.
+A value is TOML if it parses as TOML, and otherwise text. The value for a name of a TEACUP config is
+in Python's notation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aqmlab.scenario.notation import parse_text
 
 
 class _Notation(NamedTuple):
-    """The notation of values: a reader, and a writer of values that are no text."""
+    """A notation of values: a reader, and a writer for values that are not text."""
 
     read: Callable[[str], TomlValue]
     write: Callable[[TomlValue], str]
@@ -31,12 +31,14 @@ def _notation(address: str) -> _Notation:
 
 
 def _python(value: TomlValue) -> str:
-    # The escapes of TOML are Python's, too, and its quotes are those that `_values` knows.
+    # Python also has TOML's escapes, and `_values` recognises TOML's quotes.
     return toml_writer.value(value) if isinstance(value, str) else repr(value)
 
 
 def writable(address: str, value: TomlValue) -> TomlValue:
-    """A value that the notation of `address` can write. TOML has no null, so `None` is "off".
+    """Converts a value to one that the notation of `address` can write.
+
+    TOML has no null, so `None` becomes "off".
 
     >>> writable("path.wifi", [None, {"mcs": 7}]), writable("V_delay", None)
     (['off', {'mcs': 7}], None)
@@ -110,6 +112,6 @@ def variation_text(one: Variation) -> str:
 
 
 def _listed(address: str, value: TomlValue) -> str:
-    # Another value behind it shows whether a quote or a bracket stays open.
+    # A second value after it shows whether a quote or a bracket remains open.
     is_plain = isinstance(value, str) and _values(address, f"{value},0") == [value, 0]
     return str(value) if is_plain else _notation(address).write(value)

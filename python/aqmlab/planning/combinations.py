@@ -1,4 +1,4 @@
-"""The combinations of the values of loops: a scenario and a resolved trial for each."""
+"""The combinations of the values of loops, each with its scenario and its resolved trial."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def loop_place(layer: Layer, name: str) -> str:
 
 
 def check_whole(layer: Layer) -> Scenario:
-    """Checks the scenario alone, or with the first value of each loop if it is incomplete."""
+    """Checks the scenario. An incomplete scenario is checked with the first value of each loop."""
     try:
         return build(layer)
     except ScenarioError as error:
@@ -80,7 +80,7 @@ class Combinations:
 
     def of(self, address: str, value: Any) -> Layer:
         """The layer of one value of a loop, cached because many combinations contain it."""
-        key = (address, id(value))  # the loops keep their values alive, so the id stays unique
+        key = (address, id(value))  # the loops hold their values, so the id is unique
         if key not in self._made:
             place = loop_place(self._layer, address)
             self._made[key] = merge.from_address(address, value, place)

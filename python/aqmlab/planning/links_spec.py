@@ -108,7 +108,7 @@ def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
 
 
 def overhead_spec(overhead: Overhead | str) -> OverheadSpec:
-    """The overhead of a link, also by its name."""
+    """The overhead of a link, which may be given by name."""
     known = Overhead.model_validate(overhead)
     return OverheadSpec(
         bytes=known.bytes, minimum=known.minimum, atm=known.atm, counted=known.counted
@@ -128,7 +128,8 @@ def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
     """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
     RFC 8289, section 3.2, recommends 5 to 10 % of the round trip that `interval` represents. Slow
-    links need more for a single packet (tc-codel(8)), so the warning starts above one half.
+    links need a higher target for a single packet (tc-codel(8)), so the warning starts above one
+    half.
     """
     for link in links:
         name, given = link.qdisc.kind, link.qdisc.params

@@ -50,7 +50,7 @@ def resolve(scenario: Scenario) -> Resolved:
 
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
-    """The measurements of a trial of `duration_ns` in the simulator's form."""
+    """The `MeasureSpec` of a trial of `duration_ns`."""
     from_ns = said.from_.ns
     to_ns = said.to.ns if said.to is not None else None
     end = Duration(duration_ns)

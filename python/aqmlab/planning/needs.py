@@ -1,4 +1,7 @@
-"""The needs of the applications of a plan: tolerated round-trip times and lowest rates."""
+"""The needs that a scenario states: tolerated round-trip times and lowest rates.
+
+Those of the kinds are in the core (`crates/apps`).
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from aqmlab.base.errors import shown
 from aqmlab.planning.plan import PlannedTrial
 from aqmlab.scenario.model import Report
-
-TOLERANCES_MS: dict[str, float] = {
-    "voip": 150.0,
-    "video_call": 150.0,
-    "game": 200.0,
-    "web": 2_000.0,
-    "bursts": 2_000.0,
-    "dash": 10_000.0,
-    "audio_stream": 10_000.0,
-    "notification": 10_000.0,
-}
-"""The largest round-trip time that a kind of application tolerates, in milliseconds.
-
-Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video up to 150 ms,
-games up to 200 ms, web and e-mail up to 2 s, streaming and messaging up to 10 s. Bulk transfers
-have no bound.
-"""
 
 
 def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
@@ -37,21 +23,11 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The facts `said` of applications, by the names of their copies."""
+    """The values `said` for applications, for each of their copies."""
     return {
         app.name: said[family]
         for trial in trials
         for app in trial.spec.apps
         for family in said
         if app.name == family or app.name.rpartition("-")[0] == family
-    }
-
-
-def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
-    """The default tolerance of each application of `trials`: a round-trip time in ms."""
-    return {
-        app.name: TOLERANCES_MS[app.app.kind]
-        for trial in trials
-        for app in trial.spec.apps
-        if app.app.kind in TOLERANCES_MS
     }

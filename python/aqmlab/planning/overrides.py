@@ -15,7 +15,7 @@ from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.merge import Layer
 
 TomlValue = Any
-"""A value as TOML holds it: text, a number, a boolean, a list or a table."""
+"""A value in TOML's types: text, a number, a boolean, a list or a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,10 @@ class Variation:
 
 
 def with_vary(layer: Layer, vary: Sequence[Variation]) -> Layer:
-    """Adds the loops `vary` to `layer`: in place of its own, or innermost if new."""
+    """Adds the loops `vary` to `layer`.
+
+    A loop replaces one over the same parameter, and a new loop is innermost.
+    """
     loops = dict(layer.data.get("vary") or {})
     for number, one in enumerate(vary):
         address = one.address
@@ -63,7 +66,10 @@ def checked_seeds(seeds: Any) -> int | str:
 
 
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
-    """Raises `ScenarioError` for an unknown name, rather than for a new one without a kind."""
+    """Raises `ScenarioError` for an unknown application.
+
+    Otherwise it would seem to be a new one without a kind.
+    """
     keys = address.split(".")
     apps = layer.data.get("apps")
     if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:

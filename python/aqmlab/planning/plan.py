@@ -13,12 +13,13 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations, which determine a plan's memory."""
+"""The maximum number of applications in all combinations together. It limits the memory of a plan.
+"""
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One run of an engine. `spec` is the resolved trial."""
+    """A trial of a plan on one engine. `spec` is the resolved trial."""
 
     id: str
     conditions: dict[str, Condition]
@@ -46,10 +47,10 @@ class PlannedTrial:
 class Plan:
     """All trials of a campaign, with the facts that a report needs.
 
-    `conditions` names the varied parameters, outermost loop first. `tolerances` holds the largest
-    round-trip time that each application tolerates, in milliseconds. `rates` holds the lowest rate
-    stated for an application, in Mbit/s. `scenario` is the scenario after inheritance and overrides
-    (for a TEACUP config, its variables).
+    `conditions` names the varied parameters, outermost loop first. `stated_tolerances`
+    and `rates` hold the largest round-trip time and the lowest rate that the scenario states for
+    an application, in milliseconds and Mbit/s. `scenario` is the scenario after inheritance and
+    overrides (for a TEACUP config, its variables).
     """
 
     name: str
@@ -60,9 +61,7 @@ class Plan:
     conditions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    tolerances: dict[str, float] = field(default_factory=dict)
     stated_tolerances: dict[str, float] = field(default_factory=dict)
-    """The members of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: Table = field(default_factory=dict)

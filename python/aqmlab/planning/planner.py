@@ -1,7 +1,8 @@
 """Plans the trials of a source.
 
-A source is the name of a built-in scenario, a TOML file, a TEACUP config or a `Scenario`. A plan
-is complete: all trials are resolved. Errors are therefore found before the first trial runs.
+A source is the name of a built-in scenario or household, a TOML file of either, a TEACUP config, a
+`Scenario` or a `Household`. A plan is complete: all trials are resolved. Errors are therefore found
+before the first trial runs.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import Any, NamedTuple
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry, trial_spec
+from aqmlab.households import loading as households
+from aqmlab.households.household import Household
+from aqmlab.households.traffic import scenario_of
 from aqmlab.planning import teacup_reader
 from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
-from aqmlab.planning.needs import stated, tolerances, unused
+from aqmlab.planning.needs import stated, unused
 from aqmlab.planning.overrides import (
     Assignment,
     Variation,
@@ -30,13 +34,13 @@ from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.column_names import TrialNames
 from aqmlab.scenario.fields import plain
-from aqmlab.scenario.loading import Found, find
+from aqmlab.scenario.loading import Found, builtin_names, find
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
-Source = str | Path | Scenario
+Source = str | Path | Scenario | Household
 
 
 def load(
@@ -50,15 +54,17 @@ def load(
 ) -> Plan:
     """Plans `source` with the changes `sets` and `vary`.
 
-    `seeds` is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run
-    every trial and become an additional condition. If `build` is false, an engine whose checker is
-    not built yet does not check the trials. Raises `ScenarioError`.
+    `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
+    runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
+    whose checker is not built yet does not check the trials. Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
     asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
+    if isinstance(source, Household):
+        source = scenario_of(source)
     if not isinstance(source, Scenario) and Path(source).suffix == teacup_reader.SUFFIX:
         plan = teacup_reader.load(Path(source), asked.sets, asked.vary, seeds, duration)
         _refuse_config(plan, asked_of)
@@ -66,8 +72,18 @@ def load(
         layer = merge.expand(Layer(source.to_dict()))
         plan = _from_layer(Found(layer, _slug(source.title), "", ""), asked)
     else:
-        plan = _from_layer(find(source), asked)
+        plan = _from_layer(_found(source), asked)
     return _on_engines(plan, names)
+
+
+def _found(source: str | Path) -> Found:
+    """The scenario of a file or a built-in name, or that of a household."""
+    if str(source) in builtin_names() or not households.is_household(source):
+        return find(source)
+    found = households.find(source)
+    made = scenario_of(found.household)
+    layer = merge.expand(Layer(made.to_dict(), source=Path(found.source).name))
+    return Found(layer, found.name, found.source, found.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +124,10 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
 
 
 def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
-    """Raises `ScenarioError` for a trial of a TEACUP config. It names the trial, not a line."""
+    """Raises `ScenarioError` if an engine refuses a trial of a TEACUP config.
+
+    The error names the trial, not a line.
+    """
     for name, trial in itertools.product(names, plan.trials):
         refusal = registry.engine(name).refusal(trial.spec)
         if refusal is not None:
@@ -187,7 +206,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     trials: list[PlannedTrial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
-    # Without its loops, because each change of each point would copy them.
+    # The loops are omitted, because each change for each combination would copy them.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     changes = Combinations(bare, fixed)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
@@ -217,7 +236,6 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | stated_ms,
         stated_tolerances=stated_ms,
         rates=stated(trials, rates_mbit),
         notes=report.notes,
@@ -233,7 +251,7 @@ def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
 
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
-    """Bounds the memory of a plan, which holds all applications of all combinations."""
+    """Limits the memory of a plan, which holds all applications of all combinations."""
     if apps * count > MOST_RESOLVED:
         raise ScenarioError(
             where,

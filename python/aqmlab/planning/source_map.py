@@ -21,7 +21,7 @@ _NAMES = {
     **{f"{name}_ns": name for name in ("from", "to", "window", "step", "sample")},
     **{name: key for key, name in ROUTE_NAMES.items()},
 }
-"""The scenario's names of a trial's quantities."""
+"""The scenario's key for each quantity of a trial."""
 
 
 def in_scenario(scenario: Scenario, spec: TrialSpec, at: Address) -> Keys:

@@ -1,6 +1,8 @@
-"""The reader of TEACUP's configs, which is loaded by name for the first config or its first value.
+"""The reader of TEACUP's configs.
 
-Plans of other sources do not need its modules.
+It is loaded by name when a config or a value of one is first read.
+
+Plans of other sources do not need the modules of this reader.
 """
 
 from __future__ import annotations

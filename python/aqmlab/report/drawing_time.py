@@ -1,8 +1,8 @@
 """Predicts the time of drawing from earlier drawings on this machine.
 
-A drawing has a constant cost and one that grows with the trials, because their rows are read.
-Both follow from drawings of the same scenario or figure with different amounts of trials. Until
-there are such drawings, the mean of the known ones is the prediction.
+The time of a drawing has a constant part, and a part that grows with the trials because their rows
+are read. Earlier drawings of the same scenario or figure with different amounts of trials determine
+both parts. Without such drawings, the prediction is the mean of the known drawings.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""Scenarios and figures that the cache keeps: the most recent ones."""
+"""The number of scenarios and figures that the cache keeps. It keeps the most recent ones."""
 _MOST_DRAWINGS = 10
-"""Drawings of each that the cache keeps: the most recent ones."""
+"""The number of drawings of each that the cache keeps. It keeps the most recent ones."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
@@ -57,7 +57,7 @@ class ExpectedDrawing:
     drawings: int
     """The number of drawings behind the prediction."""
     alike: bool
-    """Whether these are of the same scenario or figures."""
+    """Whether these drawings are of the same scenario or figures."""
 
 
 def expected(kind: Kind, wanted: Iterable[Wanted]) -> ExpectedDrawing | None:

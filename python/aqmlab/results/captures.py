@@ -42,7 +42,7 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
     files = (str(begun[0]), str(begun[1]))
     try:
         for made in begun:
-            made.touch()  # Fails before a long run if the path cannot be written.
+            made.touch()  # A path that cannot be written is an error before a long run.
         run = partial(load_runner(one.runner), spec.text(), captures=files)
         if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)

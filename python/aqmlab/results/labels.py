@@ -24,7 +24,7 @@ _Texts = Mapping[str, str]
 _Condition = tuple[tuple[str, str], ...]
 
 _OF_QUEUES = ("qdisc", "queue", "aqm")
-"""Last parts of condition names whose values are a discipline and its parameters."""
+"""The last parts of the names of conditions whose values are a discipline and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Label:
 
     @property
     def place(self) -> str:
-        """The condition without its queue; queues are compared at one place."""
+        """The condition without its queue. Queues are compared at the same place."""
         return ", ".join(self.place_parts())
 
     def place_parts(self) -> list[str]:
@@ -61,7 +61,10 @@ class Label:
 
 
 def label_trials(trials: Sequence[TrialEntry]) -> list[Label]:
-    """The label of each trial: equal for equal conditions, different for different ones."""
+    """The label of each trial.
+
+    Equal conditions have equal labels, and different conditions have different ones.
+    """
     texts = [_texts(trial.conditions) for trial in trials]
     varied_rtt = _varied_rtts(trials)
     plain = [
@@ -110,7 +113,7 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
 
 
 def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions whose values are numbers that each stand for one round-trip time.
+    """The conditions whose values are numbers that each determine one round-trip time.
 
     An RTT of 50 ms can be a delay of 25 in each direction. A reader who varies 25 and 50 could
     confuse the delay with the RTT.
@@ -167,7 +170,7 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 
 
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions that vary between trials of one label, without those that follow others.
+    """The conditions that vary within one label, except those that other conditions determine.
 
     If a trial lacks a condition, the scenario's value counts as a value of its own.
     """
@@ -211,7 +214,7 @@ def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
 
 
 def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
-    """`labels`, reworded if two conditions read alike: "a=1 b=2" may be two conditions or one."""
+    """Rewords labels if two conditions have equal texts, such as "a=1 b=2"."""
     conditions = [tuple(sorted(own.items())) for own in texts]
     confused = _confused(labels, conditions)
     spelled = list(labels)

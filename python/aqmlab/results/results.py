@@ -1,6 +1,6 @@
 """The results of a campaign, as tables.
 
-Tables are polars frames, read on first use. Every row of every table carries its trial, the varied
+Tables are polars frames, read on first use. Every row of every table contains its trial, the varied
 conditions and the seed. Units are in the column names.
 """
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 class CampaignResults(StoredTables):
-    """The results of a campaign, finished or not.
+    """The results of a finished or unfinished campaign.
 
     The results of a running campaign cover the trials that had ended at the time of loading.
 
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
-    `tcp_series`, `summary` and `trials` are polars frames. `table(name)` returns any of them, and
-    `table("verdicts")` the verdicts computed from them.
+    `tcp_series`, `summary` and `trials` are polars frames, and so are the `verdicts` computed from
+    them. `table(name)` returns any of them. `judged` holds the verdicts as values.
     """
 
     _verdicts: list[Verdict] | None = None
@@ -114,7 +114,7 @@ class CampaignResults(StoredTables):
         return some
 
     def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
-        """The results with a manifest of the given trials, which keep their labels."""
+        """The results with the manifest `own`, whose trials keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo, some._verdicts = {}, {}, None
         some.manifest = of_trials(self.manifest, own)
@@ -146,7 +146,7 @@ class CampaignResults(StoredTables):
             yield part
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table as a lazy query over its files, if its rows do not fit into memory.
+        """A table as a lazy query over its files, for tables larger than memory.
 
         Raises `RequestError` for an unknown name.
         """
@@ -181,16 +181,21 @@ class CampaignResults(StoredTables):
                 "place_label": [label.place for label in self.labels.values()],
             }
         )
-        # A condition may have the name of a label, which replaces it here.
+        # A condition may have the name of a label column. The label column then replaces it.
         frame = frame.drop(name for name in labels.columns[1:] if name in frame.columns)
         return frame.join(labels, on="trial", how="left", maintain_order="left")
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def judged(self) -> list[Verdict]:
         """The verdict on each application in each condition."""
         if self._verdicts is None:
             self._verdicts = judge(self)
         return self._verdicts
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """The verdicts as a frame, with a row for each need of each application."""
+        return self.table(VERDICTS)
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""

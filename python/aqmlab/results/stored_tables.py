@@ -1,4 +1,4 @@
-"""The tables of a campaign, read from its verified files, or from a running campaign."""
+"""Reads the tables of a campaign from its verified files, also while the campaign runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 class StoredTables:
-    """The tables of a campaign, finished or not, by name.
+    """The tables of a finished or unfinished campaign, by name.
 
     The tables of a running campaign cover the trials that had ended at the time of loading.
     """
@@ -69,7 +69,7 @@ class StoredTables:
         return self._frames[name]
 
     def height(self, name: str) -> int:
-        """The number of rows of a table; does not read the rows."""
+        """The number of rows of a table, which is found without reading the rows."""
         import polars as pl
 
         def count() -> int:
@@ -110,7 +110,10 @@ class StoredTables:
         return self._read(paths)
 
     def _read(self, read: Callable[[], _T]) -> _T:
-        """The return value of `read`; reads again if the campaign has moved a file meanwhile."""
+        """Returns the value of `read`.
+
+        Calls it again if the campaign has moved a file meanwhile.
+        """
         for _ in range(snapshot.TRIES):
             try:
                 return read()
@@ -155,7 +158,7 @@ class StoredTables:
         return found
 
     def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of a table that belong to the wanted trials; verdicts already do."""
+        """The rows of a table that belong to the wanted trials. All verdicts belong to them."""
         import polars as pl
 
         rows = self.scan(name)
@@ -165,7 +168,7 @@ class StoredTables:
         return rows
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table as a lazy query over its files, if its rows do not fit into memory.
+        """A table as a lazy query over its files, for tables larger than memory.
 
         Raises `RequestError` for an unknown name.
         """
@@ -186,7 +189,7 @@ class StoredTables:
             raise RequestError(f"there is no table `{name}`", f"there are {known}")
 
     def _stored(self, name: str) -> pl.LazyFrame:
-        """A table that exists."""
+        """A stored table, as a lazy query."""
         import polars as pl
 
         if self._is_in_files:
@@ -203,7 +206,7 @@ class StoredTables:
         return self._snapshot.in_tables if self._of_files_only else self._snapshot.names
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
-        """The chunks of a table while the campaign runs, or after it was killed."""
+        """Yields the chunks of a table while the campaign runs, or after it was killed."""
         import polars as pl
 
         for chunk, made in enumerate(self._snapshot.unsealed):
@@ -217,7 +220,7 @@ class StoredTables:
 
 
 _READ_BY: set[int] = set()
-"""The process that has read a table; its forks cannot read tables."""
+"""The id of the process that has read a table. Its forks cannot read tables."""
 
 
 def _refuse_fork() -> None:
@@ -234,7 +237,7 @@ def _refuse_fork() -> None:
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
-    """A table from its verified files; a file may lack columns that others have.
+    """A table from its verified files. A file may lack columns that other files have.
 
     Raises `RequestError` if a file has changed since it was written.
     """

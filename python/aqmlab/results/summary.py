@@ -1,7 +1,7 @@
-"""One line per condition, application and direction: the median of each number over seeds.
+"""The median of each number over seeds, for each condition, application and direction.
 
-The range, from the minimum to the maximum over seeds, is beside the median. For a handful of
-seeds it is more informative than quartiles.
+The range, from the minimum to the maximum over seeds, accompanies the median. With few seeds a
+range is more informative than quartiles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBERS = {
 
 
 _FEW = 10
-"""With fewer packets, percentiles and windowed rates are unreliable; our choice."""
+"""With fewer packets, percentiles and windowed rates are unreliable. The number is our choice."""
 
 _MOST_NAMED = 12
 
@@ -55,7 +55,7 @@ class FlowSummary:
 
 
 def lines(results: CampaignResults) -> Iterator[FlowSummary]:
-    """All lines, in the campaign's order."""
+    """Yields all summaries, in the campaign's order."""
     import polars as pl
 
     if "flows" not in results.tables:

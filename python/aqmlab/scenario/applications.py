@@ -38,7 +38,9 @@ from aqmlab.scenario.quantities import Duration, Size
 
 
 class Host(Value):
-    """One end of an application. Omitted members come from the table below or from the profile.
+    """One end of an application.
+
+    Omitted members come from the table of lower precedence or from the profile.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """
@@ -95,7 +97,10 @@ class Host(Value):
         return kind_schema.table(settings | own | {"profile": {"enum": list(profiles)}})
 
     def over(self, below: Host) -> Host:
-        """Combines these settings with those of `below`, which apply where these are unset."""
+        """Combines these settings with those of `below`.
+
+        A setting of `below` applies if it is unset here.
+        """
         table = merge.merge(
             merge.Layer({"host": dict(below)}), merge.Layer({"host": _said(self)})
         ).data["host"]
@@ -228,7 +233,7 @@ _TRANSFERS = {
     **dict.fromkeys(("video", "film", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
     **dict.fromkeys(("gaming", "games", "gamer"), "did you mean `game`?"),
     **dict.fromkeys(
-        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `video_call`?"
+        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `webrtc_call`?"
     ),
     **dict.fromkeys(("call", "phone", "telephone", "sip"), "did you mean `voip`?"),
     **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),

@@ -62,7 +62,10 @@ class Param:
         return word
 
     def read(self, value: object) -> Plain | None:
-        """Converts `value` from scenario notation to base units; refuses as `parse` does."""
+        """Converts `value` from scenario notation to base units.
+
+        Raises the same errors as `parse`.
+        """
         return parameters.base_units(self.parse(value))
 
     def _check(self, number: Plain | None, said: object) -> None:
@@ -95,7 +98,7 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that are not modelled, each with the nearest one that is."""
+"""Disciplines that are not modelled, each with the most similar modelled one."""
 _ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
 """Other common names of disciplines."""
 
@@ -142,7 +145,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return kinds[name]
 
     def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
-        """The error for a setting `name` that only other profiles than `profile` have."""
+        """The error for a setting `name` that `profile` lacks and another profile has."""
         kind, any_host = self.find("profiles", profile), self.any_profile()
         if any_host is None or name in kind.params or name not in any_host.params:
             return None

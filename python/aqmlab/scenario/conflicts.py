@@ -1,8 +1,8 @@
 """Checks for loops that contradict each other and for values without effect.
 
-A column of a table shows the value at which a trial ran. It would be wrong if a second loop set the
-same parameter, in any spelling. If two values make the same trials, a comparison of them compares
-a trial with itself.
+A column of a table shows the value at which a trial ran. The column would be wrong if a second loop
+set the same parameter, in any spelling. If two values give the same trials, their comparison
+compares a trial with itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _takes_away(change: Layer) -> bool:
 
 
 def _chooses(change: Layer) -> int:
-    """The index in `_CHOOSING` of the key that changes; its length if none does."""
+    """The index in `_CHOOSING` of the changed key; the length of `_CHOOSING` for other keys."""
     last = {keys[-1] for keys in _keys(change)}
     found = (number for number, key in enumerate(_CHOOSING) if key in last)
     return next(found, len(_CHOOSING))
@@ -140,7 +140,10 @@ class Effects:
         ]
 
     def note(self, picks: Sequence[int], spec: Mapping[str, object]) -> None:
-        """Records the trial of the steps `picks`. Combinations arrive in the order of the loops."""
+        """Records the trial of the steps `picks`.
+
+        The caller notes combinations in the order of the loops.
+        """
         if not any(self._folded):
             return
         digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).digest()
@@ -149,7 +152,7 @@ class Effects:
                 folded[pick].update(digest)
 
     def refuse_none(self, where: Where) -> None:
-        """Raises `ScenarioError` if two steps of a loop make the same trials everywhere."""
+        """Raises `ScenarioError` if two steps of a loop always give the same trials."""
         for loop, folded in zip(self._loops, self._folded, strict=True):
             seen: dict[bytes, Step] = {}
             for step, one in zip(loop.steps, folded, strict=False):

@@ -152,7 +152,7 @@ Buffer = Annotated[Size | Literal["auto"], BeforeValidator(_buffer)]
 """The size of a socket's buffer. The host adapts an automatic buffer."""
 
 Times = Annotated[Duration | tuple[Duration, ...], BeforeValidator(_durations)]
-"""One duration for all copies of an application, or one for each."""
+"""One duration for all copies of an application, or a duration for each copy."""
 
 Flag = Annotated[bool, BeforeValidator(flag), FLAG]
 Count = Annotated[int, BeforeValidator(count), COUNT]
@@ -160,7 +160,7 @@ Seeds = Annotated[int | str, BeforeValidator(seeds.spelled), WithJsonSchema(seed
 
 
 def _member(made: JsonSchemaValue) -> JsonSchemaValue:
-    """The schema of a member in a file. TOML has no null."""
+    """The schema of a member in a file, without null, which TOML lacks."""
     kept = {key: value for key, value in made.items() if key != "title"}
     if kept.get("default", ...) is None:
         del kept["default"]
@@ -184,7 +184,10 @@ class Value(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of the table in a file, which may leave every key to `extends`."""
+        """The schema of the table in a file.
+
+        No key is required, because `extends` may supply it.
+        """
         made = handler.resolve_ref_schema(handler(core))
         own = {name: _member(one) for name, one in made.get("properties", {}).items()}
         return {"description": inspect.cleandoc(cls.__doc__ or "")} | cls.written_schema(
@@ -195,12 +198,12 @@ class Value(BaseModel):
     def written_schema(
         cls, own: kind_schema.Properties, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of the notations of this value, of which the members are `own`."""
+        """The schema of this value's notations. `own` is the schema of its members."""
         return kind_schema.table(own)
 
 
 def plain(value: Any) -> Any:
-    """A value of Python as a scenario's file holds it: text, a number, a list or a table."""
+    """Converts a Python value to the form in a scenario file: text, a number, a list or a table."""
     if isinstance(value, Value):
         return value.model_dump(by_alias=True, exclude_none=True, mode="json")
     if isinstance(value, Quantity):
@@ -215,7 +218,7 @@ def plain(value: Any) -> Any:
 class Choice(Value):
     """The name of a kind, with the parameters that differ from its defaults.
 
-    Its forms are a name, "fq_codel limit=1000", or a table with `kind`.
+    A scenario writes it as a name, as "fq_codel limit=1000", or as a table with `kind`.
     """
 
     family: ClassVar[str]

@@ -32,9 +32,9 @@ OVERHEADS: dict[str, dict[str, int]] = {
 }
 """The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
-`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
-check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
-tc-cake(8). With these, a discipline of a Linux gateway counts the frame.
+`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its check
+sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of tc-cake(8).
+With the others, a discipline of a Linux gateway counts the frame.
 """
 
 
@@ -153,7 +153,7 @@ ROUTE_NAMES = {
     key: key + getattr(info.annotation, "SUFFIX", "")
     for key, info in Impairments.model_fields.items()
 }
-"""The names of the members of a trial's route by key. Names of quantities end with the unit."""
+"""The name of each key in a trial's route. Names of quantities end with the unit."""
 
 
 class Link(Impairments, _Gateway):
@@ -164,7 +164,7 @@ class Link(Impairments, _Gateway):
 
 
 def both_ways_schema(link: type[Hop | Link], handler: GetJsonSchemaHandler) -> Properties:
-    """The keys of `link` in the table above, where each applies to both directions."""
+    """The keys of `link` in the enclosing table, in which each key applies to both directions."""
     keys = handler.resolve_ref_schema(reference(link.__pydantic_core_schema__, handler))
     pair = {"type": "string", "examples": ["12/1 Mbit/s"], "description": "Down before up."}
     return {**keys["properties"], "rate": pair}

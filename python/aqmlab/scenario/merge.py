@@ -3,8 +3,8 @@
 The layers of a scenario are the file that it extends, the file itself, one step of a varied
 parameter, and a `--set`. Each layer is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
 `path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, and an array of applications becomes a
-table by name. The expanded layer is then merged over the layer below. The later layer therefore
-wins in any notation. Each key stores its location for messages.
+table by name. The expanded layer is then merged over the previous layer. The later layer therefore
+has precedence in any notation. Each key stores its location for messages.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ __all__ = [
     "from_toml",
     "leaves",
     "merge",
+    "read_toml",
     "split_address",
     "step_changes",
     "uncovered",
@@ -55,7 +56,12 @@ _STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
 
 
 def from_toml(text: str, source: str) -> Layer:
-    """The layer of a TOML text. Messages refer to the text as `source`."""
+    """The expanded layer of a scenario's TOML text. Messages refer to the text as `source`."""
+    return expand(read_toml(text, source))
+
+
+def read_toml(text: str, source: str) -> Layer:
+    """The tables of a TOML text, with their lines. Messages refer to the text as `source`."""
     if len(text) > MOST_BYTES:
         raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
@@ -65,11 +71,11 @@ def from_toml(text: str, source: str) -> Layer:
         raise _syntax_error(str(error), text, source) from None
     origins: dict[Keys, Origin] = {}
     for path, line in toml_positions.lines(text).items():
-        if len(path) > MOST_NESTING:  # headers, keys and inline tables together
+        if len(path) > MOST_NESTING:  # headers, keys and inline tables all count
             raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
         keys = tuple(str(key) for key in path)
         origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
-    return expand(Layer(data, origins, source))
+    return Layer(data, origins, source)
 
 
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
@@ -135,7 +141,10 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 
 
 def combine(layers: Iterable[Layer]) -> Layer:
-    """Combines several changes, because together they may fix a loop that each fixes in part."""
+    """Combines several changes.
+
+    Together they may replace a loop that each change replaces only in part.
+    """
     whole = Layer({})
     for layer in layers:
         whole = Layer(_merged(whole.data, layer.data), whole.origins | layer.origins, layer.source)
@@ -214,7 +223,7 @@ def covers(fixed: Iterable[str], address: str) -> bool:
 
 
 def _covered(given: Collection[str], address: str) -> bool:
-    """Returns the same as `covers` for addresses `given` in their expanded form.
+    """Returns the same as `covers`, for expanded addresses `given`.
 
     An address that ends with a kind covers its whole table.
     """

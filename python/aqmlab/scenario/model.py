@@ -242,13 +242,13 @@ class Scenario(Value):
         return build(merge.from_toml(text, source))
 
     def but(self, **changes: Any) -> Scenario:
-        """This scenario with some tables changed: `home.but(path={"rtt": "20 ms"})`."""
+        """A copy of this scenario with some tables changed: `home.but(path={"rtt": "20 ms"})`."""
         refuse_deep(changes, "")
         over = merge.expand(merge.Layer(plain(changes)))
         return build(merge.merge(merge.Layer(self.to_dict()), over))
 
     def set(self, address: str, value: Any) -> Scenario:
-        """This scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
+        """A copy of this scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
         refuse_deep(value, address)
         over = merge.from_address(address, plain(value), "")
         return build(merge.merge(merge.Layer(self.to_dict()), over))
@@ -278,7 +278,7 @@ def first_problem(
         return (*keys, *cause.keys), cause
     if isinstance(cause, BadValueError):
         return keys, cause
-    if isinstance(cause, ScenarioError):  # from a part in the short form
+    if isinstance(cause, ScenarioError):  # the error concerns a part in the short form
         return keys or tuple(cause.where.split(".")), BadValueError(cause.problem, cause.hint)
     if first["type"] == "extra_forbidden":
         return keys, _unknown_key(keys, _fields_beside(keys, model))
@@ -292,7 +292,7 @@ _MEANT = {
     "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
     "runtime": "duration", "length": "duration", "seed": "seeds",
 }  # fmt: skip
-"""Keys of scenarios by their common other names."""
+"""The keys of scenarios, by other common names of them."""
 
 
 def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:

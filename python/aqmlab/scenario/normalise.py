@@ -1,8 +1,8 @@
 """Converts scenario tables to one expanded form.
 
-`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a
-table, an array of applications becomes a table by name, and the dotted keys of `vary` become
-one name each. Origins are copied too, so messages name the keys as the user wrote them.
+`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a table,
+an array of applications becomes a table by name, and the dotted keys of `vary` become one name
+each. Origins are also copied, so messages name the keys as the user wrote them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Layer:
             if origin is not None:
                 path = ".".join((origin.path, *wanted[length:]))
                 return str(Origin(origin.place, path))
-        # A key without an origin has its default, which conflicts with another key.
+        # A key without an origin has its default value. The default then conflicts with another
+        # key.
         other = self.origins.get(_DEPENDS.get(wanted[:1], ()))
         place = other.place if other else f"{self.source}:1" if self.source else ""
         return str(Origin(place, ".".join(wanted)))

@@ -1,4 +1,4 @@
-"""The short forms of scenarios in text, and the bounds of nesting.
+"""The short forms of values in scenarios, and the limits of nesting.
 
 A kind may be "fq_codel limit=1000", both rates of a line "12/1 Mbit/s". A value on the command line
 is TOML if it parses as TOML.
@@ -18,7 +18,7 @@ Table = dict[str, Any]
 """A table of a TOML file."""
 
 MOST_NESTING = 60
-"""The most levels of nested tables and lists."""
+"""The largest number of levels of nested tables and lists."""
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
 _PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:({_UNIT})\s*)?/\s*([0-9.]{{1,20}})\s*({_UNIT})")
@@ -29,7 +29,7 @@ _ENDS = {
     '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),  # up to two quotes belong to the string
     "'''": re.compile("'{3,5}"),
 }
-"""The end and the escapes of a string, by its opening quote."""
+"""The pattern of a string's end and its escapes, by the opening quote."""
 
 
 def rate_pair(text: str) -> tuple[str, str]:
@@ -82,7 +82,7 @@ def kind_table(text: str) -> Table:
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:
-    """Bounds the recursion of `tomllib` and of everything that walks its result."""
+    """Refuses deep nesting, because `tomllib` and all readers of its result are recursive."""
     depth = dots = at = 0
     while found := _MARK.search(text, at):
         mark, at = found[0], found.end()
@@ -99,7 +99,7 @@ def refuse_deep_nesting(text: str, source: str) -> None:
 
 
 def refuse_deep(value: Any, place: str) -> None:
-    """Bounds the nesting of values from Python, because later functions recurse."""
+    """Refuses deep nesting of values from Python, because later functions are recursive."""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
@@ -137,7 +137,10 @@ def parse_text(text: str) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Returns whether a value has a type that scenarios use. TOML dates, for example, do not."""
+    """Returns whether a value has a type that scenarios use.
+
+    They do not use TOML's dates, for example.
+    """
     if isinstance(value, dict):
         return all(_is_plain(member) for member in value.values())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The values of parameters of kinds, in the three forms that they have.
+"""The values of parameters of kinds, in their three forms.
 
 A parameter is a value (`Duration`, a number, a word). Its spelling is the value in a scenario's
 notation, and its base units are the value in the simulator's.
@@ -15,7 +15,7 @@ from aqmlab.scenario.quantities import Duration, Quantity, Rate, Size
 _OFF = frozenset(("off", "none", "never"))
 
 Plain = bool | int | float | str
-"""A value as TOML holds it: text, a number or a boolean."""
+"""A value in TOML's types: text, a number or a boolean."""
 
 Parameter = Quantity | Plain | None
 """The value of a parameter. `None` is off."""

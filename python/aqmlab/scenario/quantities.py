@@ -55,7 +55,7 @@ class Quantity:
 
     __slots__ = ()
     SCHEMA: ClassVar[Definition]
-    """The JSON Schema of its spellings."""
+    """The JSON Schema of the quantity's spellings."""
     SUFFIX: ClassVar[str]
     """The unit at the end of names that hold base units."""
 
@@ -142,7 +142,7 @@ class Duration(Quantity):
         return self.ns
 
     def __str__(self) -> str:
-        """The duration in the largest unit that is not larger than it."""
+        """The duration in the largest unit that does not exceed the duration."""
         if self.ns == 0:
             return "0 s"
         steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
@@ -195,7 +195,7 @@ class Rate(Quantity):
         return self.bps
 
     def __str__(self) -> str:
-        """The rate in the largest unit that is not larger than it."""
+        """The rate in the largest unit that does not exceed the rate."""
         steps = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
         return _in_largest(self.bps, steps)
 
@@ -262,7 +262,7 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the first unit of which it is a whole multiple."""
+        """The size in the largest unit of which it is a whole multiple."""
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"
@@ -321,7 +321,7 @@ class Share(Quantity):
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """Formats `amount` in the first unit of `steps` that is not larger than it."""
+    """Formats `amount` in the first unit of `steps` that does not exceed `amount`."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{trimmed(Decimal(amount) / scale)} {unit}"

@@ -15,7 +15,7 @@ NUMBER_PATTERN = r"^\s*[+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A schema under `$defs`. As an annotation it is the schema of the annotated type.
+    """A schema under `$defs`. As an annotation it defines the schema of the annotated type.
 
     The annotated type has no schema of its own.
     """
@@ -43,7 +43,7 @@ class Definition:
 
 def reference(core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
     """A reference to the schema of `core`, which the generator of `handler` then defines."""
-    # A handler defines only the schemas inside the one that it receives.
+    # A handler defines only the schemas within the schema that it receives.
     made: JsonSchemaValue = handler(core_schema.list_schema(core))["items"]
     return made
 

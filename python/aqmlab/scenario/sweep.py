@@ -12,8 +12,8 @@ and may have a `label`.
         { label = "PIE", path.qdisc = "pie_freebsd limit=1000", hosts.home.ecn = true },
     ]
 
-Each loop is a column of every results table, and its values distinguish trials. Names of loops
-must therefore be valid and unique, also for readers that ignore case. Values must be unique too.
+Each loop is a column of every results table, and its values distinguish trials. Names of loops must
+therefore be valid and unique, even for readers that ignore case. Values must also be unique.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ _Labels = Mapping[tuple[str, int], Condition]
 
 
 def _labels_by_address(changes: list[Table]) -> _Labels:
-    """The label of each value of each step, distinct from the labels of other steps."""
+    """The label of each value of each step. Labels of different steps differ."""
     found: dict[tuple[str, int], Condition] = {}
     for address in dict.fromkeys(address for own in changes for address in own):
         values = [own[address] for own in changes if address in own]

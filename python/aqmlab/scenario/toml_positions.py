@@ -75,7 +75,10 @@ class _Walker:
         return path
 
     def _resolve(self, keys: list[str]) -> Path:
-        """A header's keys, with the index of the last element after each array of tables."""
+        """The path of a header's `keys`.
+
+        After each array of tables, it contains the index of the last element.
+        """
         path: Path = ()
         for left, key in enumerate(keys, start=1 - len(keys)):
             path = (*path, key)

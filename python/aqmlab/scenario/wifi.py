@@ -41,9 +41,9 @@ _WIDTH = WithJsonSchema({"enum": list(_WIDTHS.values())})
 class Wifi(Value):
     """One access point and one station on a shared medium, with the queue above each radio.
 
-    `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard`
-    it sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
-    probability that a frame is lost on the air. `aggregate` and `airtime` bound one transmission.
+    `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard` it
+    sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
+    probability that a frame is lost on the air. `aggregate` and `airtime` limit one transmission.
     `driver` is the number of frames that the driver takes from the discipline before it is full.
     """
 

@@ -1,7 +1,7 @@
 """Errors in the files of a study, reported with file, line, and claim or figure.
 
-Users write the files of a study. An error in them is a wrong request and not a fault of the
-laboratory.
+Users write the files of a study. An error in these files is a wrong request and not a fault of
+aqmlab.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ class SourcePlace:
     file: Path
     line: int | None = None
     name: str = ""
-    """Such as "claim 1-1"; empty for the whole file."""
+    """The claim or figure, such as "claim 1-1"; empty for the whole file."""
 
     def slip(self, error: Exception) -> RequestError:
-        """The message for an error at this place; raises errors that the author did not cause."""
+        """The `RequestError` for an error at this place.
+
+        Raises `error` itself if the author did not cause it.
+        """
         if isinstance(error, (*_OF_THE_MACHINE, ScenarioError, DamagedError)):
             raise error
         if isinstance(error, LabError) and not isinstance(error, RequestError):
@@ -72,7 +75,7 @@ class SourcePlace:
 
 
 def function_at(function: Callable[..., Any], otherwise: Path) -> tuple[Path, int | None]:
-    """The file and line of a function; other callables may have no source."""
+    """The file and line of a function, or `otherwise` for a callable without source."""
     code = getattr(function, "__code__", None)
     return (otherwise, None) if code is None else (Path(code.co_filename), code.co_firstlineno)
 
@@ -84,7 +87,7 @@ def _relative(path: Path) -> str:
 
 
 def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
-    """The problem in a line, and a suggestion."""
+    """The problem on one line, and a suggestion."""
     if isinstance(error, RequestError):
         return error.problem, error.hint
     if isinstance(error, SyntaxError):

@@ -1,19 +1,20 @@
 """Checks of claims: comparisons of numbers with bounds, and the share that must hold.
 
 The median over seeds is compared with the bound. An ordering is a check of a ratio, computed seed
-by seed, and needs at least three seeds. It holds if at least four of five seeds agree, and fails if
-at most one of five does. In between it is undecided: a single run can show either result.
+by seed, and needs at least three seeds. An ordering holds if at least 80 % of the seeds agree, and
+fails if at most 20 % agree. Otherwise it is undecided, because a single run can show either result.
 
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
 must hold. A check is contradicted if a reader of the paper's figure would see the opposite in any
-repetition. That requires the number to be on the wrong side of the bound in four of five seeds, by
-at least a twentieth. A twentieth is the smallest visible difference in a figure. A result in
-between, such as "not by twice, but by half" or a tie, neither holds nor contradicts.
+repetition. That requires the number to be on the wrong side of the bound by at least 5 % in 80 % of
+the seeds. 5 % is the smallest visible difference in a figure. Other results neither hold nor
+contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 Only the paper's own words can require another share. "In all cases" requires all checks of a kind
-(`always`), and "mostly" four of five (`mostly`). A claim with another share states it in its rule.
+(`always`), and "mostly" requires 80 % of them (`mostly`). A claim with another share states it in
+its rule.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from aqmlab import _core
 from aqmlab.studies.numbers import BySeed
 
 MOST_SEEDS = 0.8
@@ -45,7 +47,7 @@ THRESHOLD = 0.1
 """The tolerance for a threshold in a paper, as in "less than 2 Mbit/s"."""
 
 COMPUTED = -1
-"""Replaces the seed if a number comes from no trial."""
+"""The key in place of the seed for a number that comes from no trial."""
 
 Relation = Literal["<", ">", "≈"]
 
@@ -60,15 +62,15 @@ class Check:
     relation: Relation
     bound: float
     slack: float = 0.0
-    """The deviation that still meets the bound, as a share of the bound."""
+    """The tolerated deviation from the bound, as a share of the bound."""
     unit: str = ""
     ordering: bool = False
     part: str = ""
-    """The part of the claim's sentence that it belongs to, if the sentence has parts."""
+    """The part of the claim's sentence to which the check belongs, if the sentence has parts."""
     needed: float = IN_GENERAL
-    """The share of checks of its kind that must hold."""
+    """The share of checks of this kind that must hold."""
     words: str = ""
-    """The paper's words for that share, if they differ from a general statement."""
+    """The paper's words that require this share, if the statement is not a general one."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
@@ -87,7 +89,10 @@ class Check:
         return [value for value in self.values.values() if not math.isnan(value)]
 
     def margin(self, value: float) -> float:
-        """The share of the bound by which `value` meets it; negative if it misses."""
+        """The distance of `value` from the bound, relative to the bound.
+
+        It is negative if the check fails.
+        """
         scale = abs(self.bound) or 1.0
         if math.isinf(value):
             return math.inf if (value > 0) == (self.relation == ">") else -math.inf
@@ -98,14 +103,17 @@ class Check:
 
     @property
     def share(self) -> float:
-        """The share of seeds in which it holds; a seed without a number counts as a failure."""
+        """The share of seeds in which the check holds.
+
+        A seed without a number counts as a failure.
+        """
         strict = self.ordering and not self.slack
         met = [self.margin(value) for value in self.known]
         return sum(one > 0 if strict else one >= -1e-9 for one in met) / len(self.values)
 
     @property
     def holds(self) -> bool:
-        """Whether the median holds, or for an ordering, most seeds."""
+        """Whether the median meets the bound, or for an ordering, enough seeds do."""
         if self.ordering:
             return self.share >= MOST_SEEDS - 1e-9
         return self.middle_margin >= -1e-9
@@ -122,7 +130,10 @@ class Check:
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 
     def _opposed(self, value: float) -> float:
-        """The share by which a number shows the opposite: for "twice as much", "less"."""
+        """The share by which a number shows the opposite.
+
+        The opposite of "twice as much" is "less".
+        """
         if self.ordering and self.relation == ">" and not self.slack:
             even = min(self.bound, 1.0)
             return (even - value) / even
@@ -186,7 +197,7 @@ def above(what: str, values: Known, bound: float, unit: str = "", *, slack: floa
 def about(
     what: str, values: Known, expected: float, unit: str = "", *, within: float = ABOUT
 ) -> Check:
-    """A check that the numbers equal `expected` within a share of it."""
+    """A check that the numbers equal `expected` within a tolerance, relative to `expected`."""
     return Check(what, _by_seed(values), "≈", expected, within, unit)
 
 
@@ -196,12 +207,12 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check that `these` are at least `those` in each seed, less an insignificant share."""
+    """A check that in each seed `these` are at least `those`, apart from an insignificant share."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 
 def alike(what: str, these: BySeed, those: BySeed, *, within: float) -> Check:
-    """A check that `these` equal `those` in each seed, within a share."""
+    """A check that `these` equal `those` in each seed, within a relative tolerance."""
     return Check(what, _ratio(these, those), "≈", 1.0, within, "×", ordering=True)
 
 
@@ -216,7 +227,7 @@ def always(words: str, checks: Iterable[Check]) -> list[Check]:
 
 
 def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[Check]:
-    """Checks of which a share suffices by the paper's words, such as "in most cases".
+    """Checks of which only `share` must hold, as the paper's words such as "in most cases" state.
 
     `words` is empty if the share is the claim's own rule.
     """
@@ -251,23 +262,18 @@ def _ratio(these: BySeed, those: BySeed) -> BySeed:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that contains the median with at least 95 % confidence.
+    """The interval that contains the median with at least 95 % confidence; the core computes it.
 
-    It consists of order statistics and assumes no distribution. With fewer than six values it is
-    the least and the greatest, whose confidence is lower.
+    With fewer than six values its ends are the minimum and the maximum, with a lower confidence.
 
     >>> interval([5, 1, 4, 2, 3]), interval(range(1, 11))
-    ((1, 5), (2, 9))
+    ((1.0, 5.0), (2.0, 9.0))
     """
-    ordered = sorted(values)
-    count, rank, tail = len(ordered), 0, 0.0
-    while rank < count // 2:  # the chance that fewer than `rank` values lie below the median
-        tail += math.comb(count, rank) / 2**count
-        if 2 * tail > 0.05:
-            break
-        rank += 1
-    low = max(rank - 1, 0)
-    return ordered[low], ordered[count - 1 - low]
+    found = _core.estimate(list(values))
+    if found is None:
+        raise ValueError("an interval of no values")
+    _, low, high, _ = found
+    return low, high
 
 
 def _finite(value: float) -> float | None:

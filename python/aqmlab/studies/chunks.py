@@ -1,16 +1,14 @@
-"""The chunks of video streams, one row each.
+"""A table of the chunks of video streams, with one row per chunk.
 
 In `app_series`, each of a player's measurements of a chunk has its own row. Here they are columns:
 
 | Column        | Unit   | Meaning                                                                 |
 |---------------|--------|-------------------------------------------------------------------------|
-| `t_s`         | s      | when its last byte came                                                 |
-| `ar_mbit`     | Mbit/s | achieved rate (AR): its bytes over the time from request to last byte   |
-| `rr_mbit`     | Mbit/s | representation rate (RR)                                                |
-| `player_mbit` | Mbit/s | the player's own sample, which leaves out the time to the first byte    |
-| `fetch_s`     | s      | from the request to the last byte                                       |
-| `chunk_bytes` | bytes  | its length, as the response's header says it                            |
-| `buffer_s`    | s      | what is buffered with it                                                |
+| `t_s`         | s      | when the last byte arrived | | `ar_mbit`     | Mbit/s | achieved rate
+(AR): bytes / time from request to last byte | | `rr_mbit`     | Mbit/s | representation rate (RR) |
+| `player_mbit` | Mbit/s | the player's own sample, which leaves out the time to the first byte | |
+`fetch_s`     | s      | from the request to the last byte | | `chunk_bytes` | bytes  | its length,
+as the response's header says it | | `buffer_s`    | s      | what is buffered with it |
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class CheckGroup:
 
     @property
     def verdict(self) -> str:
-        """Holds if enough checks do; fails if too many fail, regardless of undecided ones."""
+        """The verdict: it fails if too many checks fail, regardless of undecided ones."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:
@@ -124,7 +124,7 @@ class Evidence:
 
     @property
     def kinds(self) -> list[CheckGroup]:
-        """Its checks by kind."""
+        """The checks of the claim by kind."""
         found: dict[object, list[Check]] = {}
         for check in self.checks:
             found.setdefault(check.kind, []).append(check)
@@ -132,7 +132,7 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """Holds if all kinds hold, fails if one kind fails, and otherwise is not judged."""
+        """The verdict: holds if all kinds hold, fails if one kind fails, else not judged."""
         return min((kind.verdict for kind in self.kinds), key=_WORST_FIRST.index)
 
     @property
@@ -142,7 +142,7 @@ class Evidence:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the one with the smallest margin among those that count."""
+        """The deciding check: the one with the smallest margin among those that count."""
 
         def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)
@@ -171,7 +171,7 @@ class Claim:
 
 
 class Claims(list[Claim]):
-    """The claims of a study, in order; a call decorates a function as a claim's judge."""
+    """The claims of a study, in order. A call decorates a function as the judge of a claim."""
 
     def __call__(
         self,
@@ -182,7 +182,7 @@ class Claims(list[Claim]):
         given: str | Sequence[str] = (),
         rule: str = "",
     ) -> Callable[[Judge], Judge]:
-        """Adds the function below as the judge of a claim."""
+        """Returns a decorator that adds a claim with the decorated function as its judge."""
         choices = (given,) if isinstance(given, str) else tuple(given)
 
         def add(judge: Judge) -> Judge:
@@ -223,7 +223,7 @@ class ClaimResult:
     claim: Claim
     word: str
     because: str = ""
-    """The reason why it cannot be judged, or a remark."""
+    """The reason why the claim cannot be judged, or a remark."""
     finding: Evidence | None = None
     choices: dict[str, str] = field(default_factory=dict)
 
@@ -248,7 +248,7 @@ class ClaimResult:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[ClaimResult]:
-    """The verdict of each claim; the trials of the claims have already run."""
+    """Yields the verdict of each claim. The trials of the claims must have run."""
     needs = [need for claim in claims for need in claim.needs]
     numbers = {
         scenario: Numbers(laboratory.results(*(one for one in needs if one.scenario == scenario)))
@@ -277,7 +277,7 @@ def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> 
 
 
 def finding(found: Evidence | Check | Sequence[Check]) -> Evidence:
-    """The finding that a claim's function returned; raises `RequestError` for other types."""
+    """The value of a claim's function as `Evidence`; raises `RequestError` for other types."""
     if isinstance(found, Evidence):
         return found
     checks = [found] if isinstance(found, Check) else list(found or ())

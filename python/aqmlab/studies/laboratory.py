@@ -45,10 +45,10 @@ class Asked:
     seeds: str | int = 1
     engine: str = "sim"
     sets: tuple[Assignment, ...] = ()
-    """Changes of the scenarios, for trying a study out; they can break the paper's conditions."""
+    """Changes of the scenarios, for experiments. They may violate the paper's conditions."""
     duration: str | None = None
     build: bool = True
-    """Whether a missing engine may be built first, which takes minutes."""
+    """Whether an engine may be built first if it is missing. This takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Count:
 
     trials: int
     missing: int | None
-    """`None` if it is not known because the engine is not built."""
+    """The number of missing trials, or `None` if it is unknown because the engine is not built."""
     simulated_s: float
     """The simulated seconds of the missing trials."""
     expected: Expected | None = None
@@ -130,7 +130,7 @@ class Laboratory:
         return {scenario: list(own.values()) for scenario, own in found.items()}
 
     def count(self, needs: Sequence[Trials]) -> Count:
-        """The number of trials in `needs`, and of those that have not run yet."""
+        """The number of trials in `needs`, and the number of those that have not run yet."""
         if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)
@@ -145,11 +145,11 @@ class Laboratory:
         )
 
     def paces(self, needs: Sequence[Trials]) -> dict[str, float]:
-        """The seconds for one unit of cost on each engine, as measured before."""
+        """The seconds for one unit of cost on each engine, from earlier measurements."""
         return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The same without the engine's build, which identifies campaigns."""
+        """The count without the missing trials. Only the engine's build identifies campaigns."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)
@@ -215,7 +215,8 @@ class Laboratory:
             own = tuple(one for one in plan.trials if one.seed == seed)
             request = self._request(scenario, f"{seed}-{seed}")
             campaign = campaign_for(request, replace(plan, trials=own), say)
-            # Trials are identified by name, which does not change with the scenario's content.
+            # The key is checked, because the names of trials do not depend on the scenario's
+            # content.
             refuse_other(campaign, Folder(self._place(scenario, seed)), self.folder / scenario)
             self._campaigns[key] = campaign
         return self._campaigns[key]
@@ -231,27 +232,27 @@ class _Together:
     told: Progress
 
     def start(self, parts: Sequence[Repetition], open_parts: Sequence[Repetition]) -> None:
-        """Begins with the trials of all campaigns."""
+        """Reports the start of all campaigns."""
         trials = [one for part in parts for one in part.needed()]
         self.told.begin(trials, [one for part in open_parts for one in part.missing()])
 
     def finish(self) -> None:
-        """Ends when all campaigns have ended."""
+        """Reports the end of all campaigns."""
         self.told.tables()
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """Ignores the start of a single campaign."""
 
     def damaged(self, problem: str) -> None:
-        """Passes the message on."""
+        """Forwards the message."""
         self.told.damaged(problem)
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Passes the progress on."""
+        """Forwards the progress."""
         self.told.moved(trial, seconds)
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Passes the result on."""
+        """Forwards the result."""
         self.told.done(trial, problem, busy_s)
 
     def tables(self) -> None:
@@ -259,7 +260,7 @@ class _Together:
 
 
 def _refuse_other_use(folder: Path) -> None:
-    """Raises `RequestError` for a file, and for the folder of a campaign."""
+    """Raises `RequestError` if `folder` is a file or the folder of a campaign."""
     own = "give another with `--out DIR`"
     if folder.exists() and not folder.is_dir():
         raise RequestError(f"{folder}: is a file, not a folder", own)
@@ -268,7 +269,7 @@ def _refuse_other_use(folder: Path) -> None:
 
 
 def default_folder(study: Study, engine: str) -> Path:
-    """The default folder of a study's trials; each build has its own."""
+    """The default folder of a study's trials. Each build has its own folder."""
     made_by = registry.identity(engine, versions())
     return (
         Path("results")

@@ -36,12 +36,12 @@ NOWHERE: At = {}
 DIRECTIONS, SIDES = ("down", "up"), ("home", "wan")
 
 OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
-"""Tables with so many rows per trial that only the rows of one flow or link are read."""
+"""Large tables, of which only the rows of one flow or link are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The loaded part of a table: all of it, or the rows that have a value in a column."""
+    """The loaded part of a table: all rows, or those that have a value in a column."""
 
     table: str
     column: str = ""
@@ -49,7 +49,7 @@ class _Read:
 
 
 class Numbers:
-    """The numbers of a selection of trials, by condition; a condition selects one trial per seed.
+    """The numbers of a selection of trials. A condition selects one trial per seed.
 
     `take` is the statistic over many values: "mean", "min", "max", "deviation" (the standard
     deviation), or a share, such as 0.95 for the 95th percentile. A `span` is a start and an end, in
@@ -102,7 +102,7 @@ class Numbers:
         return self._taken(rows, column, lambda own: float(own[column].sum()))
 
     def drops(self, link: str, flow: str, at: At = NOWHERE) -> BySeed:
-        """The packets of a flow that a queue dropped; zero if there are none."""
+        """The number of packets of a flow that a queue dropped."""
         rows = self._of("queue_drops", {"link": link, "flow": flow}, at)
         if rows["seed"].n_unique() < rows.height:
             raise RequestError(f"{link}: the conditions match more than one trial")
@@ -137,9 +137,9 @@ class Numbers:
     ) -> BySeed:
         """The round-trip time (ms) of a flow in the steps within `span`.
 
-        Mean, least and greatest cover all pairs. The other statistics use the steps' medians,
-        weighted by their number of pairs. For exact values, vary `measure.from` and `measure.to`
-        and use `flow`.
+        Mean, minimum and maximum cover all pairs. The other statistics use the medians of the
+        steps, weighted by the number of pairs in each step. For exact values, vary `measure.from`
+        and `measure.to` and use `flow`.
         """
         rows = statistic.within(self._series("rtt", flow, at, direction), span)
         return self._taken(rows, "rtt_mean_ms", lambda own: statistic.of_rtt(own, take))
@@ -153,7 +153,7 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """`rtt` less the propagation both ways."""
+        """The result of `rtt` minus the propagation delay in both directions."""
         rtt_ms = self.rtt(flow, at, span, direction=direction, take=take)
         base_ms = self.flow(flow, "rtt_base_ms", at, direction)
         less = 0.0 if take == "deviation" else 1.0
@@ -162,7 +162,10 @@ class Numbers:
     def points(
         self, table: str, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> Points:
-        """A column over time, of "windows", "rtt" or "tcp_series", where "home" is a direction."""
+        """A column over time, from "windows", "rtt" or "tcp_series".
+
+        In "tcp_series" the directions are "home" and "wan".
+        """
         rows = self._series(table, flow, at, direction)
         return self._points(rows, column)
 
@@ -297,7 +300,7 @@ class Numbers:
         }
 
     def _each(self, rows: pl.DataFrame, column: str) -> list[tuple[int, pl.DataFrame]]:
-        """The rows of each seed; raises `RequestError` if they are of several trials."""
+        """The rows of each seed; raises `RequestError` if a seed has rows of several trials."""
         _check(rows, column)
         if rows["trial"].n_unique() > rows["seed"].n_unique():
             raise RequestError(f"{column}: the conditions match more than one trial")

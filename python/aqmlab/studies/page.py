@@ -1,4 +1,4 @@
-"""The page of a study: its figures, each with its provenance."""
+"""The page of a study: its figures, each with the origin of its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check of claims and figures before their trials run, which may take hours.
+"""Checks claims and figures before their trials run, because the trials may take hours.
 
 The plan lists the flows and conditions of the trials. A claim's function runs with placeholder
 numbers, and its requests are compared with the plan.
@@ -36,7 +36,10 @@ class _Enough(Exception):  # noqa: N818 (it is no error: an end)
 
 
 def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
-    """Raises `RequestError` for an error in a claim, with its place and number."""
+    """Raises `RequestError` for an error in a claim.
+
+    The error names the claim's place and number.
+    """
     for claim in claims:
         with laboratory.study.place_of_claim(claim).named():
             planned = laboratory.planned(claim.needs)
@@ -44,9 +47,10 @@ def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
 
 
 def of_figures(figures: Sequence[Figure], laboratory: Laboratory) -> None:
-    """Raises `RequestError` for a figure that needs trials that do not exist.
+    """Raises `RequestError` for a figure whose trials do not exist.
 
-    Figures draw rows with columns of their own. A condition of the same name is an error, too.
+    Figures draw rows with columns of their own. A condition with the name of such a column is also
+    an error.
     """
     for figure in figures:
         with laboratory.study.place_of_figure(figure).named():
@@ -76,7 +80,7 @@ def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:
 def _is_slip(error: Exception) -> bool:
     """Whether an error is independent of the missing numbers."""
     if isinstance(error, (NameError, AttributeError, TypeError)):
-        # Without values to choose from, a variable may be unset or `None`.
+        # Without values, a variable may be unset or `None`.
         return not isinstance(error, UnboundLocalError) and "NoneType" not in str(error)
     return isinstance(error, (RequestError, ImportError))
 
@@ -110,7 +114,7 @@ class _Numbers:
         return ask
 
     def _refuse(self, given: Mapping[str, Any]) -> None:
-        """Raises `RequestError` if a method's arguments match nothing in the plan."""
+        """Raises `RequestError` if the arguments of a method match nothing in the plan."""
         if "flow" in given:
             refuse_unknown("flow", [given["flow"]], self._flows)
         if "link" in given:

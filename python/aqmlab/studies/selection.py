@@ -1,4 +1,4 @@
-"""Some trials of several campaigns, as the results of one campaign."""
+"""Presents some trials of several campaigns as the results of one campaign."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Selection(CampaignResults):
         return self._opened
 
     def _damage(self) -> list[RequestError]:
-        """An empty list: all wanted trials are in tables."""
+        """An empty list, because all wanted trials are in tables."""
         return []
 
     def _renewed(self) -> bool:
-        """False: the trials ran before this object was created."""
+        """Returns false, because the trials ran before this object was created."""
         return False
 
     def only(self, wanted: Collection[str]) -> Selection:
@@ -88,7 +88,7 @@ class Selection(CampaignResults):
         )
 
     def by_chunk(self) -> Iterator[CampaignResults]:
-        """The whole selection at once because it needs few trials of each campaign."""
+        """Yields the whole selection at once, because it has few trials of each campaign."""
         yield self
 
     def _scan(self, source: Source, files: TableFiles, name: str) -> pl.LazyFrame:
@@ -131,7 +131,7 @@ class Selection(CampaignResults):
         return with_digests(merged, digests)
 
     def _entry(self, source: Source, manifest: Manifest, entry: TrialEntry) -> TrialEntry:
-        """A trial with the facts that its own campaign states for all trials."""
+        """The entry of a trial, with the facts that its own campaign states for all trials."""
         conditions = {SCENARIO: source.scenario} if self._several else {}
         return structs.replace(
             entry,

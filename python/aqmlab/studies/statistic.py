@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 Take = Literal["mean", "min", "max", "deviation"] | float
-"""A statistic: a name, or a quantile as a share of one."""
+"""A statistic: a name, or a quantile from 0 to 1."""
 
 Span = tuple[float, float]
 """A start and an end, in seconds."""
 
 _HALF_STEP = 1e-6
-"""Times are sums of steps in nanoseconds, so fractions are not exact."""
+"""The tolerance for times, which are sums of steps in nanoseconds and therefore not exact."""
 
 
 def of(values: pl.Series, take: Take) -> float:
@@ -41,10 +41,10 @@ def of(values: pl.Series, take: Take) -> float:
 
 
 def of_rtt(steps: pl.DataFrame, take: Take) -> float:
-    """A statistic of round-trip times that are known by steps.
+    """A statistic of round-trip times, from the rows of steps.
 
-    Mean, least and greatest are exact. Other statistics use the steps' medians, weighted by the
-    number of pairs in each step.
+    Mean, minimum and maximum are exact. Other statistics use the medians of the steps, weighted by
+    the number of pairs in each step.
     """
     if take == "mean":
         weighted = steps["rtt_mean_ms"] * steps["n"]

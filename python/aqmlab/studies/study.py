@@ -1,4 +1,4 @@
-"""The contents of a study's folder."""
+"""Reads the contents of a study's folder."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Study:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """Choices that the paper leaves open, by a short name, each with its reason."""
+        """The choices that the paper leaves open. Each has a short name and a reason."""
         return self._about.choices
 
     def scenario(self, name: str, engine: str) -> Path:
@@ -93,7 +93,7 @@ class Study:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """The figures by their numbers in the paper, in its order."""
+        """The figures by their numbers, in the paper's order."""
         found: dict[str, Figure] = {}
         for figure in self._declared("figures", Figure):
             if figure.number in found:
@@ -115,7 +115,7 @@ class Study:
         return found
 
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
-        """The figures of `numbers`, or all; "3" also selects 3a, 3b and 3c."""
+        """The figures with these `numbers`, or all; "3" also selects 3a, 3b and 3c."""
         if not numbers:
             return list(self.figures.values())
         found: dict[str, Figure] = {}
@@ -128,7 +128,7 @@ class Study:
         return list(found.values())
 
     def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
-        """The claims of `numbers`, or all."""
+        """The claims with these `numbers`, or all."""
         for number in numbers:
             if number not in self.claims:
                 hint = suggestion(number, self.claims)
@@ -181,7 +181,7 @@ def _loaded(name: str, path: Path) -> ModuleType:
     module = util.module_from_spec(spec)
     for stale in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
         del sys.modules[stale]
-    sys.modules[name] = module  # Its own modules import it by name.
+    sys.modules[name] = module  # The package's own modules import it by name.
     spec.loader.exec_module(module)
     return module
 

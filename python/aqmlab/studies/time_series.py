@@ -14,7 +14,7 @@ Course = Sequence[tuple[float, float]]
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
     """The ratio of the largest to the smallest flow, at each time within a span.
 
-    Times that some flow lacks are left out. The ratio is infinite if a flow has zero.
+    Times at which a flow has no value are omitted. The ratio is infinite if a flow has zero.
 
     >>> uneven([[(1.0, 2.0), (2.0, 3.0), (9.0, 1.0)], [(1.0, 4.0), (2.0, 0.0)]], (0.0, 5.0))
     [2.0, inf]
@@ -29,7 +29,7 @@ def uneven(flows: Sequence[Course], span: Span) -> list[float]:
 
 
 def apart(one: Course, other: Course, span: Span) -> float:
-    """The mean relative difference of `one` from `other`, over their common times.
+    """The mean relative difference between `one` and `other` over their common times.
 
     >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
     0.05
@@ -44,7 +44,7 @@ def apart(one: Course, other: Course, span: Span) -> float:
 
 
 def swings(course: Course, low: float, high: float) -> int:
-    """The number of falls from the upper third of `low` to `high` to the lower third.
+    """The number of falls from the upper third to the lower third of the range `low` to `high`.
 
     >>> swings([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 1.0), (4.0, 3.0), (5.0, 1.0)], 1.0, 3.0)
     2

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from aqmlab.planning.plan import Plan, PlannedTrial
 
 Wanted = str | Sequence[str]
-"""A condition's value, or several."""
+"""One value or several values of a condition."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of a scenario under some conditions; conditions not named take all values.
+    """The trials of a scenario under some conditions.
+
+    A condition that is not named takes all values.
 
     >>> Trials("home", {"rate": "12/1 Mbit/s", "rtt": ("40 ms", "240 ms")}).scenario
     'home'

@@ -1,4 +1,4 @@
-"""Validation: the differences of the simulator from the kernel, and among the kernel's seeds."""
+"""Validation: the differences between simulator and kernel, and between seeds of the kernel."""
 
 from __future__ import annotations
 

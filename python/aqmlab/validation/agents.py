@@ -1,9 +1,9 @@
 """The agents that made a reference set, by their sources: `agent-<digest>.json`.
 
 An agent's instructions take virtual time, so a result depends on every byte of the agent. The set
-names the commit, the compiler and the C library of each agent, from which the same bytes are
-built. A built agent stays in the cache. No other agent takes its place: the bytes must have the
-digest that the trials name.
+names the commit, the compiler and the C library of each agent, from which the same bytes are built.
+A built agent stays in the cache. No other agent replaces it, because its bytes must have the digest
+that the trials name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RENEW = "`aqmlab validate --regenerate --renew` remakes its trials with this ve
 
 
 def digest_of(data: bytes) -> str:
-    """Sixteen hexadecimal digits that identify a program, as in the recipes of trials."""
+    """Sixteen hexadecimal digits that identify a program. Recipes of trials contain this digest."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -47,7 +47,7 @@ def keep(folder: Path, program: Path) -> None:
 
 
 def program(folder: Path, digest: str, say: Callable[[str], None] = print) -> Path:
-    """The path of an agent of the set in `folder`, which is built unless the cache has it.
+    """The path of an agent of the set in `folder`. The agent is built unless it is in the cache.
 
     Raises `RequestError` if its source is missing, or if this machine builds other bytes.
     """

@@ -1,7 +1,7 @@
-"""Cases: a metric of an item (a flow, a link) in a cell, and the difference of both sides.
+"""Cases: a metric of an item (a flow or a link) in a cell, and the difference between both sides.
 
-The error of a case is the difference of the medians over seeds, as a share of the kernel's. It is
-zero if the difference is within the metric's resolution.
+The error of a case is the difference of the medians over seeds, relative to the kernel's median. It
+is zero if the difference is within the metric's resolution.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Case:
     kernel: tuple[float, ...]
     ours: tuple[float, ...]
     error: float
-    """As a share of the kernel's median; infinite if only one side has a value."""
+    """The error relative to the kernel's median; infinite if only one side has a value."""
     spread: float | None
-    """The bound on differences by chance, as the same share; `None` with one seed only."""
+    """The bound on differences by chance, relative to the kernel's median; `None` for one seed."""
 
     def within(self, tolerance: float) -> bool:
         """Whether the error is within `tolerance` or the kernel's own spread."""
@@ -50,7 +50,10 @@ class Case:
 
     @property
     def excess(self) -> float:
-        """The error in units of the bound on chance; cases are sorted by this, largest first."""
+        """The error divided by the bound on chance.
+
+        Cases are sorted by this value, largest first.
+        """
         return self.error / max(self.spread or 0.0, 0.02)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,14 +84,14 @@ class Pair:
 
     @property
     def unit(self) -> spread.Unit:
-        """The unit of its variance."""
+        """The unit of the item's variance."""
         return spread.Unit(self.resolution, self.metric.counts)
 
 
 def cases_of(
     cells: Mapping[str, Cell], kernel: Records, ours: Records, chosen: Sequence[Metric]
 ) -> Iterator[Case]:
-    """Every case of the cells that both sides have."""
+    """Yields every case of the cells that both sides have."""
     pairs: list[Pair] = []
     for name, cell in cells.items():
         seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
@@ -107,7 +110,7 @@ def cases_of(
 def _pairs(
     cell: Cell, metric: Metric, theirs: Sequence[Measured], mine: Sequence[Measured]
 ) -> Iterator[Pair]:
-    """The items of a metric that either side has."""
+    """Yields the items of a metric that either side has."""
     items = sorted({item for one in (*theirs, *mine) for item in one.values.get(metric.name, ())})
     for item in items:
         kernel, ours = (_present(one, metric.name, item) for one in (theirs, mine))
@@ -156,10 +159,10 @@ def judged(pairs: Sequence[Pair]) -> Iterator[Case]:
 
 
 def _error(pair: Pair) -> tuple[float, float]:
-    """The error as a share, and its reference value."""
+    """The relative error, and the value to which it is relative."""
     if not pair.kernel or not pair.ours:
         present = statistics.median(pair.kernel or pair.ours)
-        # No value equals a value within the resolution.
+        # A missing value equals a value within the resolution.
         return (0.0 if abs(present) <= pair.resolution else math.inf), abs(present)
     truth = statistics.median(pair.kernel)
     difference = abs(statistics.median(pair.ours) - truth)
@@ -170,7 +173,7 @@ def _error(pair: Pair) -> tuple[float, float]:
 
 
 def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-    """The typical variance of each metric by kin, and of all cells under ""."""
+    """The typical variance of each metric by kin. The key "" stands for all cells."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:
@@ -187,7 +190,10 @@ def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
 def _shapes(
     cell: Cell, kernel: Sequence[TrialRecord], ours: Sequence[TrialRecord]
 ) -> Iterator[Case]:
-    """The mean distance of the simulator's curves from the kernel's, beside the kernel's own."""
+    """Yields a case for each item.
+
+    It compares the simulator's curves with the kernel's, and the kernel's with each other.
+    """
     metric = BY_NAME[SHAPE]
     for item in sorted(kernel[0]["series"]["cwnd_bytes"]):
         theirs, mine = (
@@ -204,7 +210,7 @@ def _shapes(
 
 
 def distance(one: Sequence[float], other: Sequence[float]) -> float:
-    """The mean distance of two curves over their common part, as a share of their mean.
+    """The mean distance of two curves over their common part, relative to their mean.
 
     >>> distance([1, 1, 1], [3, 3, 3]), distance([2, 4], [2, 4, 9])
     (1.0, 0.0)

@@ -47,7 +47,7 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """A metric over all cells."""
+    """The comparison of a metric over all cells."""
 
     metric: Metric
     cells: int
@@ -57,7 +57,7 @@ class MetricSummary:
     spread_p50: float | None
     spread_p90: float | None
     in_spread: float
-    """As a share of the cells, like the next field."""
+    """The share of cells within the kernel's spread."""
     in_5: float
     in_10: float
     rule: Rule | None
@@ -70,7 +70,7 @@ class MetricSummary:
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The line as plain data."""
+        """The summary as plain data."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
@@ -96,7 +96,7 @@ class Comparison:
     engine: str
     cases: tuple[Case, ...]
     refused: Mapping[str, str]
-    """The reason for each cell that the engine refused or did not finish."""
+    """The cells that the engine refused or did not finish, each with the reason."""
 
     @cached_property
     def lines(self) -> tuple[MetricSummary, ...]:
@@ -108,7 +108,7 @@ class Comparison:
 
     @property
     def accepted(self) -> bool:
-        """Whether every rule is met, and no cell was left out."""
+        """Whether every rule is met and no cell was omitted."""
         return not self.refused and all(line.accepted for line in self.lines)
 
     @property
@@ -239,7 +239,7 @@ def _run_all(
             refused[name] = str(error)
             return None
         except LabError as error:
-            if error.status != 1:  # For a missing program, say, which all other trials lack too.
+            if error.status != 1:  # Such as a missing program, which all other trials also need.
                 raise
             refused[name] = error.problem
             return None

@@ -1,4 +1,4 @@
-"""Congestion windows over time: curves at every sample, their peaks, and decimated series."""
+"""Computes curves of the congestion window, their peaks, and decimated series."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def sample_s(spec: TrialSpec) -> float:
 
 
 def curves_of(spec: TrialSpec, tables: Tables) -> Iterator[tuple[str, list[float]]]:
-    """The congestion window of each bulk transfer by item, at every sample; gaps repeat values."""
+    """Yields the congestion window of each bulk transfer at every sample.
+
+    Gaps repeat the last value.
+    """
     step_s = sample_s(spec)
     table = tables["tcp_series"]  # The table has no columns if no TCP ran.
     columns = [table.get(name, ()) for name in ("flow", "side", "conn", "t_s", "cwnd_bytes")]
@@ -49,7 +52,7 @@ def _filled(sampled: Mapping[int, float]) -> list[float]:
 
 
 def peaks(curve: Sequence[float]) -> int:
-    """The number of falls of a curve by more than a tenth from its latest peak.
+    """The number of times that a curve falls by more than 10 % from its latest peak.
 
     >>> peaks([10, 20, 14, 15, 30, 30, 21, 20, 19]), peaks([5, 6, 7])
     (2, 0)

@@ -25,7 +25,10 @@ _SERIES: Mapping[str, tuple[SeriesName, str]] = {
     "rtt_p95": ("rtt_ms", "RTT (ms)"),
     "rtt_p99": ("rtt_ms", "RTT (ms)"),
 }
-"""The series over time beside a metric; other metrics have the congestion window, if any."""
+"""The series over time that is drawn beside a metric.
+
+Other metrics have the congestion window, if any.
+"""
 
 _WINDOW: tuple[SeriesName, str] = ("cwnd_bytes", "cwnd (kB)")
 
@@ -65,7 +68,7 @@ def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: st
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
-    """Both distributions, and both series over time, for the worst cases."""
+    """Draws both distributions, and both series over time, for the worst cases."""
     for number, case in enumerate(comparison.worst[:most], start=1):
         yield _pair(made, comparison, case, number)
 

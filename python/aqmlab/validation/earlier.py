@@ -6,9 +6,9 @@ actual start, which includes its jitter, until its end (docs/reference/results.m
 scheduled start is at the beginning of a step, nothing arrives between the two starts. The bytes
 are then equal, and only the time differs.
 
-A transfer that ends sends its last acknowledgement, 52 bytes, in its data's direction in the rest
-of the last step. The other direction may then carry a backlog of acknowledgements, so its rate is
-not known.
+A transfer that ends sends its last acknowledgement of 52 bytes in the direction of its data, during
+the rest of the last step. The other direction may then carry a backlog of acknowledgements, so the
+rate of that direction is not known.
 
 Stored records do not change, so a run of the old agent can still be compared with them.
 """
@@ -26,7 +26,7 @@ _MEAN = "throughput_mean_mbit"
 
 
 def as_now(spec: TrialSpec, record: TrialRecord) -> TrialRecord:
-    """`record` of the trial `spec`, converted to the present count of throughput if needed."""
+    """Converts `record` of the trial `spec` to the present definition of throughput, if needed."""
     tables = record["tables"]
     flows = tables["flows"]
     if not flows or "active_from_s" in flows:

@@ -25,9 +25,9 @@ class Peer:
     """Another simulator."""
 
     runner: str
-    """Its `Runner` as "module:function"."""
+    """The peer's `Runner` as "module:function"."""
     preparer: str | None = None
-    """A function that finds missing requirements, in the same form."""
+    """A function that checks the requirements, as "module:function"."""
 
 
 PEERS: dict[str, Peer] = {"ns3": Peer("aqmlab.engines.ns3:run", "aqmlab.engines.ns3:prepare")}
@@ -64,7 +64,7 @@ class Maker:
 def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:
     """The kernel engine with the agent `program`, or else with this package's agent.
 
-    All trials of a maker use one image, also if a new build appears meanwhile. Raises
+    All trials of a maker use one image, even if a new build appears meanwhile. Raises
     `aqmlab.engines.kernel.MissingError` if a program is not installed.
     """
     used = program or agent.find(say)

@@ -1,4 +1,4 @@
-"""Identical copies of one application (`bulk-1` … `bulk-8`), which are exchangeable.
+"""Handles identical copies of an application (`bulk-1` … `bulk-8`), which are exchangeable.
 
 Chance determines which copy gets the most. The copies' values are sorted in each trial, least
 first, and compared by rank.

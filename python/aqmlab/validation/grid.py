@@ -1,7 +1,7 @@
 """The grid: the cells of `grid.toml`, which both engines run.
 
-A cell is data. It becomes an ordinary scenario with one trial per seed. Engines therefore know only
-facts about a cell that a user's scenario can also state.
+A cell is data. It becomes an ordinary scenario with one trial per seed. A cell therefore contains
+only facts that a user's scenario can also state.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Cell:
     def digest(self) -> str:
         """Sixteen hexadecimal digits that identify the cell's values without its seeds.
 
-        They do not depend on the JSON form of a trial, which may change.
+        The digest does not depend on the JSON form of a trial, which may change.
         """
         said = {key: value for key, value in self.words.items() if key not in ("seeds", "tag")}
         text = json.dumps([said, self.apps], sort_keys=True, ensure_ascii=False)
@@ -99,7 +99,10 @@ class Cell:
 
     @cached_property
     def kin(self) -> str:
-        """The cells with a comparable spread: discipline, lone flow or not, random path."""
+        """The group of cells with a comparable spread.
+
+        It depends on discipline, number of flows and random loss.
+        """
         classes = {_CLASSES[link.qdisc.kind] for link in self.spec.links}
         bulk = sum(app.app.kind == "bulk" for app in self.spec.apps)
         alone = "alone" if len(self.spec.apps) == bulk == 1 else "shared"
@@ -116,7 +119,7 @@ class Cell:
 
     def _scenario(self) -> Table:
         words = self.words
-        # The kernel's gateway uses HTB for its rate, so the simulator does too.
+        # The kernel's gateway shapes with HTB, so the simulator also does.
         path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]
@@ -221,5 +224,5 @@ def _word(key: str, value: Any) -> str:
 
 
 def seconds(cells: Iterable[Cell]) -> float:
-    """The virtual seconds of all trials of `cells`."""
+    """The virtual duration of all trials of `cells`, in seconds."""
     return sum(Duration.parse(cell.words["duration"]).ns / 1e9 * len(cell.seeds) for cell in cells)

@@ -1,4 +1,4 @@
-"""The compared metrics: numbers of one trial, from the tables of either engine.
+"""Computes the compared metrics of one trial from the tables of either engine.
 
 A metric has items: a flow and its direction, or a link. Its resolution is the smallest meaningful
 difference in one trial, such as one packet, one rounding step of a transfer, or the jitter of a
@@ -23,7 +23,7 @@ class Scale:
 
     duration_s: float
     packets: float
-    """The number of packets that is 100 % of the item's share."""
+    """The number of packets that corresponds to 100 % for the item."""
     rate_bps: float = math.nan
 
     @property
@@ -33,7 +33,7 @@ class Scale:
 
     @property
     def packet_percent(self) -> float:
-        """One packet as a percentage of those that the item counts."""
+        """One packet as a percentage of `packets`."""
         return 100 / max(self.packets, 1)
 
 
@@ -44,13 +44,13 @@ class Metric:
     name: str
     unit: str
     of: str
-    """`flow` or `link`."""
+    """The kind of item: `flow` or `link`."""
     what: str
     finest: str
     """The resolution in words."""
     resolution: Callable[[Scale], float]
     counts: bool = False
-    """Whether it counts rare events, so that its variance is proportional to its mean."""
+    """Whether the metric counts rare events, so that its variance is proportional to its mean."""
 
 
 def _packet_share(scale: Scale) -> float:
@@ -113,7 +113,10 @@ METRICS = (
     Metric("cwnd_shape", "", "flow", "congestion window: distance between curves", "none",
            _fixed(0.0)),
 )  # fmt: skip
-"""Every metric. `cwnd_shape` is made from curves when trials are compared, not in a trial."""
+"""Every metric.
+
+`cwnd_shape` is computed from curves when trials are compared, not for a single trial.
+"""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

@@ -1,10 +1,10 @@
 """The reference set: the kernel's results for each cell and seed, one small file per cell.
 
 | Key            | Holds                                                                      |
-|----------------|----------------------------------------------------------------------------|
-| `format`       | the version of this layout                                                 |
-| `cell`, `says` | the cell's name, and the digest of what it says                            |
-| `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
+|----------------|----------------------------------------------------------------------------| |
+`format`       | the version of this layout                                                 | |
+`cell`, `says` | the cell's name and a digest of its values                            | | `trials`
+| by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
 
 `spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
 sources of the agents that made the cells are beside their files (`agents`).
@@ -79,7 +79,7 @@ class Reference:
         return self.folder / f"{cell.name}{_SUFFIX}"
 
     def trials(self, cell: Cell) -> dict[int, ReferenceTrial]:
-        """The trials of `cell` as the grid defines it now, ordered by seed.
+        """The trials of the present version of `cell`, ordered by seed.
 
         Trials of an earlier version of the cell are left out. Raises `RequestError` for a file that
         cannot be read.
@@ -106,7 +106,7 @@ class Reference:
     ) -> None:
         """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
-        Both are on the disk when this returns.
+        Trial and source are on the disk when the function returns.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():

@@ -5,7 +5,7 @@ continues. All cells run with seed 1 first, then with seed 2, and so on. An inco
 already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
-checks that kernel, QEMU and recipe still give the same result. New trials use the agent that made
+shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
 most of the set, so that one agent makes all of it. With `--renew`, this package's agent makes the
 trials.
 """
@@ -49,7 +49,7 @@ class Growth:
 
     @property
     def well(self) -> bool:
-        """Whether no trial failed and all stored trials came out the same."""
+        """Whether no trial failed and all stored trials were reproduced."""
         return not self.count(FAILED) and not self.count(DIFFERENT)
 
 
@@ -84,14 +84,17 @@ class Task:
 def jobs_of(
     cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
 ) -> list[Job]:
-    """All trials of `cells`, or only those that are `missing`; seed by seed over all cells."""
+    """All trials of `cells`, or only those that are `missing`.
+
+    Each seed covers all cells before the next.
+    """
     return [job for job, old in _trials(cells, reference, seeds) if not (missing and old)]
 
 
 def sample(
     cells: Sequence[Cell], reference: Reference, count: int, draw: int, seeds: int | None = None
 ) -> list[Job]:
-    """One trial each of `count` random cells of the set; `draw` is the seed of the choice."""
+    """One trial for each of `count` random cells of the set. `draw` is the seed of the choice."""
     there: dict[str, list[Job]] = {}
     for job, old in _trials(cells, reference, seeds):
         if old is not None:
@@ -150,7 +153,7 @@ def renewals(
 
 
 def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
-    """The differences between this machine and the set's, one per sentence, without renewals."""
+    """A sentence for each difference of this machine from that of the set, except in renewals."""
     usual = reference.usual_recipe()
     again: Counter[str] = Counter()
     new: Counter[str] = Counter()
@@ -211,7 +214,7 @@ def grow(
         if trial is not None:
             became, why = _became(task, trial)
         elif task.old is not None and became == REFUSED:
-            became = FAILED  # The stored trial was not refused.
+            became = FAILED  # A stored trial ran before, so a refusal is a difference.
         if became in (NEW, RENEWED) and trial is not None:
             reference.put(cell, seed, trial, task.maker.program)
         growth.note(task.job, became, why)
@@ -240,7 +243,7 @@ def _difference(old: ReferenceTrial, new: ReferenceTrial) -> str:
 def _run_all(
     tasks: Sequence[Task], parallel: int
 ) -> Iterator[tuple[Task, ReferenceTrial | None, str, str]]:
-    """Each task as it ends, with its trial, or else with its outcome and reason."""
+    """Yields each task when it ends, with its trial, or otherwise with its outcome and reason."""
     threads = ThreadPoolExecutor(parallel, thread_name_prefix="validate")
     waiting = iter(tasks)
     running: dict[Future[ReferenceTrial], Task] = {}

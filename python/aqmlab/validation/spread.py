@@ -1,15 +1,16 @@
 """The spread of the kernel's own results over seeds.
 
-The question is how far the median could move if the kernel ran again with as many other seeds.
-`half_width` gives the bound that 95 of 100 such repetitions keep. A simulator that is statistically
-equal to the kernel keeps it equally often; one that differs by more than chance does not.
+This module estimates how far the median could move if the kernel ran again with equally many other
+seeds. 95 % of such repetitions stay within the bound of `half_width`. A simulator that is
+statistically equal to the kernel also stays within the bound in 95 % of cases. A simulator that
+differs by more than chance does not.
 
-The standard deviation of a cell with many seeds is its own. Three seeds estimate it poorly, and
-Student's factor for them is large. A second estimate therefore shrinks it towards the typical value
-of the cell's kin: cells of the same class of discipline with ten seeds. The method is that of
-Smyth, "Linear models and empirical Bayes methods for assessing differential expression" (2004),
-with a fixed weight for the kin. The smaller bound applies, so neither an accident of three seeds
-nor a noisy kin can excuse a difference.
+A cell with many seeds has its own standard deviation. Three seeds estimate the standard deviation
+poorly, and Student's factor for three seeds is large. A second estimate therefore shrinks the
+standard deviation towards the typical value of the cell's kin, which are the cells with ten seeds
+and the same class of discipline. The method is that of Smyth, "Linear models and empirical Bayes
+methods for assessing differential expression" (2004), with a fixed weight for the kin. The smaller
+bound applies, so neither an accident of three seeds nor a noisy kin can excuse a difference.
 """
 
 from __future__ import annotations
@@ -20,27 +21,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KNOWN_SEEDS = 8
-"""With this many seeds, a cell uses its own standard deviation, and contributes to its kin's."""
+"""With this many seeds, a cell uses its own standard deviation and contributes to that of its kin.
+"""
 
 LEAST_SEEDS = 3
 """With fewer seeds there is no spread: Student's factor for two would excuse any difference."""
 
 KIN_WEIGHT = 4
-"""Degrees of freedom of the spread of similar cells; three seeds have two."""
+"""The weight of similar cells, in degrees of freedom; three seeds have two."""
 
 LEVEL = 0.95
 
 _MEDIAN_VARIANCE = (
     1.0, 0.5, 0.44867, 0.29824, 0.28683, 0.21474, 0.21045, 0.16818, 0.16610, 0.13833,
 )  # fmt: skip
-"""Variance of the median of 1, 2, … normal samples, as a share of the variance of one.
+"""The variance of the median of 1, 2, … normal samples, relative to the variance of one sample.
 
 Source: Teichroew, "Tables of expected values of order statistics" (1956).
 """
 
 
 def median_variance(count: int) -> float:
-    """The variance of the median of `count` normal samples, as a share of the variance of one."""
+    """The variance of the median of `count` normal samples, relative to that of one sample."""
     if count <= len(_MEDIAN_VARIANCE):
         return _MEDIAN_VARIANCE[count - 1]
     return math.pi / (2 * count + math.pi - 2)
@@ -48,11 +50,11 @@ def median_variance(count: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The unit of variance of similar cells, so that one can stand for another.
+    """The unit of variance, in which the variances of similar cells are comparable.
 
-    A measurement varies in proportion to its size, so the unit is the square of its size. A count
-    of rare events varies with the square root of its size, so the unit is its size times that of
-    one event.
+    The standard deviation of a measurement is proportional to its value, so the unit is the square
+    of the value. The standard deviation of a count of rare events is proportional to the square
+    root of its value, so the unit is the value times that of one event.
     """
 
     least: float
@@ -60,7 +62,7 @@ class Unit:
     counts: bool = False
 
     def variance(self, values: Sequence[float]) -> float:
-        """One unit of variance, for values of the size of `values`."""
+        """The unit of variance for numbers like `values`."""
         size = max(abs(statistics.median(values)), self.least)
         return size * self.least if self.counts else size**2
 

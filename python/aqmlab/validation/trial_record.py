@@ -14,7 +14,7 @@ from aqmlab.validation.curves import SEGMENT_BYTES, curves_of, decimated, peaks,
 from aqmlab.validation.exchangeable import alike_of, in_order, in_order_by
 
 Scalar = bool | int | float | str | None
-"""A value of a table, as JSON holds it."""
+"""A value of a table in JSON's types."""
 
 Columns = Mapping[str, Sequence[Scalar]]
 Row = Mapping[str, Scalar]
@@ -52,10 +52,10 @@ _TIMES = {
     "completion_max": ("completion_max_ms", "page_load_max_ms", "delivery_max_ms",
                        "puback_max_ms", "rtt_max_ms"),
 }  # fmt: skip
-"""The application metric that gives the time of its transfers."""
+"""The metric of each kind of application that gives the time of its transfers."""
 
 _KEPT = ("flows", "queues", "apps")
-"""The tables that a record keeps whole, so that metrics can be recomputed."""
+"""The tables that a record keeps completely, so that metrics can be recomputed."""
 
 
 def record(spec: TrialSpec, outcome: Outcome) -> TrialRecord:
@@ -133,7 +133,7 @@ def _number(value: Scalar) -> float | None:
 
 
 def _exact(value: Scalar) -> float:
-    """A number that every record has."""
+    """A number that may not be absent."""
     if value is None:
         raise ValueError("a count is missing in a record")
     return float(value)
@@ -158,7 +158,7 @@ def _flow(row: Row, tables: RecordedTables, found: Items, packets: dict[str, flo
 
 
 def _other(row: Row, tables: RecordedTables) -> float | None:
-    """The rate of a flow's direction that carries no data.
+    """The rate of the direction of a flow that carries no data.
 
     Transfers that end are not compared: earlier agents do not record the bytes that arrived before
     the transfer's end (`earlier`).
@@ -188,7 +188,7 @@ def _queue(row: Row, found: Items, packets: dict[str, float | None]) -> None:
 
 
 def _own(name: str, app: AppSpec, tables: RecordedTables, found: Items) -> None:
-    """Adds the measurements of an application itself."""
+    """Adds the application's own measurements."""
     said = {row["metric"]: row["value"] for row in rows(tables["apps"]) if row["flow"] == name}
     for metric, names in _TIMES.items():
         for own in names:

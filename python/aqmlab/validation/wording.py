@@ -1,4 +1,4 @@
-"""Results of a validation in words, for the terminal and for the page."""
+"""Formats results of a validation in words, for the terminal and for the page."""
 
 from __future__ import annotations
 

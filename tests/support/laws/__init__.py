@@ -44,7 +44,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def violations(run: Run) -> list[str]:
-    """Every violation of any law, the law's name first."""
+    """Every violation of any law. Each text begins with the law's name."""
     if not run.spec["measure"]["enabled"]:
         return [f"{law.__name__}: {text}" for law in UNMEASURED for text in law(run)]
     return [f"{law.__name__}: {text}" for law in LAWS for text in law(run)]

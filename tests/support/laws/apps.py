@@ -22,7 +22,7 @@ NO_MORE = (
     ("received_down_packets", "sent_down_packets"),
     ("received_packets", "sent_packets"),
 )
-"""Pairs of metrics; the first is part of the second."""
+"""Pairs of metrics, of which the first is a part of the second."""
 BELOW_ZERO = re.compile(r"qoe_linear|r_factor_.*")
 DATAGRAMS = frozenset(("cbr", "video_call", "voip", "voip_g729", "game", "irtt"))
 
@@ -35,7 +35,7 @@ def _metrics(run: Run) -> dict[str, dict[str, float]]:
 
 
 def numbers_are_possible(run: Run) -> Iterator[str]:
-    """Shares are shares, quantiles are in order, scores are on their scale."""
+    """Shares are between 0 and 1, quantiles are in order, and scores are within their scale."""
     rows = [(row["flow"], row["metric"]) for row in run.tables["apps"]]
     if len(set(rows)) < len(rows):
         yield "a metric stands twice"
@@ -62,7 +62,7 @@ def numbers_are_possible(run: Run) -> Iterator[str]:
 
 
 def datagrams_are_packets(run: Run) -> Iterator[str]:
-    """The counts of an application of datagrams equal the taps' counts."""
+    """The counts of an application that uses datagrams equal the taps' counts."""
     if not run.whole:
         return
     for app, metrics in _metrics(run).items():
@@ -74,6 +74,6 @@ def datagrams_are_packets(run: Run) -> Iterator[str]:
             received = metrics.get(f"received_{way}_packets", 0)
             if sent != flow["packets_sent"]:
                 yield f"{app}: {sent} datagrams sent {way}, {flow['packets_sent']} packets"
-            # A socket that is closed hears nothing more.
+            # A closed socket receives no more packets.
             if received > flow["packets_received"]:
                 yield f"{app}: {received} datagrams of {flow['packets_received']} packets {way}"

@@ -12,9 +12,9 @@ from ..trials import Row, Run
 ROUNDING = 1e-9
 """The rounding error of numbers from whole nanoseconds and bytes, in floats of 53 bits."""
 TICK_S = 2e-9
-"""Times are whole nanoseconds, here as seconds."""
+"""The resolution of times: whole nanoseconds, in seconds."""
 HISTOGRAM = 1e-3
-"""A quantile of delays is within one part in a thousand."""
+"""The relative error of a quantile of delays is at most 0.1 %."""
 
 
 def _place(row: Row) -> str:
@@ -22,7 +22,10 @@ def _place(row: Row) -> str:
 
 
 def counts_add_up(run: Run) -> Iterator[str]:
-    """Packets that arrived or were lost were sent; sizes lie between the headers and the MTU."""
+    """Packets that arrived or were lost were sent.
+
+    Sizes are between those of the headers and the MTU.
+    """
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:
         sent, received, lost = row["packets_sent"], row["packets_received"], row["lost"]
@@ -73,7 +76,7 @@ ORDERED = (
 
 
 def quantiles_are_in_order(run: Run) -> Iterator[str]:
-    """Quantiles are in order; the induced time is the excess over the base."""
+    """Quantiles are in order. The induced round-trip time is the difference from the base."""
     for row in run.tables["flows"]:
         for names in ORDERED:
             for low, high in itertools.pairwise(names):
@@ -102,7 +105,10 @@ def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
 
 
 def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
-    """Data that an application reads arrived; if it starts in the interval, in its active time."""
+    """Data that an application reads have arrived.
+
+    If it starts in the interval, they arrive in its active time.
+    """
     from_ns, _ = run.interval_ns
     for row in run.tables["flows"]:
         goodput, throughput = row["goodput_mbit"], row["throughput_mean_mbit"]
@@ -114,7 +120,10 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 
 
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
-    """The mean is bytes over the active time; for flows active to the end, all bytes."""
+    """The mean is the bytes divided by the active time.
+
+    For flows active to the end, all bytes count.
+    """
     end_s = run.interval_ns[1] / 1e9
     arrived: dict[str, list[float]] = {"up": [], "down": []}
     for row in run.tables["flows"]:
@@ -158,7 +167,7 @@ def throughput_is_within_the_line(run: Run) -> Iterator[str]:
 
 
 def every_packet_of_the_trial_is_in_a_row(run: Run) -> Iterator[str]:
-    """Flows are all that is sent."""
+    """The rows of flows contain every packet that is sent."""
     sent = sum(row["packets_sent"] for row in run.tables["flows"])
     (summary,) = run.tables["summary"]
     if summary["packets"] != run.result["packets"] or summary["events"] != run.result["events"]:

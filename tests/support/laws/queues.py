@@ -28,7 +28,10 @@ def by_link(run: Run) -> dict[str, Row]:
 
 
 def packets_are_conserved(run: Run) -> Iterator[str]:
-    """Offered packets were sent, dropped or wait; the first link was offered every packet sent."""
+    """Offered packets were sent, dropped or are waiting.
+
+    Every packet sent was offered to the first link.
+    """
     rows = by_link(run)
     if list(rows) != [link["name"] for link in run.spec["links"]]:
         yield f"rows of {list(rows)}"
@@ -84,7 +87,10 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """Packets that leave a link enter the next one; after the last link they arrive or travel."""
+    """Packets that leave a link enter the next one.
+
+    After the last link they arrive or are in transit.
+    """
     rows = by_link(run)
     for way in ("up", "down"):
         routes = {tuple(app[way]["links"]) for app in run.spec["apps"]}
@@ -99,7 +105,8 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
         arrived = sum(row["packets_received"] for row in flows)
         if arrived > rows[names[-1]]["packets_out"]:
             yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
-        # What others overtook at the end counts as lost where packets may overtake.
+        # Where reordering is possible, a packet that others have overtaken at the end counts as
+        # lost.
         lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
         lossless = lossless and not any(
             run.spec["links"][number].get("wifi") for number in next(iter(routes))
@@ -135,7 +142,7 @@ def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
         row = by_link(run)[link["name"]]
         samples = (one for one in run.tables["queue_series"] if one["link"] == link["name"])
         most_bytes = max((one["backlog_bytes"] for one in samples), default=0)
-        # Some disciplines take any packet as long as the limit is not reached.
+        # Some disciplines accept a packet of any size while the limit is not reached.
         if most_bytes >= _limit_bytes(link) + largest + link["overhead"].get("counted", 0):
             yield f"{link['name']}: {most_bytes} bytes in {link['qdisc']}"
         if row["backlog_max_packets"] > _limit_packets(link):
@@ -159,7 +166,10 @@ def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
 
 
 def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
-    """The mean backlog is the rate of departures times the mean wait; no step waited longer."""
+    """The mean backlog is the rate of departures times the mean wait.
+
+    No step has a longer wait than the maximum.
+    """
     if not run.whole:
         return
     for link, row in by_link(run).items():
@@ -175,7 +185,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link; marks need ECN at both ends."""
+    """Drops and marks of flows add up to those of the link. Marks require ECN at both ends."""
     rows = by_link(run)
     drops: Counter[str] = Counter()
     marks: Counter[str] = Counter()
@@ -191,7 +201,10 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
 
 
 def samples_agree_with_totals(run: Run) -> Iterator[str]:
-    """Counters rise to their totals; a queue has bytes if it has packets; shares are shares."""
+    """Counters increase to their totals.
+
+    A queue has bytes if it has packets. Shares are between 0 and 1.
+    """
     rows = by_link(run)
     most: dict[str, float] = dict.fromkeys(rows, 0)
     before: dict[str, tuple[float, float]] = {}

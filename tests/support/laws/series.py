@@ -65,7 +65,7 @@ def windows_are_within_the_line(run: Run) -> Iterator[str]:
 
 
 def round_trips_over_time_are_those_of_the_flow(run: Run) -> Iterator[str]:
-    """The series of round trips has as many as the flow, with the same extremes."""
+    """The series of round trips has as many round trips as the flow, with the same extremes."""
     groups = _by(run.tables["rtt"], "flow", "direction")
     for (app, way), rows in groups.items():
         for row in rows:
@@ -105,7 +105,7 @@ def times_rise_within_the_trial(run: Run) -> Iterator[str]:
     for table, names in KEYS.items():
         for key, rows in _by(run.tables[table], *names).items():
             times = [row["t_s"] for row in rows]
-            # The middle of the last bin of a series may lie beyond the end; of others, nothing.
+            # Only the middle of the last bin of a series may be after the end.
             last_s = max(times[-1] - (times[0] if table == "rtt" else 0), times[0])
             if times[0] < 0 or (table != "rtt" and last_s > run.duration_s + 1e-9):
                 yield f"{table} {key}: from {times[0]} to {times[-1]} s, step {step_s}"

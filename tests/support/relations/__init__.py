@@ -1,6 +1,6 @@
 """Relations between two trials, one derived from the other.
 
-A relation takes the tables of a random scenario and a source of chance, makes another scenario,
+A relation takes the tables of a random scenario and a random generator, derives another scenario,
 and yields a sentence for each forbidden difference. It returns `None` if it does not apply to a
 scenario.
 """
@@ -44,4 +44,4 @@ PLANNED = (
     spelling.a_loop_of_one,
     spelling.written_and_read,
 )
-"""Relations between plans; no trial runs."""
+"""Relations between plans, for which no trial runs."""

@@ -12,13 +12,15 @@ from . import same
 
 BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
-"""Applications that send by their own clocks and streams; for `ONE_WAY` only the requests do.
+"""Applications whose sending depends only on their own clocks and streams.
 
-A game is not among them: its server starts when it hears a client and uses the same stream."""
+For `ONE_WAY` this is true of requests only. A game is not among them, because its server starts
+when a client's packet arrives and uses the same stream.
+"""
 
 
 def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
-    """A trial under another discipline starts and sends the same by the clock."""
+    """Under another discipline, applications start and send at the same times."""
     kind = scenarios.Drawing(rng).kind("disciplines")
     way = rng.choice(["up", "down"])
     changed = {**table["path"], way: {**table["path"][way], "qdisc": kind}}
@@ -27,7 +29,7 @@ def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def another_order(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """Applications in another order start and send the same by the clock."""
+    """In another order, applications start and send at the same times."""
     names = list(table["apps"])
     if len(names) == 1:
         return None
@@ -56,7 +58,7 @@ def _sent(run: Run, app: str, way: str) -> tuple[int, int]:
 
 def _opened(run: Run, app: str) -> float | None:
     conns: list[Row] = [row for row in run.tables["conns"] if row["flow"] == app]
-    # Later connections, and the first of a page, wait for answers.
+    # Later connections, and the first connection of a page, wait for responses.
     if not conns or run.apps[app]["app"]["kind"] == "web":
         return None
     return float(conns[0]["opened_s"])

@@ -1,4 +1,7 @@
-"""Measurement changes no packet, and its grid no number that is not defined by it."""
+"""Measurement changes no packet.
+
+Its grid changes only the numbers whose definition contains the grid.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def with_measure(table: Table, **changes: Any) -> Table:
 
 
 def pair(table: Table, **changes: Any) -> tuple[Run, Run]:
-    """Runs of the scenario and of it with another measurement."""
+    """Runs the scenario, and the scenario with another measurement."""
     return trials.run_table(table), trials.run_table(with_measure(table, **changes))
 
 
@@ -60,7 +63,7 @@ def other_points(table: Table, rng: random.Random) -> Iterator[str]:
     one, other = pair(table, points=rng.choice([1, 2, 7, 100, 5_000]))
     yield from same.digest(one, other)
     for name in ("flows", "queues", "summary", *WHOLE_TRIAL):
-        yield from same.table(one, other, name, but={"events"})  # taking a sample is one
+        yield from same.table(one, other, name, but={"events"})  # a sample is also an event
 
 
 def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
@@ -72,7 +75,7 @@ def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def without_series(table: Table, _: random.Random) -> Iterator[str]:
-    """Without series all else is the same."""
+    """Without series everything else is unchanged."""
     one, other = pair(table, series=False)
     yield from same.digest(one, other)
     for name in ("flows", "queues", *WHOLE_TRIAL):
@@ -97,7 +100,10 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """Without measurement the packets are the same, and the links' counters equal the queues'."""
+    """Without measurement the packets are the same.
+
+    The links' counters equal those of the queues.
+    """
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)
     drops = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")

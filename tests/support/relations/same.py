@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def values(one: Any, other: Any) -> bool:
-    """Whether two values are equal; two absent values are equal."""
+    """Whether two values are equal. Two absent values count as equal."""
     return bool(one == other or (one != one and other != other))
 
 
@@ -20,7 +20,7 @@ def digest(one: Run, other: Run) -> Iterator[str]:
 
 
 def table(one: Run, other: Run, name: str, *, but: Collection[str] = ()) -> Iterator[str]:
-    """Yields a difference if a table differs in any column except some."""
+    """Yields a difference if a table differs in any column that is not excluded."""
     yield from rows(one.tables[name], other.tables[name], name, but=but)
 
 
@@ -40,7 +40,7 @@ def rows(
 
 
 def everything(one: Run, other: Run) -> Iterator[str]:
-    """Yields where two runs differ at all."""
+    """Yields every difference between two runs."""
     yield from digest(one, other)
     for name in one.tables:
         yield from table(one, other, name)

@@ -1,4 +1,4 @@
-"""A scenario in other words is the same scenario."""
+"""A scenario in another spelling is the same scenario."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _respelled(part: Any, rng: random.Random) -> Any:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The value as a decimal number of bounded length, if it is one."""
+    """The value as a decimal number, if it has a short decimal form."""
     for digits in range(13):
         scaled = value * 10**digits
         if scaled.denominator == 1:
@@ -112,7 +112,7 @@ def _in_one_line(kind: Table) -> str:
 
 
 def defaults_said(table: Table, rng: random.Random) -> Iterator[str]:
-    """A parameter that is given its default changes nothing."""
+    """A parameter with its explicit default changes nothing."""
     known = catalogue.load()
     link = table["path"]["up"]
     said = {
@@ -140,7 +140,7 @@ def _said(known: catalogue.Catalogue, family: str, table: Table, rng: random.Ran
 
 
 def a_loop_of_one(table: Table, rng: random.Random) -> Iterator[str]:
-    """A loop over the value that stands is no loop."""
+    """A loop over the present value only changes nothing."""
     addresses = {
         "path.rtt": table["path"]["rtt"],
         "path.down.qdisc": table["path"]["down"]["qdisc"],
@@ -152,7 +152,7 @@ def a_loop_of_one(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def written_and_read(table: Table, _: random.Random) -> Iterator[str]:
-    """A scenario that is written as a file reads back as the same trials."""
+    """A scenario that is written to a file and read again has the same trials."""
     text = scenarios.toml_writer.write(table)
     once = Scenario.from_toml(text)
     twice = Scenario.from_toml(once.to_toml())

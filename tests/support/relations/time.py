@@ -1,4 +1,4 @@
-"""Numbers depend neither on a trial's length nor on its starting time."""
+"""Numbers depend neither on the length of a trial nor on its start time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import same
 QUIET_MS = 4_000
 """Enough time for transfers of this size on most of the random paths."""
 STILL_MS = 1_000
-"""Longer than any packet travels, jitter included."""
+"""A time longer than any packet's delay, including jitter."""
 SHIFT_MS = 2_304_000
 """A common multiple of the ticks of hosts (1, 4, 10 ms; Linux's timer wheel, 32, 256, 2048 ms), of
 the timers of disciplines (15, 16, 30, 500 ms), and of a slot of 802.11 (9 us)."""
@@ -46,12 +46,12 @@ def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
     before = {**short, "duration": f"{2 * length_ms + QUIET_MS - STILL_MS:.0f} ms"}
     one, other, earlier = (trials.run_table(part) for part in (short, long, before))
     if not _sent(earlier) == _sent(one) == _sent(other):
-        return None  # something still waits, or is sent again
+        return None  # packets still wait, or are retransmitted
     return _after_the_end(one, other, same_interval="to" in measure)
 
 
 def _sent(run: Run) -> tuple[int, list[float]]:
-    """The packets of the trial, and those that went onto each link."""
+    """The number of packets of the trial, and the number that each link sent."""
     return run.result["packets"], [row["packets_out"] for row in run.tables["queues"]]
 
 
@@ -73,7 +73,10 @@ def later(table: Table, _: random.Random) -> Iterator[str] | None:
 
 
 def _without_own_clocks(table: Table) -> Table | None:
-    """The scenario with the periods of all clocks at their defaults; BBR draws by the time."""
+    """The scenario with default periods of all clocks.
+
+    `None` for BBR, whose random values depend on time.
+    """
     text = str(table)
     if "bbr" in text or "perturb" in text or "dummynet" in text:
         return None

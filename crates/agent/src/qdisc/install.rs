@@ -1,17 +1,17 @@
-//! Bottlenecks: HTB and a discipline, installed with `tc` and read back.
+//! Bottlenecks: HTB and a discipline, which are installed with `tc` and read back.
 //!
 //! **Sizes.** The kernel counts a packet with its Ethernet header, 14 bytes more than IP. A size
-//! table (`stab`) at HTB's root converts that to the IP length plus [`OverheadSpec::counted`],
-//! which the discipline counts. HTB's class adds the rest of the bytes that the link charges.
-//! Rates, and limits in bytes, therefore have the simulator's meaning. HTB cannot charge less than
-//! its discipline counts, so such links are refused.
+//! table (`stab`) at HTB's root converts this length to the IP length plus
+//! [`OverheadSpec::counted`], which the discipline counts. HTB's class adds the rest of the bytes
+//! that the link charges. Rates, and limits in bytes, therefore have the simulator's meaning. HTB
+//! cannot charge less than its discipline counts, so such links are refused.
 //!
-//! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges it afterwards. A
-//! link shaped by HTB has tc's default bucket, [`BURST`]. A line has a bucket of [`SLACK_NS`] of
-//! the link's time. It is never further ahead of an ideal link than that, while a bucket of one
-//! packet would send two at once after a pause. The bucket also makes up for late timers, so that a
-//! busy link carries its whole rate. A packet leaves at the beginning of its time on the wire; for
-//! a line, `testbed::netem` adds that time.
+//! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges the packet
+//! afterwards. A link shaped by HTB has tc's default bucket, [`BURST`]. A line has a bucket worth
+//! [`SLACK_NS`] of the link's time, so it is never further ahead of an ideal link. A bucket of one
+//! packet would send two packets at once after a pause. The bucket also compensates late timers, so
+//! that a busy link carries its whole rate. HTB releases a packet at the beginning of its time on
+//! the wire; for a line, `testbed::netem` adds that time.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
@@ -24,27 +24,27 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// The longest time by which a link may be ahead of an ideal one. HTB's timer can be late by as
-/// much without a loss of rate. The value is several times the jitter of timers in a guest.
+/// The longest time by which a link may be ahead of an ideal link. HTB's timer can be this late
+/// without loss of rate. The value is several times the timer jitter in a guest.
 const SLACK_NS: u64 = 100_000;
-/// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
+/// The bucket in bytes that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;
 /// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
 const MOST_BPS: u64 = 10_000_000_000;
-/// The lowest rate: below it a packet's time leaves HTB's range of a minute.
+/// The lowest rate. At lower rates, the time of a packet exceeds HTB's range of a minute.
 const LEAST_BPS: u64 = 8_000;
 
 /// A discipline that was installed and read back.
 pub(crate) struct Installed {
-    /// The index of its device, in its namespace.
+    /// The index of the discipline's device, in its namespace.
     pub(crate) device: u32,
-    /// The kernel's name for it.
+    /// The kernel's name of the discipline.
     pub(crate) kind: &'static str,
-    /// The direction that it is for.
+    /// The direction of the discipline's packets.
     pub(crate) direction: Direction,
 }
 
-/// Refuses a link that the kernel cannot have.
+/// Refuses a link that the kernel cannot provide.
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     tc_params::wanted(at, link)?;
     let over = link.overhead;
@@ -67,14 +67,14 @@ pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
             over.counted.0, over.bytes.0
         ));
     }
-    // The kernel keeps both in 16 bits.
+    // The kernel stores both values in 16 bits.
     if over.bytes.max(over.minimum) > Bytes(1_500) {
         return Err(format!("{at}.overhead: more than 1500 B; the kernel engine has less"));
     }
     check_place(at, link)
 }
 
-/// Refuses a link that the testbed has no place for.
+/// Refuses a link that has no place in the testbed.
 pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     if link.own {
         return Err(format!(
@@ -85,7 +85,7 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes that a link charges for an IP packet.
+/// Returns the bytes that a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
     let whole = Bytes(ip_len.into()) + link.overhead.bytes;
     let framed = whole.max(link.overhead.minimum).0;
@@ -122,11 +122,11 @@ pub(crate) fn install(
 #[derive(Debug, PartialEq, Eq)]
 struct Htb {
     rate_bps: u64,
-    /// Bytes of the bucket.
+    /// The size of the bucket in bytes.
     burst: u64,
     /// The bytes that the size table adds to the length of a frame.
     counted: i64,
-    /// The bytes that the class adds to that.
+    /// The bytes that the class adds to the length after the size table.
     overhead: u32,
     minimum: u32,
     atm: bool,
@@ -138,7 +138,7 @@ impl Htb {
         Self {
             rate_bps: link.rate_bps(),
             burst: match link.shaper {
-                // tc chooses a bucket itself if the size is zero.
+                // If the size is zero, tc chooses a bucket itself.
                 ShaperSpec::Line | ShaperSpec::Dummynet => {
                     (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
                 }
@@ -151,7 +151,8 @@ impl Htb {
         }
     }
 
-    /// The size table; tc takes no empty one.
+    /// Returns the size table as words for tc. Without an adjustment there is none, because tc
+    /// refuses an empty table.
     fn table(&self) -> String {
         if self.counted == 0 { String::new() } else { format!("stab overhead {}", self.counted) }
     }
@@ -165,13 +166,13 @@ impl Htb {
         )
     }
 
-    /// Compares with the class that the kernel has.
+    /// Compares the request with the class that the kernel has.
     fn read_back(&self, device: u32) -> Result<(), String> {
         let options = StatsReader::new()?.class(device)?;
         self.compare(&options)
     }
 
-    /// Compares with a `tc_htb_opt` of `linux/pkt_sched.h`.
+    /// Compares the request with a `tc_htb_opt` of `linux/pkt_sched.h`.
     fn compare(&self, options: &[u8]) -> Result<(), String> {
         let byte = |at: usize| u64::from(options.get(at).copied().unwrap_or_default());
         let half = |at: usize| byte(at) | byte(at + 1) << 8;
@@ -197,8 +198,8 @@ impl Htb {
     }
 }
 
-/// Reads the discipline back: if the kernel refuses one silently, a FIFO of a thousand packets
-/// remains.
+/// Reads the discipline back. If the kernel silently refuses a discipline, a FIFO of a thousand
+/// packets remains.
 fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
     let all = show(device)?;
     let of = |handle: &str| all.iter().find(|qdisc| qdisc["handle"] == handle);
@@ -219,7 +220,7 @@ fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
     Ok(())
 }
 
-/// The disciplines of a device, as tc shows them.
+/// Returns the disciplines of a device, as tc shows them.
 pub(crate) fn show(device: &str) -> Result<Vec<Json>, String> {
     let all = json(&run(&format!("tc -d -j qdisc show dev {device}"))?)?;
     Ok(all.as_array().cloned().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The counters of queue disciplines, read by netlink (rtnetlink(7)) without a program.
+//! The counters of queue disciplines, read directly over netlink (rtnetlink(7)).
 
 use std::os::fd::OwnedFd;
 
@@ -6,14 +6,14 @@ use aqmlab_core::Instant;
 
 use crate::sys;
 
-/// Counters of one discipline at one time.
+/// The counters of one discipline at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     pub(crate) backlog_packets: u64,
     pub(crate) backlog_bytes: u64,
-    /// Packets dropped, for any reason.
+    /// Packets dropped for any reason.
     pub(crate) drops: u64,
     /// Packets dropped because the queue was full.
     pub(crate) overlimit: u64,
@@ -57,14 +57,14 @@ impl StatsReader {
         Ok(Self { socket, buffer: vec![0; 32 * 1_024] })
     }
 
-    /// The counters and gauges of the discipline below HTB on a device.
+    /// Reads the counters and gauges of the discipline below HTB on a device.
     pub(crate) fn read(&mut self, device: u32) -> Result<(Counters, Gauges), String> {
         let mut found = None;
         self.dump(libc::RTM_GETQDISC, [device, CHILD], |body| found = Some(counters(body)))?;
         found.ok_or_else(|| format!("the discipline of device {device} is gone"))
     }
 
-    /// The `tc_htb_opt` of HTB's class on a device.
+    /// Reads the `tc_htb_opt` of HTB's class on a device.
     pub(crate) fn class(&mut self, device: u32) -> Result<Vec<u8>, String> {
         let mut found = None;
         self.dump(libc::RTM_GETTCLASS, [device, CLASS], |body| {
@@ -75,7 +75,8 @@ impl StatsReader {
         found.ok_or_else(|| format!("there is no class on device {device}"))
     }
 
-    /// Has the kernel list all of a kind, and hands on the attributes of the one with a handle.
+    /// Requests a dump of all disciplines or classes, and passes the attributes of the one with the
+    /// given handle to `found`.
     fn dump(
         &mut self,
         kind: u16,
@@ -101,7 +102,7 @@ impl StatsReader {
         Ok(())
     }
 
-    /// Scans one part of the answer; returns whether it was the last.
+    /// Scans one part of the response; returns whether it was the last part.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {
@@ -129,12 +130,13 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn long(bytes: &[u8], at: usize) -> u64 {
-    // Little-endian halves: netlink speaks the host's order, and ours is checked by tests.
+    // The halves are little-endian, because netlink uses the host's byte order. Tests check the
+    // byte order.
     let (first, second) = (u64::from(word(bytes, at)), u64::from(word(bytes, at + 4)));
     if cfg!(target_endian = "little") { second << 32 | first } else { first << 32 | second }
 }
 
-/// The attributes in `bytes`.
+/// Returns the attributes in `bytes`.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let size = usize::from(half(bytes, 0));
@@ -174,7 +176,7 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
             }
         }
     }
-    // These drop at their limit only.
+    // These disciplines drop packets only at their limit.
     if kind.starts_with("pfifo") || kind == "bfifo" || kind == "sfq" {
         result.overlimit = result.drops;
     }
@@ -190,18 +192,19 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     match kind {
         "codel" => (at(5), at(6), vec![gauge("count", 1), gauge("dropping", 7)]),
         "fq_codel" => (at(2), at(3), vec![gauge("new_flows", 5), gauge("old_flows", 6)]),
-        // After a 64-bit probability: delay, rate, whether it is estimated, packets, dropped.
+        // A 64-bit probability comes first, then delay, rate, whether the rate is estimated,
+        // packets, and drops.
         "pie" => {
-            // Whole is 2^64, and the delay is in microseconds (`pie_dump_stats`).
+            // A probability of 1 is 2^64, and the delay is in microseconds (`pie_dump_stats`).
             let probability = long(value, 0) as f64 / 2_f64.powi(64);
             let delay = at(2) as f64 / 1e3;
             let gauges = vec![("drop_probability", probability), ("queue_delay_ms", delay)];
             (at(7), at(9), gauges)
         }
-        // Packets beyond the memory limit are counted separately, and not dropped
+        // Packets beyond the memory limit are counted separately and are not dropped
         // (`fq_pie_qdisc_enqueue`).
         "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
-        // Early and forced drops are in one number before these.
+        // One counter before these has early and forced drops together.
         "red" => (at(1), at(3), Vec::new()),
         _ => (0, 0, Vec::new()),
     }
@@ -242,7 +245,7 @@ mod tests {
             gauges("codel", &[1_514, 3, 1, 9, 0, 0, 0, 1, 0]),
             [("count", 3.0), ("dropping", 1.0)]
         );
-        // A quarter: half of the high word's half, in the machine's order.
+        // A probability of a quarter: 2^62, in the machine's byte order.
         let quarter: Vec<u32> = [[0, 1 << 30], [1 << 30, 0]]
             [usize::from(cfg!(target_endian = "big"))]
         .into_iter()

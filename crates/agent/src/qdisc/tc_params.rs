@@ -1,9 +1,9 @@
-//! The disciplines that the kernel has, by the simulator's names, and their parameters in `tc`.
+//! The disciplines of the kernel under the simulator's names, and their parameters in `tc`.
 //!
-//! Every parameter is passed to tc, defaults of the simulator included. Both engines therefore run
-//! with the same values, regardless of the kernel's defaults. A parameter that the kernel lacks is
-//! accepted at the value that describes the kernel's behaviour and refused at any other.
-//! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
+//! Every parameter is passed to tc, including defaults of the simulator. Both engines therefore use
+//! the same values, regardless of the kernel's defaults. If the kernel lacks a parameter, only the
+//! value that describes the kernel's behaviour is accepted. Sources: iproute2 6.1 `tc/q_*.c`; Linux
+//! 6.1 `net/sched/sch_*.c`.
 
 mod kinds;
 mod shown;
@@ -16,7 +16,7 @@ use self::kinds::How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 use self::kinds::find;
 pub(crate) use self::shown::compare;
 
-/// The arguments of a link's discipline, defaults included.
+/// The arguments of a link's discipline, including defaults.
 struct Chosen {
     params: &'static [Param],
     args: Args,
@@ -32,23 +32,23 @@ impl Chosen {
     }
 }
 
-/// A discipline as tc takes it, and the JSON that tc should then show.
+/// A discipline in tc's form, and the JSON that tc should show after the installation.
 pub(crate) struct Wanted {
-    /// The kernel's name for it.
+    /// The kernel's name of the discipline.
     pub(crate) kind: &'static str,
-    /// The rest of tc's line.
+    /// The options in tc's command line.
     pub(crate) options: String,
-    /// The values that its JSON should hold.
+    /// The values that tc's JSON should contain.
     pub(crate) reads: Vec<(&'static str, Json)>,
     /// The required queue length of the device.
     pub(crate) device_queue: Option<u64>,
 }
 
-/// Returns the discipline of a link of the trial, at `at`, in the form that tc takes.
+/// Returns the discipline of the link at `at`, in tc's form.
 ///
 /// # Errors
 ///
-/// If the kernel has no such discipline, or tc has no way to set a parameter.
+/// If the kernel has no such discipline, or if tc cannot set a parameter.
 pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     let known = find(at, link.qdisc.kind.0.name)?;
     let chosen = Chosen::of(at, link)?;
@@ -82,7 +82,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         }
     }
     words.push(match known.besides {
-        // tc computes the decay of an idle queue's average from it.
+        // tc uses the rate to compute the decay of an idle queue's average.
         "bandwidth" => format!("bandwidth {}bit", link.rate_bps()),
         besides => besides.to_owned(),
     });
@@ -94,7 +94,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// The bounds that `sfq_change` puts on sizes.
+/// Applies the bounds of `sfq_change` to sizes.
 fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     let divisor = args.count("divisor");
     let flows = args.count("flows").min(divisor);
@@ -113,7 +113,7 @@ fn is_zero(value: Value) -> bool {
     matches!(value, Value::Count(0)) || matches!(value, Value::Bytes(size) if size.0 == 0)
 }
 
-/// Adds a parameter to tc's line, and to the values to read back.
+/// Adds a parameter to tc's command line and to the values to read back.
 fn put(
     at: &str,
     tc: &'static str,
@@ -123,7 +123,7 @@ fn put(
 ) -> Result<(), String> {
     let (text, json) = match value {
         Value::MaybeDuration(None) => return Ok(()),
-        // tc takes whole seconds here.
+        // tc accepts only whole seconds for this parameter.
         Value::MaybeDuration(Some(span)) if tc == "perturb" => {
             let seconds = span.as_nanos() / 1_000_000_000;
             if seconds == 0 || span.as_nanos() % 1_000_000_000 > 0 {

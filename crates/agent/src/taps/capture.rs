@@ -1,19 +1,20 @@
-//! The packets of a tap as a capture that Wireshark opens: the headers of every packet.
+//! Writes the packets of a tap as a capture that Wireshark opens, with the headers of every packet.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
-//! `LINKTYPE_RAW`, as the simulator writes it. Checksums are as the kernel leaves them. On
-//! a cable between namespaces it does not compute those of TCP and UDP, since a card would.
+//! `LINKTYPE_RAW`, as the simulator writes it. Checksums are as the kernel leaves them. On a cable
+//! between namespaces, the kernel does not compute TCP and UDP checksums, because a network card
+//! would.
 
 use aqmlab_core::Instant;
 
 const MAGIC: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
-/// The part of a packet that is kept.
+/// The maximum number of bytes of a packet that are kept.
 const SNAPLEN: usize = 96;
-/// The maximum bytes of one capture, about half a million packets: it lies in the memory of a
-/// machine until the trial is over.
+/// The maximum size of one capture in bytes, about half a million packets. The capture stays in the
+/// memory of the virtual machine until the end of the trial.
 const MOST: usize = 48 << 20;
-/// The start of a trial in captures: midnight of 1 January 2020, UTC, as in the simulator.
+/// The start of a trial in captures: midnight UTC on 1 January 2020, as in the simulator.
 const EPOCH_NS: u64 = 1_577_836_800_000_000_000;
 
 /// The capture of one tap.
@@ -24,7 +25,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// An empty capture.
+    /// Returns an empty capture.
     pub(crate) fn new() -> Self {
         let mut bytes = Vec::with_capacity(1 << 20);
         bytes.extend(MAGIC.to_le_bytes());
@@ -35,8 +36,8 @@ impl Capture {
         Self { bytes, full: false }
     }
 
-    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at` and begins with
-    /// `packet`.
+    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at`. `packet` has its
+    /// first bytes.
     pub(crate) fn keep(&mut self, packet: &[u8], at: Instant, ip_len: u32) {
         let head = &packet[..headers(packet).min(packet.len())];
         if self.bytes.len() + 16 + head.len() > MOST {
@@ -51,7 +52,7 @@ impl Capture {
         self.bytes.extend(head);
     }
 
-    /// The file; an error if not every packet is in it.
+    /// Returns the file, or an error if a packet did not fit.
     pub(crate) fn file(self) -> Result<Vec<u8>, String> {
         if self.full {
             return Err(format!(
@@ -64,12 +65,13 @@ impl Capture {
     }
 }
 
-/// The files of both taps; an error if not every packet is in them.
+/// Returns the files of both taps, or an error if a packet did not fit.
 pub(crate) fn files([home, wan]: [Capture; 2]) -> Result<[Vec<u8>; 2], String> {
     Ok([home.file()?, wan.file()?])
 }
 
-/// The length of a packet's headers, at most [`SNAPLEN`]; [`SNAPLEN`] for packets other than TCP's.
+/// Returns the length of a TCP packet's headers, at most [`SNAPLEN`]. For other packets, returns
+/// [`SNAPLEN`].
 fn headers(packet: &[u8]) -> usize {
     let ip = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
     match (packet.get(9), packet.get(ip + 12)) {

@@ -1,9 +1,10 @@
-//! Reductions of the window for ECN marks, from the taps: the kernel does not count them.
+//! Counts window reductions for ECN marks from the taps, because the kernel does not count them.
 //!
-//! A sender that reduces its window sets CWR on its next new segment (RFC 3168 section
-//! 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`), for a loss as for a mark. Until
-//! the receiver has that, every acknowledgement of it has ECE. So a reduction was for a mark if the
-//! last acknowledgement at the sender has ECE. One for a loss and a mark in one round trip counts, too.
+//! A sender that reduces its window sets CWR on its next new segment, for a loss as well as for a
+//! mark (RFC 3168 section 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`). Until
+//! the receiver gets that segment, each of its acknowledgements has ECE. A reduction was therefore
+//! for a mark if the last acknowledgement at the sender has ECE. A single reduction for both a loss
+//! and a mark in one round trip also counts.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,10 @@ const SYN: u8 = 0x02;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// The reductions of a connection's two ends, by application and port.
+/// The number of reductions at the two ends of each connection, by application and port.
 pub(crate) type Reductions = BTreeMap<(u32, u16), [u64; 2]>;
 
-/// Counts in `records`, which are in the order of time, reductions at home and on the internet.
+/// Counts reductions at home and on the internet in `records`, which are in the order of time.
 pub(crate) fn reductions(records: &[Record]) -> Reductions {
     let mut heard: BTreeMap<(u32, u16), [bool; 2]> = BTreeMap::new();
     let mut all = Reductions::new();
@@ -57,7 +58,7 @@ mod tests {
         let heard = |flags| one(false, down, flags);
         let said = |flags| one(true, up, flags);
         let records = [
-            // A connection that requests ECN sends both flags.
+            // A SYN that requests ECN has both flags.
             said(SYN | ECE | CWR),
             heard(ACK),
             said(ACK | CWR),

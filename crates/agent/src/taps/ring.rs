@@ -1,9 +1,9 @@
-//! A ring of packets that the kernel fills and this process reads, without a system call for each
-//! (`PACKET_RX_RING`, version 2 of its headers; packet(7), `linux/if_packet.h`).
+//! A ring of packets that the kernel fills and this process reads. It needs no system call per
+//! packet (`PACKET_RX_RING`, version 2 of its headers; packet(7), `linux/if_packet.h`).
 //!
 //! Under instruction counting the guest's processor is slow, and the taps compete with TCP and the
-//! disciplines for it. With `recvmsg` for each packet the taps took a quarter of all
-//! instructions of a busy line. Unsafe code is here for the memory that the kernel shares.
+//! disciplines for it. With one `recvmsg` per packet, the taps used 25 % of all instructions on a
+//! busy line. The memory that the kernel shares requires unsafe code.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -13,15 +13,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys;
 
-/// One packet's place: a header of 80 bytes (with an address and alignment), then its beginning.
+/// The size of a frame, which holds one packet: a header of 80 bytes (including address and
+/// alignment) and the first bytes of the packet.
 const FRAME: usize = 256;
-/// A multiple of pages and of frames.
+/// The size of a block, a multiple of the page size and of the frame size.
 const BLOCK: usize = 64 * 1_024;
-/// 16,384 packets: far more than arrive between two reads.
+/// The number of blocks. They hold 16,384 packets, far more than arrive between two reads.
 const BLOCKS: usize = 64;
 const FRAMES: usize = BLOCK / FRAME * BLOCKS;
 
-// Places in `struct tpacket2_hdr`, and in the `struct sockaddr_ll` that follows it.
+// Offsets in `struct tpacket2_hdr`, and in the `struct sockaddr_ll` that follows it.
 const STATUS: usize = 0;
 const SNAPPED: usize = 8;
 const NET: usize = 14;
@@ -31,9 +32,9 @@ const KIND: usize = 32 + 10;
 
 /// A packet that a tap saw.
 pub(crate) struct Seen<'a> {
-    /// Its beginning, from the network header on.
+    /// The first bytes of the packet, from the network header on.
     pub(crate) bytes: &'a [u8],
-    /// Whether it was leaving.
+    /// Whether the packet was leaving the host.
     pub(crate) outgoing: bool,
     /// The time at which the kernel captured the packet, in nanoseconds since 1970.
     pub(crate) at_ns: u64,
@@ -42,16 +43,16 @@ pub(crate) struct Seen<'a> {
 /// The ring of one packet socket.
 pub(crate) struct Ring {
     start: NonNull<u8>,
-    /// The place of the next packet.
+    /// The number of the frame that receives the next packet.
     next: usize,
 }
 
 impl Ring {
-    /// Sets up a ring for `socket`; from then on only the ring reads it.
+    /// Sets up a ring for `socket`; afterwards, only the ring reads the socket.
     pub(crate) fn new(socket: &OwnedFd) -> io::Result<Self> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         sys::set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
-        // `struct tpacket_req`: four words.
+        // `struct tpacket_req` consists of four words.
         let shape = [BLOCK, BLOCKS, FRAME, FRAMES].map(|word| (word as u32).to_ne_bytes());
         sys::set_bytes(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.concat())?;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
@@ -67,11 +68,12 @@ impl Ring {
         Ok(Self { start, next: 0 })
     }
 
-    /// Shows `look` the next packet and returns true; false if there is none yet.
+    /// Passes the next packet to `look` and returns true, or returns false if there is no packet
+    /// yet.
     pub(crate) fn take(&mut self, look: impl FnOnce(&Seen<'_>)) -> bool {
-        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping, which is aligned
-        // for and shared by the kernel. The kernel does not touch the frame while the status is
-        // ours.
+        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping. The mapping is
+        // aligned for these types, and the kernel shares it. The kernel does not touch a frame
+        // whose status gives it to this process.
         let (status, frame) = unsafe {
             let at = self.start.as_ptr().add(self.next * FRAME);
             let status = AtomicU32::from_ptr(at.add(STATUS).cast());

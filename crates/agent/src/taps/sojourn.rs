@@ -2,13 +2,13 @@
 //! dropped or marked. The sources are the taps at the senders and a tap behind the disciplines,
 //! between the two routers.
 //!
-//! Only a router's forwarding lies between the sender and the discipline. A packet that does not queue
-//! reaches the second tap some tens of microseconds later.
+//! Between the sender and the discipline there is only the forwarding by a router. A packet that
+//! does not queue reaches the second tap a few tens of microseconds later.
 //!
-//! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue. Packets
-//! of one connection leave a discipline in order, so a packet was dropped if a later one of its
-//! connection arrived. Of the others, the earliest count as dropped, up to the kernel's count. The
-//! sum therefore equals the kernel's.
+//! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue.
+//! Packets of one connection leave a discipline in order, so a packet was dropped if a later one of
+//! its connection arrived. Of the remaining missing packets, the earliest count as dropped, until
+//! the total equals the kernel's count.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ use aqmlab_trial::tables::{Frame, QueueReport};
 
 use super::tap::{Record, take};
 
-/// The ECN field of a packet that was marked, CE.
+/// The ECN field of a marked packet, CE.
 const MARKED: u8 = 3;
 
 /// The effect of a discipline on packets.
@@ -25,13 +25,13 @@ const MARKED: u8 = 3;
 pub(crate) struct Sojourns {
     /// The sojourn times of the packets that left.
     pub(crate) report: QueueReport,
-    /// IP bytes of all packets that left.
+    /// The number of IP bytes of all packets that left.
     pub(crate) all_bytes: u64,
     /// The bytes that the link charged for all packets that left.
     pub(crate) charged: u64,
-    /// The maximum backlog, of the packets that left.
+    /// The maximum backlog in packets, counting only packets that left.
     pub(crate) most: u64,
-    /// Packets marked, by application.
+    /// The number of marked packets of each application.
     pub(crate) marks: Vec<u64>,
     /// The packets that never arrived, in the order of sending.
     missing: Vec<Missing>,
@@ -44,9 +44,9 @@ struct Missing {
     passed_by: bool,
 }
 
-/// Matches the packets that left the senders, in the order of time, with those that `passed` between
-/// the routers, by direction. `charge` is the bytes that a direction's link charges for an IP packet
-/// of a length.
+/// Matches the packets that left the senders, in the order of time, with the packets in `passed`,
+/// which crossed between the routers. `charge` returns the bytes that the link of a direction
+/// charges for an IP packet of a given length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],
@@ -87,7 +87,8 @@ pub(crate) fn sojourns(
     all
 }
 
-/// The highest sum of `changes` in the order of time. At one time, departures come first.
+/// Returns the highest cumulative sum of `changes` in the order of time. At equal times, departures
+/// come first.
 fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
     changes.sort_unstable();
     let sums = changes.iter().scan(0, |sum, (_, change)| {
@@ -98,7 +99,8 @@ fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
 }
 
 impl Sojourns {
-    /// Packets dropped, by application, where the discipline dropped `total`.
+    /// Returns the number of dropped packets of each application. `total` is the number of packets
+    /// that the discipline dropped.
     pub(crate) fn drops(&self, total: u64) -> Vec<u64> {
         let mut drops = Vec::new();
         let sure = self.missing.iter().filter(|missing| missing.passed_by);
@@ -136,7 +138,7 @@ mod tests {
     #[test]
     fn a_wait_is_from_the_sender_to_the_cable_behind_the_discipline() {
         let sent = [ms(1, 7), ms(2, 8), ms(3, 9)];
-        // The second is dropped, and the last leaves after the interval.
+        // The second packet is dropped, and the last packet leaves after the interval.
         let passed = [ms(5, 7), ms(12, 9)];
         let [up, down] = sojourns(&sent, &passed, frame(), |_, ip_len| u64::from(ip_len) + 14);
         assert_eq!(up.report.sojourn.count(), 1);
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!((up.report.bytes, up.all_bytes, up.charged), (100, 200, 228));
         assert_eq!(down.report.sojourn.count(), 0);
         assert_eq!(up.drops(1), [1]);
-        // The dropped one does not count; the others wait together from 3 to 5 ms.
+        // The dropped packet does not count; the other packets are queued together from 3 to 5 ms.
         assert_eq!((up.most, down.most), (2, 0));
     }
 
@@ -161,8 +163,8 @@ mod tests {
         let sent = [ms(1, 1), other(2, 2), ms(3, 3), other(4, 4), ms(5, 5)];
         let passed = [ms(6, 1), ms(7, 5)];
         let [up, _] = sojourns(&sent, &passed, frame(), |_, _| 0);
-        // The third packet of the first application arrived before its second; neither of the
-        // other's two packets arrived.
+        // The third packet of the first application arrived before its second packet. Neither of
+        // the two packets of the second application arrived.
         assert_eq!(up.drops(1), [1]);
         assert_eq!(up.drops(2), [1, 1]);
         assert_eq!(up.drops(9), [1, 2]);

@@ -1,4 +1,4 @@
-//! Taps: the packets at the interfaces of the two ends, with the kernel's time.
+//! Taps: the packets at the interfaces of the two ends, timestamped by the kernel.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -10,10 +10,10 @@ use super::capture::Capture;
 use super::ring::Ring;
 use crate::sys;
 
-/// The part of a packet that is read: the IP header, and the longest TCP header.
+/// The number of bytes of a packet that are read: the IP header and the longest TCP header.
 const SNAP: usize = 80;
 
-// Protocols of IP.
+// IP protocol numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -25,11 +25,11 @@ pub(crate) struct Record {
     pub(crate) key: u64,
     pub(crate) flow: u32,
     pub(crate) ip_len: u32,
-    /// The port at the end that opened the connection; none of an ICMP packet.
+    /// The port at the end that opened the connection; zero for an ICMP packet.
     pub(crate) port: u16,
-    /// The flags of its TCP header; none of another.
+    /// The flags of the TCP header; zero for other packets.
     pub(crate) flags: u8,
-    /// Its ECN field.
+    /// The ECN field.
     pub(crate) ecn: u8,
     pub(crate) direction: Direction,
     pub(crate) sent: bool,
@@ -49,15 +49,15 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// Taps `interface`, in the namespace in which this process is.
+    /// Opens a tap at `interface`, in the namespace of this process.
     pub(crate) fn new(interface: &str) -> Result<Self, String> {
         let problem = |error| format!("tap of {interface}: {error}");
         let socket = sys::tap(interface).map_err(problem)?;
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Reads all packets since the last call; times count from `origin_ns`. A `capture` also stores
-    /// them.
+    /// Reads all packets since the last call. Times count from `origin_ns`. If there is a
+    /// `capture`, it also stores the packets.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -75,7 +75,7 @@ impl Tap {
         }) {}
     }
 
-    /// Packets missed because the ring was full.
+    /// Returns the number of packets missed because the ring was full.
     pub(crate) fn missed(&self) -> u64 {
         let mut value = [0; 8];
         match sys::get_bytes(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut value) {
@@ -85,7 +85,8 @@ impl Tap {
     }
 }
 
-/// The record of a packet between the addresses of an application; None for any other.
+/// Returns the record of a packet between the addresses of an application; `None` for any other
+/// packet.
 fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     let header = packet.get(..20).filter(|header| header[0] >> 4 == 4)?;
     let (from, to) = (&header[12..16], &header[16..20]);
@@ -101,13 +102,13 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     Some(Record { at, key: key(packet), flow, ip_len, port, flags, ecn, direction, sent: outgoing })
 }
 
-/// The port of the end that opened a connection, and TCP's flags.
+/// Returns the port of the end that opened the connection, and the TCP flags.
 fn transport(packet: &[u8]) -> (u16, u8) {
     let start = usize::from(packet[0] & 15) * 4;
     let port = |at: usize| {
         packet.get(start + at..start + at + 2).map_or(0, |it| u16::from_be_bytes([it[0], it[1]]))
     };
-    // The other end's port is far above: see `sockets::service`.
+    // The ports of the other end have far higher numbers: see `sockets::service`.
     match packet[9] {
         TCP => (port(0).min(port(2)), packet.get(start + 13).copied().unwrap_or(0)),
         UDP => (port(0).min(port(2)), 0),
@@ -115,38 +116,38 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     }
 }
 
-/// The record of a packet that left a discipline at `at`.
+/// Returns the record of a packet that left a discipline at `at`.
 pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }
 
-/// A hash of the bytes that do not change on the path: all but the ECN field, TTL and header
-/// checksum.
+/// Returns a hash of the bytes that do not change on the path: all except the ECN field, TTL and
+/// header checksum.
 fn key(packet: &[u8]) -> u64 {
     let changes = |place: usize| matches!(place, 1 | 8 | 10 | 11);
     let fixed = packet.iter().enumerate().filter(|(place, _)| !changes(*place));
-    // FNV-1a, with a last mixing step for the short differences between neighbours.
+    // FNV-1a with a final mixing step, because neighbouring packets differ in few bits.
     let hash = fixed.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (_, &byte)| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
     (hash ^ (hash >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The result of the comparison of both taps.
+/// The measurements of both taps together.
 pub(crate) struct Measured {
     pub(crate) digest: Digest,
-    /// Packets sent.
+    /// The number of packets sent.
     pub(crate) packets: u64,
 }
 
-/// Sorts the records of both taps by time. Each tap is in order; at one time, packets that leave an
-/// end come before packets that arrive.
+/// Sorts the records of both taps by time. The records of each tap are already in order. At equal
+/// times, packets that leave an end come before packets that arrive.
 pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Matches packets sent with packets that arrived, in order, for the meter. `ended` holds the time at
-/// which each flow has ended by itself, if it has.
+/// Matches sent packets with received packets in order, for the meter. `ended` has the time at
+/// which each flow ended by itself, if it did.
 pub(crate) fn measure(
     records: &[Record],
     ended: &[Option<Instant>],
@@ -180,7 +181,7 @@ pub(crate) fn measure(
     measured
 }
 
-/// Takes the first entry of a key.
+/// Removes and returns the first entry of a key.
 pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> Option<T> {
     let queue = under_way.get_mut(&key)?;
     let first = queue.pop_front();

@@ -1,4 +1,4 @@
-//! Congestion controllers: those of the kernel, and the parameters of its CUBIC.
+//! Congestion controllers: the kernel's controllers, and the parameters of its CUBIC.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use aqmlab_trial::spec::{AppSpec, Controller, Named, TcpSpec};
 
 use super::endpoints;
 
-/// The congestion controllers that the kernel and the simulator have.
+/// The congestion controllers that both the kernel and the simulator have.
 const OURS: &[&str] = &["cubic", "reno", "bbr"];
-/// Parameters of CUBIC that are parameters of its module.
+/// The parameters of CUBIC that are parameters of the kernel's module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 
-/// The kernel's name for the congestion controller of an endpoint.
+/// Returns the kernel's name of an endpoint's congestion controller.
 pub(super) fn controller(tcp: &TcpSpec) -> &'static str {
     tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.name())
 }
@@ -26,7 +26,7 @@ pub(crate) fn forget_controllers(app: &mut AppSpec) {
     }
 }
 
-/// Refuses a controller that the kernel cannot have.
+/// Refuses a controller that the kernel does not have.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let name = controller(tcp);
     let params = tcp.cc.as_ref().map(|cc| &cc.params);
@@ -62,7 +62,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The parameters of an endpoint's controller: name, value, default.
+/// Returns the parameters of an endpoint's controller: name, value and default.
 fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, String> {
     let Some(kind) = aqmlab_tcp::cc::kinds::find(controller(tcp)) else { return Ok(Vec::new()) };
     let nothing = BTreeMap::new();
@@ -73,7 +73,7 @@ fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, S
     Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
 }
 
-/// The parameters of CUBIC's module.
+/// Returns the parameters of CUBIC's module.
 pub(super) fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
     let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
     for side in [Side::Home, Side::Wan] {

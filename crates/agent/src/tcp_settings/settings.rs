@@ -1,17 +1,19 @@
-//! The settings of a TCP: the sysctl or route attribute of each, and those that the kernel lacks.
+//! The settings of a TCP: the sysctl or route attribute of each setting, and the settings that the
+//! kernel lacks.
 
 use aqmlab_core::{Args, Value};
 use aqmlab_tcp::{Profile, Stack};
 use aqmlab_trial::arguments::arguments;
 use aqmlab_trial::spec::TcpSpec;
 
-/// The place of a setting in the kernel.
+/// The form of a setting in the kernel.
 enum How {
     /// A switch below `/proc/sys/net/ipv4`: its values for off and on.
     Switch(&'static str, [u64; 2]),
-    /// A number there, in nanoseconds over this one if it is a time.
+    /// A number below `/proc/sys/net/ipv4`. If the setting is a time, the second field is the
+    /// number's unit in nanoseconds.
     Number(&'static str, u64),
-    /// The middle and the last of three numbers there.
+    /// The second and the third of three numbers in a file below `/proc/sys/net/ipv4`.
     Triple(&'static str, usize),
     /// An attribute of the route.
     Route,
@@ -50,13 +52,13 @@ const SETTINGS: &[(&str, How)] = &[
     ("rto_min", Route),
 ];
 
-/// Returns the settings of an endpoint, with Linux's as defaults.
+/// Returns the settings of an endpoint. Linux's settings are the defaults.
 pub(super) fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
     arguments(&format!("{at}.settings"), Profile::settings(Stack::Linux), &tcp.settings)
         .map_err(|error| error.to_string())
 }
 
-/// Refuses settings that the kernel's TCP cannot have.
+/// Refuses settings that the kernel's TCP does not support.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let args = settings(at, tcp)?;
     for param in Profile::settings(Stack::Linux) {
@@ -64,7 +66,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
         let value = args.value(name);
         let known = SETTINGS.iter().find(|(ours, _)| *ours == name);
         match known {
-            // The kernel restarts with the window that it began with.
+            // After idle time, the kernel restarts with its initial window.
             None if name == "restart_window" && same_window(&args) => {}
             None if value != param.default => {
                 return Err(format!(
@@ -92,7 +94,7 @@ fn same_window(args: &Args) -> bool {
     args.count("initial_window") == args.count("restart_window")
 }
 
-/// A value in base units.
+/// Converts a value to a number in base units.
 fn number(value: Value) -> u64 {
     match value {
         Value::Duration(span) | Value::MaybeDuration(Some(span)) => span.as_nanos(),
@@ -104,7 +106,7 @@ fn number(value: Value) -> u64 {
     }
 }
 
-/// The sysctls of a host, by path below `/proc/sys/net/ipv4`.
+/// Returns the sysctls of a host, by path below `/proc/sys/net/ipv4`.
 pub(super) fn of_host(args: &Args) -> Vec<(&'static str, String)> {
     let value = |name: &str| number(args.value(name));
     let mut all = Vec::new();

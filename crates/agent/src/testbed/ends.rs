@@ -1,4 +1,4 @@
-//! Namespaces, the cables between them, and the addresses, routes and settings of each.
+//! Namespaces: the cables between them, and the addresses, routes and settings of each.
 
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ use crate::command::{run, run_all, sysctl};
 use crate::mode::Mode;
 use crate::{sys, tcp_settings};
 
-/// The interface of an end.
+/// Returns the name of an end's interface.
 pub(crate) const fn interface(side: Side) -> &'static str {
     match side {
         Side::Home => "h0",
@@ -20,7 +20,7 @@ pub(crate) const fn interface(side: Side) -> &'static str {
     }
 }
 
-/// The address of an application at an end.
+/// Returns the address of an application at an end.
 pub(crate) fn address(app: usize, side: Side) -> Ipv4Addr {
     Ipv4Addr::new(172, 16, 10 + side.index() as u8, 2 + app as u8)
 }
@@ -30,10 +30,10 @@ pub(super) fn enter(namespace: &File) -> Result<(), String> {
     sys::enter_network(namespace).map_err(|error| format!("cannot enter a namespace: {error}"))
 }
 
-/// A new namespace, in which this process then is.
+/// Creates a namespace and moves this process into it.
 pub(super) fn namespace() -> Result<File, String> {
     sys::unshare_network().map_err(|error| format!("cannot make a namespace: {error}"))?;
-    // Duplicate address detection and router discovery would send packets of their own.
+    // Duplicate address detection and router discovery would send additional packets.
     if Path::new("/proc/sys/net/ipv6").exists() {
         sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
         sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
@@ -46,7 +46,7 @@ pub(super) fn namespace() -> Result<File, String> {
     File::open("/proc/self/ns/net").map_err(|error| format!("/proc/self/ns/net: {error}"))
 }
 
-/// A cable from this namespace to `far`.
+/// Creates a cable from the interface `near` in this namespace to `far` in `namespace`.
 pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), String> {
     let mac = |name: &str| match name {
         "h0" => 1,
@@ -57,11 +57,11 @@ pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), Stri
         _ => 6,
     };
     let end = |name: &str| format!("{name} address 02:00:00:00:00:0{}", mac(name));
-    // The descriptor is this process's, so the kernel finds the namespace by its path.
+    // The descriptor belongs to this process, so the kernel finds the namespace by its path.
     let (process, fd) = (std::process::id(), namespace.as_raw_fd());
     run_all(&[
         format!("ip link add {} type veth peer name {}", end(near), end(far)),
-        // Packets of up to 64 kB would otherwise cross the queue as one.
+        // Otherwise, segments of up to 64 kB would cross the queue as one packet.
         format!("ethtool -K {near} tso off gso off gro off"),
         format!("ethtool -K {far} tso off gso off gro off"),
         format!("ip link set {far} netns /proc/{process}/fd/{fd}"),
@@ -71,7 +71,7 @@ pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), Stri
 /// Sets up the router before a direction's bottleneck, in the namespace of this process. A TUN
 /// interface to the discipline in user space (`ours`) has no hardware address.
 pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
-    // Its two interfaces: to its host, and to the other router.
+    // The router has two interfaces: one to its host, and one to the other router.
     let (inner, outer, host, far) = match direction {
         Direction::Up => ("g0", "g1", 1, "172.16.11.0/24"),
         Direction::Down => ("p0", "p1", 3, "172.16.10.0/24"),
@@ -98,7 +98,7 @@ pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
     sysctl("net/ipv4/ip_forward", "1")
 }
 
-/// Addresses, routes and settings of an end.
+/// Sets up the addresses, routes and settings of an end.
 pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     let name = interface(side);
     let (own, hop, mac) = match side {
@@ -119,12 +119,12 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     }
     run_all(&lines)?;
     for (setting, value) in [
-        // The route enables ECN, so that applications may differ.
+        // The route enables ECN, so that each application can have its own setting.
         ("net/ipv4/tcp_ecn", "0"),
-        // Metrics of one connection must not influence the next.
+        // The metrics of one connection must not influence the next connection.
         ("net/ipv4/tcp_no_metrics_save", "1"),
-        // A flow keeps its hash, and so its queue, after a timeout: the hash of a real gateway
-        // is made from addresses and ports, but a veth pair hands on the sender's.
+        // After a timeout, a flow must keep its hash and therefore its queue. A real gateway
+        // computes the hash from addresses and ports, but a veth pair passes on the sender's hash.
         ("net/core/txrehash", "0"),
         ("net/ipv4/ping_group_range", "0 0"),
     ] {

@@ -1,16 +1,17 @@
-//! The path behind a bottleneck: the time on the wire, propagation, loss and jitter, by netem.
+//! The path behind a bottleneck: netem adds the time on the wire, propagation delay, loss and
+//! jitter.
 //!
 //! ```text
 //!  netem rate ─ prio ┬ netem delay, jitter, loss      one for each different way
 //!                    └ netem …
 //! ```
 //!
-//! A packet leaves HTB at the start of its time on the wire. The first netem holds it for that time, as
-//! a link of the same rate would. It never queues, because HTB has spaced the packets out. A size table
-//! makes it count the bytes that the link charges. The netems after it correspond to the delay lines of
-//! the simulator: jitter is drawn uniformly, a host's together with the path's. On a path that does not
-//! reorder, a rate that is almost infinite keeps netem in order: with a rate it sends each packet after
-//! the one before.
+//! A packet leaves HTB at the start of its time on the wire. The first netem delays the packet by
+//! that time, as a link of the same rate would. This netem never queues, because HTB has spaced the
+//! packets out. A size table makes it count the bytes that the link charges. The other netems
+//! correspond to the delay lines of the simulator. Jitter is drawn uniformly, for the host and the
+//! path together. On a path that does not reorder, these netems have an almost infinite rate,
+//! because a netem with a rate sends packets in order.
 //!
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
@@ -25,13 +26,13 @@ use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
 
-/// The maximum number of different paths in one direction: the bands that `prio` has.
+/// The maximum number of different paths in one direction, which is the number of bands of `prio`.
 const MOST_PATHS: usize = 16;
-/// The longest jitter: netem draws twice its half in 32 bits of nanoseconds.
+/// The longest jitter. Netem draws the jitter in 32 bits of nanoseconds.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
-/// More packets than are ever on the path.
+/// The limit of a netem, more packets than are ever on the path.
 const ROOM: u32 = 1_000_000;
-/// A tick of tc's clock, and its rounding error.
+/// A tick of tc's clock and its rounding error, in seconds.
 const TICK_S: f64 = 1.3e-7;
 
 /// The delay, jitter and loss of an application's packets after the link.
@@ -45,7 +46,7 @@ struct Netem {
 }
 
 impl Netem {
-    /// A route's; `host_jitter_ns` is drawn together with the route's own.
+    /// Returns the netem of a route. `host_jitter` is drawn together with the route's own jitter.
     fn of(route: &RouteSpec, host_jitter: Duration) -> Self {
         Self {
             delay_ns: route.delay.as_nanos(),
@@ -70,13 +71,13 @@ impl Netem {
         text
     }
 
-    /// Whether tc shows this configuration.
+    /// Returns whether tc shows this configuration.
     fn is(&self, shown: &Json) -> bool {
         let options = &shown["options"];
         let float = |value: &Json| value.as_f64().unwrap_or_default();
         let delay = (self.delay_ns + self.jitter_ns / 2) as f64 / 1e9;
         let jitter = (self.jitter_ns / 2) as f64 / 1e9;
-        // tc shows four digits of times, or more.
+        // tc shows at least four digits of a time.
         let near = |got: f64, want: f64| (got - want).abs() <= TICK_S + want * 1e-3;
         let jitter_near = |got: f64, want: f64| (got - want).abs() <= 1e-6 + want * 1e-3;
         shown["kind"] == "netem"
@@ -87,12 +88,12 @@ impl Netem {
     }
 }
 
-/// tc accepts fractions of microseconds here, but no nanoseconds.
+/// Formats a time for tc, which accepts fractions of microseconds but no nanoseconds.
 fn us(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1_000, ns % 1_000)
 }
 
-/// The different netems of a direction, and the place among them of each application's.
+/// Returns the different netems of a direction, and the index of each application's netem.
 fn netems(spec: &Spec, direction: Direction) -> (Vec<Netem>, Vec<usize>) {
     let mut all: Vec<Netem> = Vec::new();
     let of = |app: &AppSpec| Netem::of(app.route(direction), spec.host_jitter);
@@ -106,7 +107,7 @@ fn netems(spec: &Spec, direction: Direction) -> (Vec<Netem>, Vec<usize>) {
     (all, places)
 }
 
-/// Refuses routes that netem cannot have.
+/// Refuses routes that netem cannot reproduce.
 pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     for direction in Direction::BOTH {
         let (all, places) = netems(spec, direction);
@@ -128,8 +129,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     Ok(())
 }
 
-/// Installs the netems of a direction at `device`, through which packets leave for their host, in
-/// the namespace of this process.
+/// Installs the netems of a direction at `device`, in the namespace of this process. Packets leave
+/// through `device` for their host.
 pub(crate) fn install(
     device: &str,
     spec: &Spec,
@@ -140,7 +141,7 @@ pub(crate) fn install(
     if all.is_empty() {
         return Ok(());
     }
-    // Behind HTB the wire takes no time.
+    // The wire behind an HTB shaper takes no time.
     let link = link.filter(|link| link.shaper == ShaperSpec::Line);
     let mut lines = Vec::new();
     let mut below = match link {
@@ -175,7 +176,7 @@ pub(crate) fn install(
     filters(device, if all.len() > 1 { places.len() } else { 0 })
 }
 
-/// The netem that is the wire of a link.
+/// Returns the netem that models the wire of a link.
 fn wire(link: &LinkSpec) -> String {
     let over = link.overhead;
     let mut table = format!("stab overhead {}", signed(over.bytes) - 14);
@@ -186,10 +187,10 @@ fn wire(link: &LinkSpec) -> String {
         table += " linklayer atm";
     }
     if over.minimum > Bytes(0) || over.atm {
-        // A table of single bytes for packets of up to that length.
+        // A table with steps of one byte, for packets up to the MTU of the table.
         table += " mtu 2047 tsize 2048";
     } else if over.bytes == Bytes(14) {
-        // tc takes no empty table.
+        // tc refuses an empty table.
         table.clear();
     }
     format!("{table} netem limit {ROOM} rate {}bit", link.rate_bps())
@@ -250,7 +251,7 @@ mod tests {
             |reorder| Netem::of(&route(20_000_000, 1_000_000, reorder), Duration::from_micros(50));
         assert_eq!(way(true).netem(), "netem limit 1000000 delay 20525.000us 525.000us");
         assert!(way(false).netem().ends_with("rate 1000gbit"));
-        // A host's jitter alone never reorders.
+        // The jitter of a host alone never reorders packets.
         let host = Netem::of(&route(20_000_000, 0, true), Duration::from_micros(50));
         assert_eq!(host.netem(), "netem limit 1000000 delay 20025.000us 25.000us rate 1000gbit");
         assert_eq!(

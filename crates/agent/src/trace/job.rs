@@ -1,4 +1,4 @@
-//! The recordings to make, as JSON.
+//! The traces to record, as JSON.
 
 use serde_json::Value;
 
@@ -24,11 +24,11 @@ pub(crate) struct Arrival {
     pub(crate) gap_ns: u64,
     /// The packet's flow.
     pub(crate) flow: u64,
-    /// Its length, IP header included.
+    /// The packet's length, including the IP header.
     pub(crate) len: u64,
 }
 
-/// Returns the traces of a job, or `None` if `json` is not one.
+/// Returns the traces of a job, or `None` if `json` is not a job.
 pub(crate) fn parse(json: &str) -> Option<Result<Vec<Trace>, String>> {
     let whole: Value = serde_json::from_str(json).ok()?;
     let traces = whole.get("traces")?.as_array()?;
@@ -55,8 +55,8 @@ fn trace(json: &Value) -> Option<Trace> {
     })
 }
 
-/// Parses a packet: the gap before it, its flow, and its length, which must hold the headers and a
-/// number.
+/// Parses a packet: the gap before it, its flow and its length. The length must have room for the
+/// headers and a packet number.
 fn arrival(json: &Value, flows: usize) -> Option<Arrival> {
     let number = |place: usize| json.get(place)?.as_u64();
     let (gap_ns, flow, len) = (number(0)?, number(1)?, number(2)?);

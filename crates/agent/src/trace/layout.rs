@@ -13,7 +13,7 @@ const UNION: u32 = 5;
 pub(crate) struct Types {
     bytes: Vec<u8>,
     strings: usize,
-    /// The start of each type; types are numbered from one.
+    /// The offset of each type; types are numbered from one.
     starts: Vec<usize>,
 }
 
@@ -42,7 +42,8 @@ impl Types {
         Some(Self { bytes, strings, starts })
     }
 
-    /// Returns the offset in bytes of `field` in the structure `name`, unnamed members included.
+    /// Returns the offset in bytes of `field` in the structure `name`. Fields of unnamed members
+    /// count.
     pub(crate) fn offset(&self, name: &str, field: &str) -> Result<u32, String> {
         let found = self.starts.iter().find(|&&at| self.is_structure(at) && self.called(at, name));
         found
@@ -66,7 +67,7 @@ impl Types {
     fn bit(&self, at: usize, field: &str) -> Option<u32> {
         let info = word(&self.bytes, at + 4)?;
         for member in (0..(info & 0xffff) as usize).map(|n| at + 12 + 12 * n) {
-            // With bit fields, the upper byte of an offset is a width.
+            // In structures with bit fields, the upper byte of an offset is a width.
             let place = word(&self.bytes, member + 8)?;
             let place = if info >> 31 == 1 { place & 0x00ff_ffff } else { place };
             if self.called(member, field) {
@@ -83,7 +84,8 @@ impl Types {
     }
 }
 
-/// Returns the bytes that follow the first twelve of a type of this kind with this many members.
+/// Returns the length of the data after the first twelve bytes of a type, for this kind and number
+/// of members.
 fn extra(kind: u32, members: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,
@@ -105,7 +107,8 @@ mod tests {
     use super::*;
 
     fn btf() -> Types {
-        // struct s { int a; struct { int b : 3; int c; }; }, the inner one with bit fields.
+        // The type is struct s { int a; struct { int b : 3; int c; }; }. The inner structure has
+        // bit fields.
         let strings = b"\0int\0s\0a\0b\0c\0";
         let types: [&[u32]; 3] = [
             &[1, 1 << 24, 4, 32],

@@ -10,50 +10,50 @@ use std::fs;
 use super::layout::Types;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// The offset of a packet's number, after the headers of Ethernet, IPv4 and UDP.
+/// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
 const NUMBER: u32 = 14 + 20 + 8;
 /// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
-/// The buffer of the recording, for some six lines of a hundred bytes per packet.
+/// The size of the recording buffer, for about six lines of a hundred bytes per packet.
 const BUFFER_KB: &str = "163840";
 
-/// The functions by which the kernel enters a discipline.
+/// The entry points of a discipline in the kernel.
 #[derive(Clone, Copy)]
 pub(crate) struct Doors {
     /// The discipline's kind in tc.
     pub(crate) kind: &'static str,
     enqueue: &'static str,
     dequeue: &'static str,
-    /// The prefix of the names of its own functions, after `fq_`.
+    /// The prefix of the names of the discipline's own functions, after `fq_`.
     pub(crate) own: &'static str,
     /// Whether the discipline reads the clock for every packet that it enqueues or dequeues.
     pub(crate) timed: bool,
-    /// Further probes of the discipline.
+    /// Additional probes of the discipline.
     extra: &'static [&'static str],
 }
 
-/// The hash of a discipline with a key of its own.
+/// The probe of the hash of a discipline with its own key.
 const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
-/// A random number of 32 bits.
+/// The probe of a random number of 32 bits.
 const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
-/// A random number of 64 bits, which the kernel writes to a buffer on the caller's stack. Both
-/// lines record the address of the stack.
+/// The probe of a random number of 64 bits, which the kernel writes to a buffer on the caller's
+/// stack. The lines of the call and of the result both record the address of the buffer.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
     w5=$stack5:x64 w6=$stack6:x64 w7=$stack7:x64";
-/// The timer of a law.
+/// The probe of a law's timer.
 const PIE_TIMER: &str = "p:aqmlab/update sch_pie:pie_timer";
 const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
 
 impl Doors {
-    /// Returns whether packets leave through a function of HTB, which can also return none by
-    /// itself.
+    /// Returns whether packets leave through a function of HTB. That function may return no packet
+    /// even if the discipline has one.
     pub(crate) fn is_shared(&self) -> bool {
         self.dequeue == HTB
     }
 
-    /// Returns whether the discipline hashes with a key of its own, so that a packet's own hash is
+    /// Returns whether the discipline hashes with its own key. The hash of the packet is then
     /// irrelevant.
     pub(crate) fn is_keyed(&self) -> bool {
         self.extra.contains(&HASH)
@@ -80,8 +80,8 @@ const fn with(extra: &'static [&'static str], doors: Doors) -> Doors {
     Doors { extra, ..doors }
 }
 
-/// Every discipline that can be recorded. The dequeue function of the two FIFOs is duplicated
-/// elsewhere in the kernel, so they use HTB's, which returns the packets that they dequeue.
+/// Every discipline that can be recorded. The kernel uses the dequeue function of the two FIFOs
+/// elsewhere too. For these, the probes use HTB's function, which returns the dequeued packets.
 const DOORS: &[Doors] = &[
     doors("pfifo", "pfifo_enqueue", HTB, "pfifo_"),
     doors("bfifo", "bfifo_enqueue", HTB, "bfifo_"),
@@ -117,7 +117,7 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// A gap in a recording.
+/// The description of a gap in a recording.
 pub(crate) type Gap = String;
 
 /// Sets the probes of a discipline, whose module must be loaded.
@@ -125,7 +125,7 @@ pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
-    // Unhashed packet addresses identify the packets.
+    // Full packet addresses, not hashed ones, identify the packets.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
     for line in lines(doors, types)? {
@@ -136,7 +136,7 @@ pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/aqmlab/enable", "1")
 }
 
-/// Stops the recording and returns it, or its gap.
+/// Stops the recording. Returns the recording, or the gap that makes it unusable.
 pub(crate) fn end() -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
@@ -169,8 +169,8 @@ fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
 }
 
 /// Returns the gap of a recording, if there is one: entries lost because the buffer was full, or
-/// missed by a probe. The probe of the clock misses readings within another probe. The parser of
-/// the recording checks that the discipline's own readings are complete.
+/// entries that a probe missed. The probe of the clock misses readings within another probe. The
+/// parser of the recording checks that the discipline's own readings are complete.
 fn missing(stats: &str, profile: &str) -> Option<String> {
     let full = stats.lines().find(|line| {
         let counts = ["overrun:", "dropped events:", "commit overrun:"];

@@ -4,13 +4,13 @@
 //!
 //! - `offer`: 1 for an enqueue, 0 for a dequeue;
 //! - `time`: the time that the discipline read, as the difference from the operation before;
-//! - `read`: the number of clock readings (with none, the time is the last one known);
-//! - `id`: the packet enqueued or dequeued, −1 for none;
+//! - `time`: the time that the discipline read, as the difference from the previous operation;
+//! - `read`: the number of clock readings (if zero, the time is the last known time);
 //! - `len`: the length that the discipline counts;
 //! - `mem`: the true size of the packet;
 //! - `ecn`: the ECN field at departure.
 //!
-//! A separate column `drops` has pairs of operation and packet.
+//! The separate column `drops` has pairs of an operation and a packet.
 
 use std::collections::BTreeMap;
 
@@ -81,14 +81,14 @@ struct Reader<'a> {
     inside: Option<Operation>,
     /// The packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,
-    /// The last enqueue. A packet dropped outside of an operation belongs to it: the kernel frees
-    /// the packets that an enqueue displaced after the next dequeue.
+    /// The last enqueue. A packet dropped outside an operation belongs to this enqueue, because the
+    /// kernel frees displaced packets only after the next dequeue.
     last_offer: usize,
     clock: u64,
     hashes: BTreeMap<u64, u64>,
-    /// Later readings of the clock within one operation.
+    /// Further clock readings within one operation.
     later: Vec<(usize, u64)>,
-    /// Random numbers, in the upper bits of 64, with the operations that drew them.
+    /// Random numbers, in the upper bits of 64 bits, with the operations that drew them.
     draws: Vec<(usize, u64)>,
     /// The destination of the last random number requested.
     asked: u64,
@@ -144,7 +144,7 @@ impl Reader<'_> {
     fn taken(&mut self, skb: u64, hash: u64, tos: u64, trace: &Trace) -> Result<(), String> {
         let operation = self.inside.as_mut().ok_or("a packet was given unasked")?;
         if skb == 0 && self.shared {
-            // HTB's own dequeue, which may not have polled the discipline.
+            // HTB's own dequeue may not have polled the discipline.
             self.inside = None;
             return Ok(());
         }
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 
     fn columns(mut self) -> Value {
-        // The packets that an enqueue displaced are kept on a stack until they are freed.
+        // The kernel keeps the packets that an enqueue displaced on a stack until it frees them.
         for offer in self.done.iter_mut().filter(|operation| operation.offer) {
             offer.drops.reverse();
         }
@@ -257,7 +257,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Parses a line; `cpu time: event: (where) name=value …`.
+/// Parses a line of the form `cpu time: event: (where) name=value …`.
 fn parse(line: &str) -> Option<Line<'_>> {
     let rest = line.split_once("] ")?.1;
     let (_, rest) = rest.split_once(": ")?;
@@ -295,7 +295,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Returns the value of ` name=value`, decimal or hexadecimal.
+/// Returns the decimal or hexadecimal value of ` name=value`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let word = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
     match word.strip_prefix("0x") {
@@ -310,7 +310,7 @@ mod tests {
     use super::super::probes;
     use super::*;
 
-    /// Returns lines as the kernel writes them, after a common head.
+    /// Returns lines in the kernel's format, after a common prefix.
     fn recorded(lines: &[&str]) -> String {
         let head = "            init-1       [000] b..1.    22.040794: ";
         lines.iter().flat_map(|line| [head, line, "\n"]).collect()
@@ -354,7 +354,8 @@ mod tests {
         assert_eq!(got["id"], json!([0, 1, 0]));
         assert_eq!(got["ecn"], json!([0, 0, 3]));
         assert_eq!(got["hashes"], json!([[0, 9]]));
-        // The packet is freed after the dequeue, but belongs to the refused enqueue.
+        // The kernel frees the packet after the dequeue, but the drop belongs to the enqueue that
+        // refused the packet.
         assert_eq!(got["drops"], json!([[1, 1]]));
     }
 

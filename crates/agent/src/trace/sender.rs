@@ -1,4 +1,4 @@
-//! Sends the packets of a trace at their times.
+//! Sends the packets of a trace at the given times.
 
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -11,12 +11,13 @@ use crate::sys;
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(172, 16, 10, 1), Ipv4Addr::new(172, 16, 10, 2)];
 const FIRST_PORT: u16 = 10_000;
-/// Headers of IPv4 and UDP.
+/// The length of the IPv4 and UDP headers.
 const HEADERS: usize = 28;
-/// The send buffer, large enough for all packets of a trace that wait in the discipline.
+/// The send buffer in bytes, large enough for all packets of a trace that are queued in the
+/// discipline.
 const ROOM: libc::c_int = 1 << 29;
 
-/// Sends all packets of `trace`, each with its number.
+/// Sends all packets of `trace`, each with its number as payload.
 pub(crate) fn send(trace: &Trace) -> Result<(), String> {
     let sockets = (0..trace.ecn.len()).map(|flow| open(trace, flow)).collect::<Result<Vec<_>, _>>();
     let sockets = sockets.map_err(|error| format!("a flow's socket: {error}"))?;

@@ -1,8 +1,10 @@
-//! The path behind a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
+//! The path behind a bottleneck: the time on the wire, and on the host's own kernel also delay,
+//! jitter and loss.
 //!
-//! In a machine netem adds these, and a packet is forwarded when it has left the link. On a host
-//! netem may be missing, so this line works like those of the simulator: jitter is drawn uniformly,
-//! and packets with the same delay stay in order unless the route reorders.
+//! In a virtual machine, netem adds delay, jitter and loss, and a packet is forwarded when it has
+//! left the link. On a host netem may be missing, so this delay line works like those of the
+//! simulator. Jitter is drawn uniformly. Packets with the same delay stay in order unless the route
+//! reorders.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,11 +15,11 @@ use aqmlab_trial::{Impairments, Spec};
 /// The packets on the path in one direction.
 pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
-    /// Packets taken so far: of those that arrive at one time, the first is the first.
+    /// The number of packets accepted so far. It orders packets that arrive at the same time.
     count: u64,
-    /// The paths by application.
+    /// The paths of the applications.
     paths: Vec<Path>,
-    /// The arrival of the last packet of each different delay.
+    /// The arrival time of the last packet in each delay group.
     last: Vec<Instant>,
 }
 
@@ -31,7 +33,8 @@ struct Path {
 }
 
 impl DelayLine {
-    /// An empty one of the trial's delays, or, without `delays`, of none.
+    /// Returns an empty delay line with the trial's delays, or without any delay if `delays` is
+    /// false.
     pub(super) fn new(spec: &Spec, direction: Direction, delays: bool) -> Self {
         let mut groups = Vec::new();
         let apps = spec.apps.iter().enumerate().filter(|_| delays);
@@ -56,7 +59,8 @@ impl DelayLine {
         Self { travelling: BinaryHeap::new(), count: 0, paths, last }
     }
 
-    /// Takes a packet of an application that has left the link at `at`; false if it is lost.
+    /// Accepts a packet of an application that has left the link at `at`. Returns false if the
+    /// packet is lost.
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
         if let Some(path) = self.paths.get_mut(app as usize) {
@@ -72,7 +76,7 @@ impl DelayLine {
         true
     }
 
-    /// Takes the packet that arrives first, if it has arrived at `now`.
+    /// Removes and returns the packet that arrives first, if it has arrived by `now`.
     pub(super) fn pop(&mut self, now: Instant) -> Option<u64> {
         self.next().filter(|at| *at <= now)?;
         self.travelling.pop().map(|Reverse((.., id))| id)

@@ -1,15 +1,19 @@
-//! The fields of an IPv4 packet that a discipline reads, and the mark that it sets.
+//! Parses the fields of an IPv4 packet that a discipline reads, and sets its mark.
 //!
-//! A discipline of the simulator gets the packet that the simulator would make of the same headers:
-//! the same hash of addresses and ports, ECN field, length and priority. The bytes stay aside.
+//! A discipline of the simulator gets the packet that the simulator would make from the same
+//! headers: the same hash of addresses and ports, ECN field, length and priority. The bytes of the
+//! packet are stored separately.
 
-use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, TcpHeader, UdpHeader};
+use aqmlab_core::{
+    Direction, Ecn, FiveTuple, Header, Instant, Packet, PacketFields, TcpHeader, UdpHeader,
+};
 
-/// The offset of the ECN field, with the differentiated services (RFC 791 §3.1, RFC 3168 §5).
+/// The offset of the byte that has the ECN field and the differentiated services field (RFC 791
+/// §3.1, RFC 3168 §5).
 const SERVICES: usize = 1;
 /// The offset of the header checksum.
 const CHECKSUM: usize = 10;
-/// The bits of the fragment field that are set unless a packet is the first fragment.
+/// The bits of the fragment field that are nonzero except in the first fragment.
 const OFFSET: u16 = 0x1fff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -40,11 +44,11 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
     };
     let ip_len = half(2).into();
     let flow = (source & 0xff).checked_sub(2)?;
-    Some(Packet {
+    let fields = PacketFields {
         id,
         enqueued: Instant::ZERO,
         flow,
-        // The connection number is unused: disciplines identify flows by their hashes.
+        // The connection number is unused, because disciplines identify flows by their hashes.
         conn: 0,
         tuple_hash: tuple.hash(),
         ip_len,
@@ -58,7 +62,8 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
             UDP => Header::Udp(UdpHeader { tag: 0 }),
             _ => Header::Icmp(UdpHeader { tag: 0 }),
         },
-    })
+    };
+    Some(fields.into())
 }
 
 const fn ecn(services: u8) -> Ecn {
@@ -70,8 +75,8 @@ const fn ecn(services: u8) -> Ecn {
     }
 }
 
-/// Marks the packet that `bytes` are "congestion experienced", and repairs the checksum of its
-/// header for the word that has changed (RFC 1624, equation 3).
+/// Marks the packet in `bytes` as "congestion experienced", and updates the header checksum for the
+/// changed word (RFC 1624, equation 3).
 pub(super) fn mark(bytes: &mut [u8]) {
     let word = |bytes: &[u8], at: usize| u32::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     let before = word(bytes, 0);
@@ -86,7 +91,7 @@ pub(super) fn mark(bytes: &mut [u8]) {
 pub(super) mod tests {
     use super::*;
 
-    /// The sum of a header's words: all ones if its checksum is right.
+    /// Returns the sum of a header's words, which is all ones if the checksum is correct.
     fn sum(header: &[u8]) -> u32 {
         let words = header.chunks(2).map(|it| u32::from(u16::from_be_bytes([it[0], it[1]])));
         let sum: u32 = words.sum();

@@ -1,36 +1,38 @@
-//! The bytes of the packets in the discipline, which itself holds only their headers.
+//! The bytes of the packets in the discipline. The discipline itself stores only their headers.
 
 use crate::sys::{self, Tun};
 
-/// The header before each packet (`struct virtio_net_hdr`). It names the checksum that the kernel
-/// has yet to compute, and is returned unchanged.
+/// The length of the header before each packet (`struct virtio_net_hdr`). The header names the
+/// checksum that the kernel has yet to compute. It is written back unchanged.
 pub(super) const BEFORE: usize = 10;
-/// The largest packet: an interface's 1500 bytes, and the header before it.
+/// The size of a slot: at least the 1500 bytes of an interface's largest packet and the header
+/// before it.
 const ROOM: usize = 2_048;
-/// Bits of an identifier that are a slot's number.
+/// The number of bits of an identifier that hold the slot number.
 const BITS: u32 = 24;
 
-/// A place for a packet.
+/// A slot for one packet.
 struct Slot {
     bytes: Box<[u8]>,
     len: usize,
 }
 
-/// Places for packets, made when they are needed and used again.
+/// Slots for packets, which are created when needed and reused.
 #[derive(Default)]
 pub(super) struct Slots {
     all: Vec<Slot>,
     free: Vec<u32>,
-    /// Packets read so far.
+    /// The number of packets read so far.
     count: u64,
 }
 
 impl Slots {
-    /// Reads a packet; returns its identifier, which increases, or `None` if there is no packet.
+    /// Reads a packet and returns its identifier. Identifiers increase. Returns `None` if there is
+    /// no packet.
     ///
     /// # Errors
     ///
-    /// If the interface has been removed, or more packets wait than there are identifiers.
+    /// If the interface has been removed, or if there are more packets than identifiers.
     pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
         let number = self.place()?;
         let slot = &mut self.all[number as usize];
@@ -57,13 +59,13 @@ impl Slots {
         Ok(self.all.len() as u32 - 1)
     }
 
-    /// The identifier of the packet that is now in a place.
+    /// Returns the identifier of the packet that a slot now holds.
     fn name(&mut self, number: u32) -> u64 {
         self.count += 1;
         self.count << BITS | u64::from(number)
     }
 
-    /// Takes a packet as if it had been read.
+    /// Stores a packet as if it had been read.
     #[cfg(test)]
     pub(super) fn put(&mut self, packet: &[u8]) -> u64 {
         let number = self.place().expect("there is room");
@@ -73,7 +75,7 @@ impl Slots {
         self.name(number)
     }
 
-    /// The IP packet.
+    /// Returns the IP packet.
     pub(super) fn packet(&mut self, id: u64) -> &mut [u8] {
         let slot = &mut self.all[number(id)];
         &mut slot.bytes[BEFORE..slot.len]
@@ -93,7 +95,7 @@ impl Slots {
         self.free.push(number(id) as u32);
     }
 
-    /// Packets that are here.
+    /// Returns the number of packets stored.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         self.all.len() - self.free.len()

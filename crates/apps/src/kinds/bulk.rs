@@ -7,6 +7,7 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -51,10 +52,24 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
+/// A transfer of up to 10 MB is judged by its time. Any other transfer is compared with its fair
+/// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1). G.1010
+/// accepts four times the preferred time, so a quarter of the fair share is tolerable.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "bulk",
+    "gets its part of the line",
+    &[
+        Need::from("fair share reached", Measure::FairShare, [100.0, 50.0, 12.5], "%")
+            .because("it crawls", "RFC 5348 §1; G.1010 Table I.2"),
+        Need::up_to("transferred in", Measure::TransferTime, [15_000.0, 60_000.0], "ms")
+            .because("it takes too long", "G.1010 Table I.2: bulk data, up to 10 MB"),
+    ],
+)];
+
 /// One connection.
 #[derive(Clone, Debug)]
 struct Transfer {
-    /// Bytes not yet written.
+    /// The number of bytes not yet written.
     left: u64,
     conn: Option<ConnId>,
     read: u64,
@@ -63,7 +78,7 @@ struct Transfer {
 
 struct Bulk {
     sender: Side,
-    /// Bytes that each connection has to carry; 0 has no end.
+    /// The number of bytes that each connection must carry; 0 stands for no end.
     size: u64,
     span: Option<Duration>,
     transfers: Vec<Transfer>,
@@ -159,8 +174,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Whether every connection delivered all of its bytes; a connection that was stopped delivered
-    /// fewer.
+    /// Returns whether every connection delivered all of its bytes. A connection that was stopped
+    /// delivered fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }
@@ -175,7 +190,8 @@ mod tests {
     fn a_transfer_of_a_size_ends_and_says_when() {
         let mut net = Net::new(1).with_delay(Duration::from_millis(5));
         let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
-        // 1000 segments of 1500 bytes at 10 Mbit/s, a handshake, and the one-way delay.
+        // The time of 1000 segments of 1500 bytes at 10 Mbit/s, plus a handshake and the one-way
+        // delay.
         close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
         close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
     }

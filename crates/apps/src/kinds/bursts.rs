@@ -1,13 +1,15 @@
-//! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
+//! Timed transfers. Each opens a connection, sends for a given time or a given number of bytes, and
+//! closes the connection.
 //!
 //! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
 //! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
 //! (2017, §VI), with their times to complete. The source does not state the interval of
-//! notifications and uploads; once a minute is our choice.
+//! notifications and uploads; the default of once a minute is not from the source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -100,14 +102,47 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
+const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
+/// The tolerable time of a transfer without a deadline. The next constant is the largest size to
+/// which it applies.
+const MOST_MS: f64 = 60_000.0;
+const MOST_BYTES: u64 = 10_000_000;
+
+/// A transfer with a deadline is late after it. A transfer with a size and without a deadline is
+/// judged as bulk data. A transfer without a size stands for a page or a mail, and is judged by its
+/// round trips.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "bursts",
+        "each transfer is over at once",
+        &[
+            LATE.because("transfers miss their deadline", "the scenario; 5 % is our choice"),
+            Need::up_to("transfers", Measure::Own(&["transfer_p75_ms"]), [15_000.0, MOST_MS], "ms")
+                .because("transfers crawl", "G.1010 Table I.2: bulk data, up to 10 MB"),
+            Need::up_to("round trips", Measure::RoundTrip, [1_000.0, 2_000.0], "ms")
+                .because("pages are slow", "Boerlage and Collom 2016, Table I (G.1010)"),
+        ],
+    ),
+    Needs::of(
+        "notification",
+        "each one comes in time",
+        &[LATE.because("notifications are late", "Armitage et al. 2017, §VI; 5 % is our choice")],
+    ),
+    Needs::of(
+        "photo_upload",
+        "each photo is sent in time",
+        &[LATE.because("photos crawl", "Armitage et al. 2017, §VI; 5 % is our choice")],
+    ),
+];
+
 const fn seconds(s: u64) -> Value {
     Value::MaybeDuration(Some(Duration::from_secs(s)))
 }
 
-/// Connections are not opened faster than one a millisecond.
+/// The bounds of the period. Connections are opened at most once per millisecond.
 const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
-/// The wake-up that starts a transfer; other tokens name the connection to end.
+/// The token of the wake-up that starts a transfer. Other tokens name the connection to end.
 const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -129,7 +164,7 @@ struct Bursts {
     started: Instant,
     begun: u64,
     late: u64,
-    /// Transfers that have not been read completely.
+    /// The transfers that have not been read completely.
     active: Vec<Burst>,
     took: Quantiles,
 }
@@ -185,12 +220,25 @@ impl Bursts {
     fn finish(&mut self, conn: ConnId, now: Instant) {
         let Some(at) = self.active.iter().position(|burst| burst.conn == conn) else { return };
         let burst = self.active.swap_remove(at);
-        // A burst cut short by the end of the application is not complete.
+        // A burst that the end of the application cut short is not complete.
         if burst.left == 0 {
             let took = now.since(burst.started);
             self.took.add_ms(took);
             self.late += u64::from(self.deadline.is_some_and(|deadline| took > deadline));
         }
+    }
+
+    /// Returns the 75th percentile of the times of transfers. An unfinished transfer counts with
+    /// its age if that age exceeds the tolerable time.
+    fn usual_ms(&self, now: Instant) -> Option<f64> {
+        let mut times = self.took.clone();
+        for burst in &self.active {
+            let age = now.since(burst.started);
+            if age.as_secs_f64() * 1e3 > MOST_MS {
+                times.add_ms(age);
+            }
+        }
+        times.at(0.75)
     }
 
     fn stop(&mut self, io: &mut dyn Io) {
@@ -236,6 +284,9 @@ impl App for Bursts {
             ["completion_p50_ms", "completion_p95_ms", "completion_p99_ms", "completion_max_ms"],
             &mut out,
         );
+        if (1..=MOST_BYTES).contains(&self.size) && self.deadline.is_none() {
+            out.extend(self.usual_ms(now).map(|ms| ("transfer_p75_ms", ms)));
+        }
         if let Some(deadline) = self.deadline {
             let overdue = |burst: &&Burst| now.since(burst.started) > deadline;
             let late = self.late + self.active.iter().filter(overdue).count() as u64;

@@ -1,9 +1,10 @@
-//! Constant-rate datagrams: the video call of the home experiments, and any other.
+//! Datagrams at a constant rate: the video call of the home experiments, and other traffic of this
+//! kind.
 //!
 //! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
-//! fixed interval, independent of the network. The video call is 700 bytes every 20 ms each way
-//! (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP. The defaults
-//! of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! fixed interval, independent of the network. The video call sends 700 bytes every 20 ms in each
+//! direction (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
+//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
 //! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
 //! sleeps between datagrams.
@@ -11,6 +12,7 @@
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
@@ -62,7 +64,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
     Kind {
         name: "video_call",
-        summary: "A video call at a constant rate, both ways",
+        summary: "A video call at a constant rate, both ways; it does not adapt",
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I; Armitage et al. 2017, App. D",
         params: &[
             Param {
@@ -76,6 +78,36 @@ pub const KINDS: &[Kind<dyn App>] = &[
             WAYS,
         ],
         build: |args: &Args| Box::new(Cbr::new(args)),
+    },
+];
+
+/// Datagrams at a constant rate carry live content, such as that of a camera. Nobody answers, so
+/// their delay may be as long as that of telemonitoring.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "cbr",
+        "arrives as it happens",
+        &[
+            Need::up_to("one-way delay", Measure::OneWayDelay, [250.0, 1_000.0], "ms").because(
+                "what it shows is over",
+                "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+            ),
+            Need::up_to("loss", Measure::Loss, [1.0, 3.0], "%")
+                .because("parts of it are missing", "G.1010 Table I.1: video, voice"),
+        ],
+    ),
+    Needs {
+        note: "its rate is constant; a call that adapts would send less",
+        ..Needs::of(
+            "video_call",
+            "voice and picture come at once and whole",
+            &[
+                Need::up_to("one-way delay", Measure::OneWayDelay, [150.0, 400.0], "ms")
+                    .because("people talk over each other", "G.1010 Table I.1; G.114 §4"),
+                Need::up_to("loss", Measure::Loss, [1.0, 3.0], "%")
+                    .because("the picture breaks up", "G.1010 Table I.1: video call, voice"),
+            ],
+        )
     },
 ];
 
@@ -140,7 +172,7 @@ mod tests {
             close(net.ip_bytes[side] as f64 * 8.0 / 100.0, 291_200.0, 60.0);
         }
         close(known(&summary, "loss_up_percent"), 0.0, 0.0);
-        // 20 ms of propagation and 0.58 ms on the link.
+        // The delay is 20 ms of propagation and 0.58 ms on the link.
         close(known(&summary, "owd_down_p50_ms"), 20.58, 0.01);
         close(known(&summary, "jitter_up_ms"), 0.0, 1e-6);
     }

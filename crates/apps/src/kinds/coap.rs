@@ -2,26 +2,28 @@
 //!
 //! Source: RFC 7252 §4.2 and §4.8. A request is repeated after a time drawn between `ACK_TIMEOUT`
 //! and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most `MAX_RETRANSMIT` times.
-//! `NSTART` = 1, so the next request waits until this one ends. The acknowledgement carries the
-//! response (§5.2.1), and a repeated request is answered again from memory (§4.5).
+//! `NSTART` is 1, so the next request waits until the current one ends. The acknowledgement carries
+//! the response (§5.2.1). A repeated request gets the stored response again (§4.5).
 //!
-//! A retransmission was spurious if an answer to an earlier copy arrives after it. A real
+//! A retransmission was spurious if a response to an earlier copy arrives after it. A real
 //! acknowledgement does not distinguish copies; the tag does, for this measurement only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
 use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open, schedule};
 
-/// The fixed header, a token of 4 bytes, one path option of 8, and the payload marker.
+/// The length of the header of a request: the fixed header, a token of 4 bytes, a path option of 8
+/// bytes, and the payload marker.
 const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
-/// The fixed header and the token.
+/// The length of the header of a response: the fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
 
-/// The payloads that fit a datagram beside the headers.
+/// The bounds of a payload that fits into a datagram together with the headers.
 const COAP: Bounds = Bounds::Whole(0, bounds::MOST_DATAGRAM - REQUEST_HEADER as u64);
 
 const COPY_BITS: u32 = 8;
@@ -80,6 +82,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             conn: None,
             running: false,
             started: Instant::ZERO,
+            stopped: None,
             exchange: None,
             asked: 0,
             answered: 0,
@@ -88,15 +91,32 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             spurious: 0,
             response_time: Quantiles::default(),
             waited: Quantiles::default(),
+            age: Quantiles::default(),
         })
     },
 }];
 
+/// The needs of telemonitoring in real time. The time of an answer begins when its request is due,
+/// so it includes the wait behind earlier requests.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "coap",
+    "each request is answered in time",
+    &[
+        Need::up_to("unanswered", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+            .because("requests fail", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+        Need::up_to("answers", Measure::Own(&["answer_p95_ms"]), [250.0, 1_000.0], "ms").because(
+            "answers come late",
+            "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+        ),
+    ],
+)];
+
 /// The one request in progress.
 struct Exchange {
+    due: Instant,
     first_sent: Instant,
     timeout: Duration,
-    /// Copies sent after the first.
+    /// The number of copies sent after the first.
     repeats: u64,
 }
 
@@ -110,8 +130,9 @@ struct Coap {
     conn: Option<ConnId>,
     running: bool,
     started: Instant,
+    stopped: Option<Instant>,
     exchange: Option<Exchange>,
-    /// The number of requests begun; the request in progress has this number less one.
+    /// The number of requests begun. The request in progress has this number minus one.
     asked: u64,
     answered: u64,
     failed: u64,
@@ -119,10 +140,13 @@ struct Coap {
     spurious: u64,
     response_time: Quantiles,
     waited: Quantiles,
+    /// The times from the due time of a request to its answer.
+    age: Quantiles,
 }
 
 impl Coap {
-    /// Begins the next request if it is due and none is in progress, else waits for its time.
+    /// Begins the next request if it is due and no request is in progress. Otherwise waits for its
+    /// time.
     fn next(&mut self, io: &mut dyn Io) {
         if !self.running || self.exchange.is_some() {
             return;
@@ -136,7 +160,7 @@ impl Coap {
         let longest = self.ack_timeout.as_secs_f64() * self.random_factor;
         let drawn = io.rng().uniform(self.ack_timeout.as_secs_f64(), longest);
         let timeout = Duration::from_secs_f64(drawn);
-        self.exchange = Some(Exchange { first_sent: io.now(), timeout, repeats: 0 });
+        self.exchange = Some(Exchange { due, first_sent: io.now(), timeout, repeats: 0 });
         self.asked += 1;
         self.transmit(io);
     }
@@ -145,8 +169,8 @@ impl Coap {
         let (Some(exchange), Some(conn)) = (&self.exchange, self.conn) else { return };
         let tag = token(self.asked - 1, exchange.repeats);
         io.send(conn, Side::Home, self.request, tag);
-        // The deadline's token is that of the copy it waits for, with a flag that distinguishes it
-        // from `next`'s.
+        // The token of the deadline is that of its copy, with a flag that distinguishes it from the
+        // token of `next`.
         io.wake_at(io.now() + exchange.timeout, tag | DEADLINE);
     }
 
@@ -177,12 +201,14 @@ impl Coap {
         self.spurious += exchange.repeats.saturating_sub(copy);
         self.answered += 1;
         self.response_time.add_ms(io.now().since(exchange.first_sent));
+        self.age.add_ms(io.now().since(exchange.due));
         self.exchange = None;
         self.next(io);
     }
 
     fn stop(&mut self, io: &mut dyn Io) {
         self.exchange = None;
+        self.stopped = Some(io.now());
         if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
             datagrams::close(conn, io);
         }
@@ -228,7 +254,7 @@ impl App for Coap {
         Carries::One(Direction::Up)
     }
 
-    fn summary(&self, _now: Instant) -> Summary {
+    fn summary(&self, now: Instant) -> Summary {
         let mut out = vec![
             ("requests_count", self.asked as f64),
             ("answered_count", self.answered as f64),
@@ -236,6 +262,11 @@ impl App for Coap {
             ("retransmissions_count", self.retransmitted as f64),
             ("spurious_count", self.spurious as f64),
         ];
+        let span = self.stopped.unwrap_or(now).since(self.started);
+        let missing = schedule::missing_percent(span, self.interval, self.answered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
+        self.age
+            .report(["answer_p50_ms", "answer_p95_ms", "answer_p99_ms", "answer_max_ms"], &mut out);
         self.response_time.report(
             ["response_p50_ms", "response_p95_ms", "response_p99_ms", "response_max_ms"],
             &mut out,
@@ -283,7 +314,8 @@ mod tests {
             for n in 1..4 {
                 close(gaps[n], gaps[0] * f64::from(1 << n), 1e-6);
             }
-            // After the last copy, 16 first timeouts; then the next request, long overdue.
+            // After the last copy, the request waits for 16 times the first timeout. The next
+            // request, which is overdue, follows at once.
             close(gaps[4], gaps[0] * 16.0, 1e-6);
             assert!(known(&summary, "failed_count") >= 1.0);
             // MAX_TRANSMIT_WAIT is 93 s.

@@ -1,11 +1,12 @@
-//! Adaptive video: a player that requests one segment at a time and chooses its rate.
+//! Adaptive video: a player that requests one segment at a time and chooses the rate of each
+//! segment.
 //!
-//! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny; `abr` has its
-//! rules, `bola` those of dash.js 2.9.3. While the buffer is below 12 s, the player requests the
-//! next segment at once. The limit is 30 s at the highest rate, and 60 s if the video is also 600 s
-//! or longer. Otherwise the player checks again after a second. A segment that takes too long is
-//! abandoned: the player resets the connection and opens another. A failed request is repeated up
-//! to three times, a second apart.
+//! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
+//! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
+//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s if
+//! the video also lasts at least 600 s. Above the limit, the player checks again after a second. A
+//! segment that takes too long is abandoned: the player resets the connection and opens another
+//! one. A failed request is repeated up to three times, after a second each.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -17,6 +18,7 @@
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Notice};
@@ -36,7 +38,8 @@ const DIRECTION: Param = Param {
     doc: "Direction of the video; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-/// A player with more than two requests per second does not stream chunks.
+/// The bounds of a segment length. A player with more than two requests per second does not stream
+/// chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
 const REQUEST: Param = Param {
     name: "request",
@@ -125,6 +128,38 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
+/// The tolerable time from the request to the first picture.
+pub(crate) const MOST_STARTUP_MS: f64 = 10_000.0;
+
+const STALLS: Need = Need::up_to("stalled", Measure::Own(&["stalled_percent"]), [0.0, 1.0], "%")
+    .because("it stops in the middle", "our choice: any stall is noticed; 1 % is a second or so");
+const STARTUP: Need =
+    Need::up_to("starts after", Measure::Own(&["startup_ms"]), [2_000.0, MOST_STARTUP_MS], "ms")
+        .because(
+            "it takes long to start",
+            "Krishnan and Sitaraman 2012: viewers leave after 2 s; G.1010 Table I.1: 10 s",
+        );
+const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
+
+/// The picture is judged as that of television. High definition begins at 720 lines, and standard
+/// definition at 480 lines. A video that offers fewer lines is compared with its own best picture.
+pub const NEEDS: &[Needs] = &[
+    Needs::of(
+        "dash",
+        "plays at once, sharp and without a stop",
+        &[
+            STALLS,
+            STARTUP,
+            Need {
+                at_most: Some("offered_lines"),
+                ..Need::from("picture", LINES, [1_080.0, 720.0, 480.0], "lines")
+                    .because("the picture is blurred", "our choice: high and standard definition")
+            },
+        ],
+    ),
+    Needs::of("audio_stream", "plays at once and without a stop", &[STALLS, STARTUP]),
+];
+
 fn build_video(args: &Args) -> Box<dyn App> {
     let (segment, offered) = ladder::offer(args.word("segment"));
     let cap = args.rate("max_rate").as_bps();
@@ -144,6 +179,7 @@ fn build_video(args: &Args) -> Box<dyn App> {
         _ => Abr::DashJs,
     };
     Box::new(Dash::new(Config {
+        lines: &ladder::LINES,
         length: args.maybe_duration("length"),
         ..config(args, segment, abr, ladder)
     }))
@@ -160,6 +196,7 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
         server: params::sender(args),
         segment,
         ladder,
+        lines: &[],
         abr,
         length: None,
         request: args.bytes("request").0,
@@ -167,7 +204,7 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
     }
 }
 
-/// A player that is yet to start, or at work.
+/// A player that has not started yet, or that is active.
 struct Dash {
     server: Side,
     config: Option<Config>,

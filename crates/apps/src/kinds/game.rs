@@ -1,4 +1,4 @@
-//! A first-person shooter: small datagrams both ways at the pace of the game.
+//! A first-person shooter: small datagrams in both directions at the rate of the game.
 //!
 //! Sources:
 //!
@@ -9,22 +9,24 @@
 //!   deviation 6N + 3, truncated to an integer, where o is the game's growth per player. Negative
 //!   sizes are made positive and shifted by N·o. This model follows pktgen, which sent the traffic
 //!   of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
-//! - `faerber`: Färber 2002, Counter-Strike: sizes Ext(120, 36) every Ext(55, 6) ms from the
-//!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
+//! - `faerber`: Färber 2002, Counter-Strike. The server sends sizes of Ext(120, 36) every Ext(55,
+//!   6) ms, and the client sizes of Ext(80, 5.7) every 40 ms. They are taken as bytes of UDP
+//!   payload.
 //!
-//! pktgen sleeps between packets, and a sleep may be too long, but never too short. `select` of
-//! FreeBSD 10 permits an excess of a 16th (`kern_select`: the timeout shifted right by
+//! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
+//! 10 permits an excess of 1/16 of the timeout (`kern_select`: the timeout shifted right by
 //! `tc_precexp`, which is four by the default of 5 % of `kern.timecounter.alloweddeviation`). The
 //! actual excess depends on other timers; `oversleep` draws it uniformly.
 //!
 //! Differences: sizes that are negative even after the shift count as zero. An update of many
-//! players is truncated to the payload of an Ethernet packet (the engines split such updates
-//! themselves).
+//! players is truncated to the payload of an Ethernet packet, while game engines split such
+//! updates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
 
 use crate::bounds;
 use crate::datagrams::{self, Arrivals};
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
@@ -33,10 +35,10 @@ const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"
 
 /// The largest update: an IP packet of 1500 bytes.
 const MOST_UPDATE: f64 = 1_472.0;
-/// The largest random addition to a client's smallest packet: 3 and seven deviations.
+/// The largest random addition to a client's smallest packet: the mean of 3 and seven deviations.
 const MOST_EXTRA: u32 = 10;
 
-/// Server starts are spread over this much (TEACUP: `random() / 25` seconds).
+/// The range of the server start times (TEACUP: `random() / 25` seconds).
 const SPREAD: Duration = Duration::from_millis(40);
 
 /// Registers `game`.
@@ -103,6 +105,22 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build,
 }];
 
+/// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
+/// loss are not from a source. They are where players begin to notice the loss, and where the loss
+/// decides duels.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "game",
+    "plays without lag",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [100.0, 200.0], "ms").because(
+            "shots land late",
+            "Armitage 2003; Boerlage and Collom 2016, Table I (G.1010)",
+        ),
+        Need::up_to("loss", Measure::Loss, [3.0, 5.0], "%")
+            .because("players jump about", "our choice, for fast games"),
+    ],
+)];
+
 fn build(args: &Args) -> Box<dyn App> {
     let title = args.word("title");
     let players = args.count("players") as f64;
@@ -131,7 +149,7 @@ fn build(args: &Args) -> Box<dyn App> {
     })
 }
 
-/// Bytes that each player adds to an update of `title`.
+/// Returns the number of bytes that each player adds to an update of `title`.
 fn growth(title: &str) -> f64 {
     match title {
         "hl2cs" => -2.56,
@@ -144,12 +162,12 @@ fn growth(title: &str) -> f64 {
     }
 }
 
-/// The mean size of an update.
+/// Returns the mean size of an update.
 fn mean(players: f64, growth: f64) -> f64 {
     (players + 0.65) * growth - 2.0 * players - 10.0
 }
 
-/// The size that pktgen computes from a negative one.
+/// Returns the size that pktgen computes from a negative size.
 fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
     if bytes < 0.0 { -bytes + players * growth } else { bytes }
 }
@@ -161,7 +179,7 @@ enum Model {
 }
 
 impl Model {
-    /// Bytes of the next packet from `side`.
+    /// Returns the size of the next packet from `side`.
     fn size(&self, side: Side, rng: &mut Rng) -> u32 {
         let drawn = match (self, side) {
             (Self::Pktgen { growth, players, .. }, Side::Wan) => {
@@ -175,7 +193,7 @@ impl Model {
         drawn.max(0.0) as u32
     }
 
-    /// The largest packet that a server or a client sends, seven deviations being enough.
+    /// Returns the largest packet that a server or a client sends, limited to seven deviations.
     fn largest(&self) -> Datagram {
         let Self::Pktgen { growth, players, least, .. } = self else {
             return Datagram { bytes: MOST_UPDATE as u32, headers: 0, set_by: "model" };
@@ -190,7 +208,7 @@ impl Model {
         }
     }
 
-    /// Time from a packet of `side` to its next.
+    /// Returns the time from a packet of `side` to its next packet.
     fn gap(&self, side: Side, rng: &mut Rng) -> Duration {
         match (self, side) {
             (Self::Pktgen { s2c, .. }, Side::Wan) => *s2c,
@@ -203,7 +221,7 @@ impl Model {
     }
 }
 
-/// A client and the server's half that plays with it.
+/// A client and the part of the server that communicates with it.
 #[derive(Debug)]
 struct Client {
     conn: ConnId,
@@ -219,7 +237,7 @@ struct Game {
     clients: Vec<Client>,
     wanted: usize,
     running: bool,
-    /// By the side that sent.
+    /// The arrivals, by the side that sent the packets.
     arrivals: [Arrivals; 2],
     sent: [u64; 2],
 }
@@ -241,7 +259,7 @@ impl Game {
             return;
         };
         let payload = self.model.size(side, io.rng());
-        // Several clients share the counts of one direction, so they share its numbers.
+        // Several clients share the counters of one direction, so they also share its numbers.
         let number = &mut self.sent[side.index()];
         io.send(client.conn, side, payload, datagrams::stamp(*number, io.now()));
         *number += 1;
@@ -256,7 +274,7 @@ impl Game {
         self.arrivals[at.peer().index()].take(tag, io.now());
         let Some(n) = self.clients.iter().position(|client| client.conn == conn) else { return };
         if at == Side::Wan && self.running && !std::mem::replace(&mut self.clients[n].known, true) {
-            // The server waits for a client's first packet before it plays with it.
+            // The server waits for a client's first packet before it sends to that client.
             let phase = Duration::from_nanos(io.rng().below(SPREAD.as_nanos()));
             io.wake_at(io.now() + phase, token(n, Side::Wan));
         }
@@ -309,7 +327,7 @@ mod tests {
     use super::*;
     use crate::testing::{Net, build, close, known};
 
-    /// IP rates in kbit/s, up and down, while the game runs.
+    /// Returns the IP rates in kbit/s, up and down, while the game runs.
     fn rates(title: &'static str, players: u64) -> [f64; 2] {
         let changes = [
             ("title", Value::Word(title, &[])),
@@ -379,7 +397,7 @@ mod tests {
         let mut net = Net::new(1);
         let model = [("model", Value::Word("faerber", &[])), ("client_delay", ms(0))];
         net.run_secs(&mut *build("game", &model), 1_000);
-        // The mean of Ext(a, b) is a + 0.5772 b; rounding down takes half a byte.
+        // The mean of Ext(a, b) is a + 0.5772 b; rounding down subtracts half a byte on average.
         let mean = |n: usize| net.ip_bytes[n] as f64 / net.packets[n] as f64 - 28.0;
         close(mean(0), 80.0 + 0.5772 * 5.7 - 0.5, 0.3);
         close(mean(1), 120.0 + 0.5772 * 36.0 - 0.5, 1.5);

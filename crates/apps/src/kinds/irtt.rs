@@ -1,8 +1,9 @@
 //! An isochronous round-trip probe: datagrams at a fixed interval, each answered at once.
 //!
 //! Source: irtt 0.9. The client sends at fixed times, whether or not replies arrive; the server
-//! echoes. Both directions' delay and loss are separate, because the server numbers the packets
-//! received. Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
+//! echoes. Delay and loss are measured separately in each direction, because the server numbers the
+//! packets that it receives. The defaults are those of Flent's `voip` test: 172 bytes (G.711 with
+//! its RTP header) every 20 ms.
 //!
 //! Differences: irtt's opening handshake is left out, and the payload has no header.
 
@@ -12,12 +13,13 @@ use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
 
 use crate::bounds;
 use crate::datagrams::{self, Arrivals};
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
-/// The number of requests that await an answer; older requests count as lost.
+/// The maximum number of requests that await an answer; older requests count as lost.
 const REMEMBERED: usize = 16_384;
 
 /// Registers `irtt`.
@@ -47,7 +49,23 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A request that reached the server: the number of its answer, and when it was sent.
+/// A probe stands for any application that may need an immediate answer. The limits of loss are
+/// those of calls.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "irtt",
+    "answers come at once",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [150.0, 400.0], "ms")
+            .because("whatever needs an answer feels slow", "G.114 §4; its delays are one-way"),
+        Need::up_to("loss", LOSS, [1.0, 3.0], "%")
+            .because("answers fail to come", "G.1010 Table I.1: video call, voice"),
+    ],
+)];
+
+const LOSS: Measure = Measure::Own(&["loss_up_percent", "loss_down_percent"]);
+
+/// A request that reached the server: the number of its response, and the time at which it was
+/// sent.
 struct Waiting {
     answer: u16,
     sent: Duration,
@@ -55,7 +73,8 @@ struct Waiting {
 
 struct Irtt {
     prober: Prober,
-    /// The answers of the server, which it numbers in the order of the requests received.
+    /// The number of responses of the server. It numbers them in the order of the requests
+    /// received.
     answered: u64,
     waiting: VecDeque<Waiting>,
     up: Arrivals,
@@ -81,8 +100,8 @@ impl Irtt {
         if !self.prober.running() {
             return;
         }
-        // The answer carries the server's own number and time. A real answer also carries those of
-        // the request; here they are kept until the answer is read.
+        // The response carries the server's own number and time. A real response also carries those
+        // of the request, which this model stores until the response is read.
         self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();
@@ -94,7 +113,7 @@ impl Irtt {
     fn hear(&mut self, tag: u64, now: Instant) {
         let down = self.down.take(tag, now);
         let number = datagrams::sequence(tag);
-        // Answers mostly arrive in order, so the request is near the front.
+        // Responses mostly arrive in order, so the request is near the front.
         let Some(at) = self.waiting.iter().position(|waiting| waiting.answer == number) else {
             return;
         };
@@ -141,7 +160,7 @@ mod tests {
     #[test]
     fn round_trips_are_the_sum_of_both_ways() {
         let summary = Net::new(1).run_secs(&mut *build("irtt", &[]), 60);
-        // 200 bytes of IP take 0.16 ms at 10 Mbit/s, and 20 ms to travel.
+        // An IP packet of 200 bytes takes 0.16 ms at 10 Mbit/s, and 20 ms of propagation.
         close(known(&summary, "rtt_p50_ms"), 40.32, 0.01);
         close(known(&summary, "owd_up_p50_ms"), 20.16, 0.01);
         close(known(&summary, "owd_down_p50_ms"), 20.16, 0.01);

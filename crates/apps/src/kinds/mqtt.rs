@@ -1,28 +1,31 @@
 //! MQTT: a sensor that publishes to a broker.
 //!
-//! Source: MQTT 3.1.1: fixed headers of 2 to 5 bytes (§2.2), CONNECT and CONNACK (§3.1, §3.2),
-//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7,
-//! §4.3). The client sends PINGREQ if it has sent nothing for the keep-alive time (§3.1.2.10). As
-//! in Eclipse Paho, at most 20 messages await their acknowledgement; further ones are queued.
+//! Source: MQTT 3.1.1: fixed headers of 2 to 5 bytes (§2.2), CONNECT and CONNACK (§3.1, §3.2), and
+//! PUBLISH at quality of service 0, 1 and 2 (§3.3–3.7, §4.3). Quality 1 uses PUBACK; quality 2 uses
+//! PUBREC, PUBREL and PUBCOMP. The client sends PINGREQ if it has sent nothing for the keep-alive
+//! time (§3.1.2.10). As in Eclipse Paho, at most 20 messages await their acknowledgement; further
+//! messages are queued.
 //!
-//! Differences: no subscriber reads the messages, a lost connection is not opened again, and
-//! DISCONNECT is left out, because nothing is sent after the application's stop.
+//! Differences: no subscriber reads the messages, and a lost connection is not reopened. DISCONNECT
+//! is left out, because nothing is sent after the application's stop.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Io, Notice, Open, schedule};
 
 const CONNACK: u64 = 4;
 const ACK: u64 = 4;
 const PING: u64 = 2;
 
-/// The largest length of a control packet (§2.2.3), less the longest topic and the identifiers.
+/// The bounds of the payload: the largest length of a control packet (§2.2.3) minus the longest
+/// topic and the identifiers.
 const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
-/// Whole seconds in 16 bits (§3.1.2.10).
+/// The bounds of the keep-alive time: whole seconds in 16 bits (§3.1.2.10).
 const KEEPALIVE: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(65_535));
 
 const PUBLISH_DUE: u64 = 0;
@@ -96,6 +99,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             running: false,
             accepted: false,
             link: None,
+            opened: Instant::ZERO,
+            stopped: None,
             started: Instant::ZERO,
             last_sent: Instant::ZERO,
             published: 0,
@@ -108,6 +113,22 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
+/// The needs of telemonitoring in real time. A message is delivered when the broker has read it.
+/// The time of a message begins when it is due.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "mqtt",
+    "each message arrives in time",
+    &[
+        Need::up_to("missing", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+            .because("messages are missing", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+        Need::up_to("delivery", Measure::Own(&["delivery_p95_ms"]), [250.0, 1_000.0], "ms")
+            .because(
+                "messages are stale",
+                "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
+            ),
+    ],
+)];
+
 /// Returns the length of a control packet with a remaining length of `remaining` bytes (§2.2.3).
 const fn packet(remaining: u64) -> u64 {
     let length_bytes = match remaining {
@@ -119,12 +140,12 @@ const fn packet(remaining: u64) -> u64 {
     1 + length_bytes + remaining
 }
 
-/// Length of a PUBLISH packet; above quality 0 it has an identifier (§3.3.2).
+/// Returns the length of a PUBLISH packet. Above quality 0 it has an identifier (§3.3.2).
 const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
     packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
 }
 
-/// The content of a control packet. A time is that at which its message was due.
+/// The content of a control packet. A time is the time at which its message was due.
 #[derive(Clone, Copy, Debug)]
 enum Control {
     Connect,
@@ -156,6 +177,10 @@ struct Mqtt {
     /// Whether the broker has accepted the client.
     accepted: bool,
     link: Option<Link>,
+    /// The start time of the connection.
+    opened: Instant,
+    stopped: Option<Instant>,
+    /// The time at which the broker accepted the connection.
     started: Instant,
     last_sent: Instant,
     published: u64,
@@ -169,6 +194,7 @@ struct Mqtt {
 impl Mqtt {
     fn start(&mut self, io: &mut dyn Io) {
         self.running = true;
+        self.opened = io.now();
         let conn = io.open(Open { nodelay: self.nodelay, ..Open::tcp(Side::Home) });
         let (up, down) = (Pipe::new(conn, Side::Home), Pipe::new(conn, Side::Wan));
         self.link = Some(Link { conn, up, down });
@@ -214,7 +240,7 @@ impl Mqtt {
         io.wake_at(self.last_sent + self.keepalive, KEEPALIVE_DUE);
     }
 
-    /// The broker reads a packet.
+    /// Lets the broker read a packet.
     fn serve(&mut self, control: Control, io: &mut dyn Io) {
         let (size, reply) = match control {
             Control::Connect => (CONNACK, Control::Connack),
@@ -236,7 +262,7 @@ impl Mqtt {
         }
     }
 
-    /// The client reads a packet.
+    /// Lets the client read a packet.
     fn hear(&mut self, control: Control, io: &mut dyn Io) {
         match control {
             Control::Connack => {
@@ -291,6 +317,7 @@ impl App for Mqtt {
             Notice::Start => self.start(io),
             Notice::Stop => {
                 self.running = false;
+                self.stopped = Some(io.now());
                 if let Some(link) = &self.link {
                     io.close(link.conn, Side::Home);
                 }
@@ -320,6 +347,9 @@ impl App for Mqtt {
             let due = now.since(self.started).as_nanos() / self.interval.as_nanos() + 1;
             out.push(("backlog_messages", due.saturating_sub(self.published) as f64));
         }
+        let span = self.stopped.unwrap_or(now).since(self.opened);
+        let missing = schedule::missing_percent(span, self.interval, self.delivered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
         self.delivery.report(
             ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
             &mut out,
@@ -377,7 +407,8 @@ mod tests {
 
     #[test]
     fn messages_beyond_the_window_wait_and_are_counted() {
-        // A round trip of 2 s and 20 in flight: at most 10 messages a second of 100.
+        // With a round trip of 2 s and 20 messages in flight, at most 10 of 100 messages are
+        // published per second.
         let mut net = Net::new(1).with_delay(Duration::from_secs(1));
         let app = &mut *build("mqtt", &[("interval", ms(10))]);
         let summary = net.run(app, Duration::from_secs(99), Duration::from_secs(30));

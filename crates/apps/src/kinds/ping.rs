@@ -1,15 +1,16 @@
 //! Ping: an ICMP echo request every second.
 //!
-//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte
-//! header in a packet of 84 bytes, one a second, as TEACUP's `start_ping` runs it.
+//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte header
+//! in a packet of 84 bytes, one per second, as TEACUP's `start_ping` runs it.
 //!
-//! The far end answers a request when it gets its notice. If the operating system itself answers,
-//! the far end gets no notice, and the reply has one.
+//! The far end answers a request when it receives the notice of the request. If the operating
+//! system itself answers, the far end receives no notice; only the reply causes one.
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
 use crate::bounds;
 use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
@@ -44,10 +45,23 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
+/// A probe stands for any application that may need an immediate answer. The limits of loss are
+/// those of calls.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "ping",
+    "answers come at once",
+    &[
+        Need::up_to("round trips", Measure::RoundTrip, [150.0, 400.0], "ms")
+            .because("whatever needs an answer feels slow", "G.114 §4; its delays are one-way"),
+        Need::up_to("loss", Measure::Own(&["loss_percent"]), [1.0, 3.0], "%")
+            .because("answers fail to come", "G.1010 Table I.1: video call, voice"),
+    ],
+)];
+
 struct Ping {
     prober: Prober,
     received: u64,
-    /// Requests up to the latest that was answered; later ones may be in flight.
+    /// The number of requests up to the latest answered request. Later requests may be in flight.
     settled: u64,
     rtt: Quantiles,
 }
@@ -58,7 +72,7 @@ impl Ping {
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
-        // The number of requests since this one; 16-bit numbers wrap.
+        // The number of requests since this request, because 16-bit numbers wrap.
         let sent = self.prober.sent();
         let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
         self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));
@@ -120,7 +134,7 @@ mod tests {
     fn lost_pings_are_counted() {
         let mut net = Net::new(1).with_loss(0.2);
         let app = &mut *build("ping", &[("interval", ms(10))]);
-        // A ping can be lost in either direction: 1 - 0.8 · 0.8.
+        // A ping can be lost in either direction, so the probability of a loss is 1 - 0.8 · 0.8.
         close(known(&net.run_secs(app, 60), "loss_percent"), 36.0, 2.0);
         let mut dead = Net::new(1).with_loss(1.0);
         close(known(&dead.run_secs(&mut *build("ping", &[]), 9), "loss_percent"), 100.0, 0.0);

@@ -1,31 +1,34 @@
 //! Telemetry: small messages at a constant rate over one TCP connection.
 //!
 //! Source: the telemonitoring traffic of Kua, Nguyen, Armitage and Branch (2017, Table I) and of
-//! Armitage et al. (2017, §III): a sensor of 16-bit samples. At 50 samples a second or more, a
-//! message holds 50 (100 bytes, the payload of a `ZigBee` frame); at fewer, there is a message a
-//! second. The sender turns off Nagle's algorithm and the receiver acknowledges at once.
+//! Armitage et al. (2017, §III), from a sensor of 16-bit samples. At 50 or more samples per second,
+//! a message has 50 samples (100 bytes, the payload of a `ZigBee` frame). At fewer samples, there
+//! is one message per second. The sender disables Nagle's algorithm, and the receiver acknowledges
+//! at once.
 //!
-//! A write blocks if the send buffer cannot take it whole. The same holds for nttcp in TCP mode,
-//! the program of those experiments. Its gap lies between two writes, so the next message follows
-//! an interval after the blocked one was taken. A slow connection therefore lowers the offered
-//! rate. Bytes written while TCP cannot send leave in full segments: the stream keeps no message
-//! boundaries.
+//! A write blocks if it does not fit into the send buffer as a whole. The same holds for nttcp in
+//! TCP mode, the program of those experiments. nttcp waits between two writes, so the next message
+//! follows an interval after the end of the blocked write. A slow connection therefore lowers the
+//! offered rate. Bytes written while TCP cannot send leave in full segments, because the stream has
+//! no message boundaries.
 //!
-//! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. A rate
-//! below one sample a second sends one sample at a time; the sources do not cover it.
+//! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. At a
+//! rate below one sample per second, each message has one sample; the sources do not cover such
+//! rates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, ms, rate};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Io, Notice, Open, schedule};
 
 const SAMPLE: u64 = 2;
 const SAMPLES_PER_MESSAGE: u64 = 50;
 
-/// At most a message a microsecond.
+/// The bounds of the rate, up to one message per microsecond.
 const RATES: Bounds = Bounds::Whole(1, 8 * SAMPLE * SAMPLES_PER_MESSAGE * 1_000_000);
 
 const MESSAGE: Param = Param {
@@ -98,10 +101,26 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// Bytes of a message and the time between two, for a sensor of `bps`.
+const SENSOR: &[Need] = &[
+    Need::up_to("missing", Measure::Own(&["missing_percent"]), [1.0, 5.0], "%")
+        .because("readings are missing", "Kua et al. 2017, §II-A: no loss; 5 % is our choice"),
+    Need::up_to("delivery", Measure::Own(&["delivery_p95_ms"]), [250.0, 1_000.0], "ms")
+        .because("readings are stale", "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII"),
+];
+const FINE: &str = "each reading arrives in time";
+
+/// The needs of telemonitoring in real time.
+pub const NEEDS: &[Needs] = &[
+    Needs::of("iot_low", FINE, SENSOR),
+    Needs::of("iot_high", FINE, SENSOR),
+    Needs::of("telemetry", FINE, SENSOR),
+];
+
+/// Returns the bytes of a message and the time between two messages, for a sensor of `bps`.
 fn pace(bps: u64) -> (u64, Duration) {
     let samples = (bps / (8 * SAMPLE)).clamp(1, SAMPLES_PER_MESSAGE);
-    // From 50 samples a second this is the time of 50; below it, of a second's worth.
+    // At 50 or more samples per second, this is the time of 50 samples; at fewer, it is about a
+    // second.
     let nanos = u128::from(samples * 8 * SAMPLE) * 1_000_000_000 / u128::from(bps);
     (samples * SAMPLE, Duration::from_nanos(nanos as u64))
 }
@@ -113,7 +132,7 @@ struct Telemetry {
     open: Open,
     running: bool,
     pipe: Option<(ConnId, Pipe<Instant>)>,
-    /// The time of the write that is blocked now.
+    /// The time of the write that is currently blocked.
     blocked: Option<Instant>,
     blocked_for: Duration,
     started: Instant,
@@ -152,8 +171,8 @@ impl Telemetry {
         self.write(io);
     }
 
-    /// Writes a message and arranges for the next: an interval from now, or from when the send
-    /// buffer has taken all of this one.
+    /// Writes a message and schedules the next one an interval later. If the write blocks, the
+    /// interval starts when the send buffer has accepted the whole message.
     fn write(&mut self, io: &mut dyn Io) {
         let Some((_, pipe)) = &mut self.pipe else { return };
         let now = io.now();
@@ -228,6 +247,8 @@ impl App for Telemetry {
         if self.sent > 0 {
             out.push(("completeness_percent", 100.0 * self.delivered as f64 / self.sent as f64));
         }
+        let missing = schedule::missing_percent(span, self.interval, self.delivered);
+        out.extend(missing.map(|percent| ("missing_percent", percent)));
         self.latency.report(
             ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
             &mut out,
@@ -259,10 +280,10 @@ mod tests {
 
     #[test]
     fn sensors_have_the_ip_rates_of_the_table() {
-        // 152 bytes with TCP timestamps: 3.04 and 152 kbit/s.
+        // A packet of 152 bytes with TCP timestamps gives 3.04 and 152 kbit/s.
         for (kind, kbit) in [("iot_low", 3.04), ("iot_high", 152.0)] {
             let mut net = Net::new(1);
-            // The test network coalesces writes no more than TCP without Nagle's rule does.
+            // The test network merges writes as little as TCP without Nagle's rule does.
             let summary = net.run_secs(&mut *build(kind, &[]), 100);
             close(net.ip_bytes[0] as f64 * 8.0 / 1e5, kbit, kbit * 0.01);
             close(known(&summary, "completeness_percent"), 100.0, 0.0);
@@ -290,7 +311,8 @@ mod tests {
 
     #[test]
     fn a_blocked_write_blocks_the_schedule() {
-        // 100 kbit/s of messages into 50 kbit/s of link: the send buffer fills, then blocks.
+        // Messages of 100 kbit/s on a link of 50 kbit/s: the send buffer fills, and then writes
+        // block.
         let mut net = Net::new(1).with_rate(50_000);
         let summary = net.run_secs(&mut *build("iot_high", &[]), 60);
         let sent = known(&summary, "sent_messages");

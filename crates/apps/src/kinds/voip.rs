@@ -1,28 +1,27 @@
-//! A telephone call: constant-rate voice both ways, and the quality rating at each side.
+//! A telephone call: voice at a constant rate in both directions, and the quality rating at each
+//! side.
 //!
 //! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
 //! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
-//! sending time plus a delay. The delay is either fixed by the first packet or adapts as in Ramjee,
-//! Kurose, Towsley and Schulzrinne (1994), algorithm 1.
+//! sending time plus a delay, which `playout` describes.
 //!
-//! Differences: there is no silence suppression, and the adaptive playout moves with every
-//! packet instead of between talk spurts, as receivers that stretch time do.
+//! Differences: there is no silence suppression.
 
-use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
 use crate::emodel::{self, Codec};
+use crate::needs::{Measure, Need, Needs};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, ms};
+use crate::playout::Playout;
 use crate::quantiles::Summary;
 use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
 
-/// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
-const MEMORY: f64 = 0.998_002;
-
-/// At least one byte of voice, at most the bytes that fit a datagram beside the header.
+/// The bounds of the voice bytes: at least one, and at most the bytes that fit into a datagram
+/// together with the header.
 const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
 
 const DEJITTER: Param = Param {
@@ -101,6 +100,17 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
+const VOICE: &[Need] = &[
+    Need::from("opinion score", Measure::Own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
+        .because("voices break up or come late", "G.107 Annex B"),
+    Need::up_to("one-way delay", Measure::OneWayDelay, [150.0, 400.0], "ms")
+        .because("both speak at once", "G.1010 Table I.1; G.114 §4"),
+];
+const FINE: &str = "each word is heard, and at once";
+
+/// The needs of a call. The opinion score covers loss, delay and codec.
+pub const NEEDS: &[Needs] = &[Needs::of("voip", FINE, VOICE), Needs::of("voip_g729", FINE, VOICE)];
+
 fn build(args: &Args) -> Box<dyn App> {
     let interval = args.duration("interval");
     let payload = params::payload(args, "payload") + RTP_HEADER;
@@ -115,51 +125,10 @@ fn build(args: &Args) -> Box<dyn App> {
     })
 }
 
-/// A de-jitter buffer.
-#[derive(Clone, Debug)]
-struct Playout {
-    margin_ms: f64,
-    adaptive: bool,
-    /// Estimated delay and variation, in milliseconds; `None` before the first packet.
-    estimate: Option<(f64, f64)>,
-    /// Sum of the playout delays given to packets.
-    waited_ms: f64,
-    packets: u64,
-    late: u64,
-}
-
-impl Playout {
-    const fn new(margin: Duration, adaptive: bool) -> Self {
-        let margin_ms = margin.as_nanos() as f64 / 1e6;
-        Self { margin_ms, adaptive, estimate: None, waited_ms: 0.0, packets: 0, late: 0 }
-    }
-
-    fn take(&mut self, delay: Duration) {
-        let delay = delay.as_secs_f64() * 1e3;
-        // The margin is four variations, so that the first packet waits for exactly the margin.
-        let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
-        let deadline = mean + 4.0 * variation;
-        self.packets += 1;
-        self.waited_ms += deadline;
-        self.late += u64::from(delay > deadline);
-        self.estimate = Some(if self.adaptive {
-            let mean = MEMORY * mean + (1.0 - MEMORY) * delay;
-            (mean, MEMORY * variation + (1.0 - MEMORY) * (mean - delay).abs())
-        } else {
-            (mean, variation)
-        });
-    }
-
-    /// Mean delay from sending to playing.
-    fn delay_ms(&self) -> f64 {
-        if self.packets == 0 { 0.0 } else { self.waited_ms / self.packets as f64 }
-    }
-}
-
 struct Voip {
     pacer: Pacer,
     playouts: [Playout; 2],
-    /// Time to fill a packet and to encode it.
+    /// The time to fill a packet and to encode it.
     coding_ms: f64,
     codec: Codec,
     full: bool,
@@ -183,14 +152,15 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// The opinion score of `direction`, if a packet was sent in it.
+    /// Adds the opinion score of `direction` to `out`. Returns `None` if no packet was sent in that
+    /// direction.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];
         let (sent, arrivals) = self.pacer.leg(direction)?;
         let lost = arrivals.loss(sent)?;
         let expected = arrivals.expected().max(1) as f64;
-        let late = playout.late as f64 / expected;
+        let late = playout.late() as f64 / expected;
         let delay = playout.delay_ms() + self.coding_ms;
         let r = if self.full {
             let jitter = arrivals.jitter_ms().unwrap_or(0.0);
@@ -266,7 +236,7 @@ mod tests {
     fn a_clean_call_is_rated_by_its_delay() {
         let fixed = ("dejitter", Value::Word("fixed", &[]));
         let summary = Net::new(1).run_secs(&mut *build("voip", &[fixed]), 60);
-        // 20 ms of network and 0.16 ms of link, 60 ms of buffer, 20 ms of packet.
+        // The delay is 20 ms of network, 0.16 ms of link, 60 ms of buffer and 20 ms of packet.
         close(known(&summary, "mouth_to_ear_up_ms"), 100.16, 0.01);
         close(known(&summary, "r_factor_down"), 93.2 - 0.024 * 100.16, 0.01);
         close(known(&summary, "mos_up"), 4.36, 0.01);
@@ -282,21 +252,6 @@ mod tests {
         };
         assert!(mos(25.1, 0.0) > mos(25.1, 0.05) + 0.3);
         assert!(mos(25.1, 0.05) > mos(4.3, 0.05) + 1.0);
-    }
-
-    #[test]
-    fn what_comes_after_its_playout_time_is_late() {
-        let mut fixed = Playout::new(Duration::from_millis(60), false);
-        let mut adaptive = Playout::new(Duration::from_millis(60), true);
-        for n in 0..10_000 {
-            let delay = Duration::from_millis(if n < 100 { 20 } else { 200 });
-            fixed.take(delay);
-            adaptive.take(delay);
-        }
-        assert_eq!(fixed.late, 9_900, "80 ms is over for all that take 200");
-        assert!(adaptive.late < 100, "{}", adaptive.late);
-        close(fixed.delay_ms(), 80.0, 1e-9);
-        assert!(adaptive.delay_ms() > 200.0);
     }
 
     #[test]

@@ -1,18 +1,19 @@
-//! Web browsing: a page, a pause, another page.
+//! Web browsing: pages with pauses between them.
 //!
-//! Source: HTTP/1.1 (RFC 9112) as in browsers, with up to six connections per host and one request
-//! at a time on each, or HTTP/2 (RFC 9113), with one connection per host that carries all requests.
-//! The page load time ends with the last object. It consists of a DNS lookup, the handshakes, one
-//! round trip for each step that discovers objects, and the transfers. The pages are those of
-//! `page`; the pause is exponential with the 30 s of the 3GPP model.
+//! Sources: HTTP/1.1 (RFC 9112) and HTTP/2 (RFC 9113). With HTTP/1.1, a browser uses up to six
+//! connections per host, with one request at a time on each. With HTTP/2, one connection per host
+//! carries all requests. The page load time ends with the last object. It consists of a DNS lookup,
+//! the handshakes, one round trip for each step that discovers objects, and the transfers. The
+//! pages are those of `page`; the pause is exponential with the 30 s of the 3GPP model.
 //!
-//! Differences: HTTP/2 answers in the order of requests, without priorities and without a limit
+//! Differences: HTTP/2 responds in the order of requests, without priorities and without a limit
 //! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
-//! resolv.conf(5). The sizes of TLS messages are typical ones, our choice.
+//! resolv.conf(5). The sizes of TLS messages are typical values, not taken from the sources.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
+use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Io, Notice};
@@ -136,6 +137,18 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         })
     },
 }];
+
+/// The tolerable time of a page.
+pub(crate) const MOST_MS: f64 = 4_000.0;
+
+/// Three of four pages must load in time. A page that is still loading counts after its time is
+/// over.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "web",
+    "pages open at once",
+    &[Need::up_to("page loads", Measure::Own(&["page_p75_ms"]), [2_000.0, MOST_MS], "ms")
+        .because("pages open slowly", "G.1010 Table I.2: web pages")],
+)];
 
 struct Web {
     browser: Browser,

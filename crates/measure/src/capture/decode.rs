@@ -1,9 +1,9 @@
-//! The identity of a captured packet: its five-tuple, its length, its fingerprint.
+//! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
 //! code 511 for TCP and 2111 for UDP, as TEACUP sets it). Differences: up to 20 bytes of payload
-//! count instead of 12, IPv6 is read, and the IP length and identification are compared beside the
-//! CRC. TTL, DSCP, ECN and checksums never count.
+//! count, where `spp` counts 12. IPv6 is read. The IP length and identification are compared in
+//! addition to the CRC. TTL, DSCP, ECN and checksums never count.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,16 +14,16 @@ use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
 /// The fields that an address translator between the taps rewrites, which cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Translation {
-    /// Nothing.
+    /// No field is rewritten.
     #[default]
     None,
-    /// Addresses.
+    /// Addresses are rewritten.
     Addresses,
-    /// Addresses and ports.
+    /// Addresses and ports are rewritten.
     AddressesAndPorts,
 }
 
-/// An address and a port; port 0 for protocols without.
+/// An address and a port. The port is 0 for protocols without ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Endpoint {
     /// The address.
@@ -56,7 +56,8 @@ impl Tuple {
         Self { source: self.destination, destination: self.source, ..self }
     }
 
-    /// The same for both directions, and whether this one is the reverse of it.
+    /// Returns the tuple that stands for both directions, and whether this tuple is the reverse of
+    /// it.
     pub(super) fn canonical(self) -> (Self, bool) {
         match self.source.cmp(&self.destination) {
             Ordering::Greater => (self.reversed(), true),
@@ -71,7 +72,8 @@ pub(super) struct Decoded {
     pub(super) tuple: Tuple,
     /// Bytes of the IP packet.
     pub(super) ip_len: u32,
-    /// The same at both taps, and hardly ever the same for two packets.
+    /// The hash of the invariant fields: equal at both taps, and almost never equal for two
+    /// packets.
     pub(super) fingerprint: u64,
 }
 
@@ -79,7 +81,7 @@ pub(super) struct Decoded {
 pub(super) const LINKS: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), \
     BSD loopback (0, 108), Linux cooked (113, 276)";
 
-/// Whether packets of this link type can be read.
+/// Returns whether packets of this link type can be read.
 pub(super) fn can_read(link: u32) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
@@ -99,14 +101,15 @@ pub(super) fn decode(
         1 => ether(14, 12)?,
         113 => ether(16, 14)?,
         276 => ether(20, 0)?,
-        // Four bytes of address family, in either byte order; the IP header has its version itself.
+        // Four bytes hold the address family, in either byte order. The IP header states its own
+        // version.
         0 | 108 => LaxSlicedPacket::from_ip(data.get(4..)?).ok()?,
         _ => LaxSlicedPacket::from_ip(data).ok()?,
     };
     let net = packet.net.as_ref()?;
     let ip = Ip::of(net)?;
     let begins = (ip.start as usize).checked_sub(data.as_ptr() as usize)?;
-    // A length of zero is written by hosts that leave segmentation to their network card.
+    // Hosts that leave segmentation to their network card write a length of zero.
     let whole = length.saturating_sub(begins as u32);
     let ip_len = if ip.length == 0 { whole } else { ip.length };
     Some(identify(&ip, ip_len, translation))
@@ -118,10 +121,10 @@ struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
-    /// Zero if the header has no length.
+    /// The length in the header, or zero if the header has none.
     length: u32,
     identification: u16,
-    /// Whether the transport's header is in another fragment.
+    /// Whether the packet is a later fragment, without the transport header.
     continues: bool,
     payload: &'a [u8],
 }
@@ -165,7 +168,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Returns the ports, the first four bytes of TCP, UDP, DCCP, SCTP and UDP-Lite.
+    /// Returns the ports: the first four bytes of TCP, UDP, DCCP, SCTP and UDP-Lite headers.
     fn ports(&self) -> (u16, u16) {
         let has_ports = matches!(self.protocol, 6 | 17 | 33 | 132 | 136) && !self.continues;
         match self.payload {
@@ -194,10 +197,10 @@ fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
         _ if ip.continues => &[(0, 20)],
         // Sequence and acknowledgement numbers, flags and window.
         6 => &[(4, 16)],
-        // Past ports, length and checksum.
+        // The payload after ports, length and checksum.
         17 | 136 => &[(8, 28)],
-        // The type and code, and the bytes after the checksum; an echo's identifier counts as a
-        // port.
+        // The type and code, and the bytes after the checksum. The identifier of an echo counts as
+        // a port.
         1 | 58 if translation == Translation::AddressesAndPorts => &[(0, 2), (6, 24)],
         1 | 58 => &[(0, 2), (4, 24)],
         _ => &[(0, 20)],

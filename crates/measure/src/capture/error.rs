@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// An unreadable capture: its name, the packet, the byte and the problem.
+/// An unreadable capture: its name, the packet, the offset in bytes, and the problem.
 #[derive(Debug)]
 pub struct CaptureError {
     /// The name given to the capture.

@@ -1,4 +1,4 @@
-//! Stage two of SPP and the other measures, for one flow at two taps.
+//! The second stage of SPP and the other measures, for one flow at two taps.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,26 @@ use crate::pairs::{Pairing, Passage, RoundTrip};
 use crate::report::{DirectionReport, FlowReport};
 use crate::series::Series;
 
-/// A packet of the flow at one tap; times are since that tap's capture began.
+/// A packet of the flow at one tap. Times count from the beginning of the tap's capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Whether its direction is that of the flow's tuple.
+    /// Whether the packet's direction is that of the flow's tuple.
     pub(super) forward: bool,
     pub(super) at: Instant,
-    /// The time at the other tap, if that saw it.
+    /// The time at the other tap, if the packet was captured there.
     pub(super) other: Option<Instant>,
     pub(super) ip_len: u32,
 }
 
 /// Measures one flow.
 pub(super) struct FlowMeter {
-    /// The tuple of packets from tap 0 to tap 1, as at tap 0.
+    /// The tuple that packets from tap 0 to tap 1 have at tap 0.
     pub(super) tuple: Tuple,
-    /// The halves by direction; up is from tap 0 to tap 1.
+    /// The two directions of the flow; up is from tap 0 to tap 1.
     halves: [Half; 2],
-    /// The pairings by monitor.
+    /// The pairings, one for each monitor.
     pairings: [Pairing; 2],
 }
 
@@ -40,9 +40,10 @@ struct Half {
     variation: Variation,
     rtt_series: Series,
     samples: Vec<RoundTrip>,
-    /// Packets at the sender but not at the receiver, since the last one at both.
+    /// Packets captured only at the sender since the last packet captured at both taps.
     missing: u64,
-    /// Whether a packet was at both taps: before that, the other capture may not have begun.
+    /// Whether a packet was captured at both taps. Before the first such packet, the other capture
+    /// may not have begun.
     begun: bool,
     /// Bytes that arrived, by step.
     steps: BTreeMap<u64, u64>,
@@ -92,8 +93,8 @@ impl FlowMeter {
         }
         half.report.packets_received += 1;
         half.report.bytes_received += u64::from(event.ip_len);
-        // The flipped sign bit preserves the order of delays below zero, which differing clocks
-        // cause.
+        // Clocks that differ can make a delay negative. Flipping the sign bit preserves the order
+        // of such delays.
         half.variation.follow(event.at.as_nanos().wrapping_sub(sent.as_nanos()) ^ (1 << 63));
         if options.synchronised {
             let owd = event.at.since(sent);
@@ -101,7 +102,7 @@ impl FlowMeter {
         }
     }
 
-    /// The flow, its measurements, and its round trips if they were kept.
+    /// Returns the flow's tuple, its measurements, and its round trips if they were kept.
     pub(super) fn finish(self) -> (Tuple, FlowReport, [Vec<RoundTrip>; 2]) {
         let [up, down] = self.halves;
         let ((up, up_samples), (down, down_samples)) = (up.finish(), down.finish());
@@ -112,7 +113,7 @@ impl FlowMeter {
         )
     }
 
-    /// The number of steps in a table of arrivals.
+    /// Returns the number of steps in a table of arrivals.
     pub(super) fn steps(&self) -> u64 {
         self.halves
             .iter()

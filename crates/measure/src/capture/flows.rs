@@ -10,7 +10,7 @@ use super::matching::Settled;
 use super::options::Options;
 use super::sides::Sides;
 
-/// The maximum number of events kept before the direction is known, of one flow and of all.
+/// The maximum number of events held until the direction is known: for one flow, and for all flows.
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
 
@@ -26,17 +26,17 @@ pub(super) struct Flows {
     all: Vec<Flow>,
     /// The flows by their tuple at tap 0.
     known: BTreeMap<Tuple, usize>,
-    /// The flows by their tuple at tap 1, if an address translator is between: the flow, and
-    /// whether the two canonical tuples are opposite.
+    /// The flows by their tuple at tap 1, if an address translator lies between the taps. Each
+    /// entry has the flow, and whether the two canonical tuples have opposite directions.
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,
-    /// Packets of flows beyond [`Options::max_flows`].
+    /// The number of packets of flows beyond [`Options::max_flows`].
     pub(super) left_out: u64,
 }
 
 impl Flows {
-    /// Processes a packet with a known fate. `begun` is the start of each capture.
+    /// Processes a packet with a known fate. `begun` has the start time of each capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let Some((place, forward)) = self.find(packet, options) else { return };
         let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
@@ -65,7 +65,7 @@ impl Flows {
         }
     }
 
-    /// The flows after the last packet, in the order in which they appeared.
+    /// Returns the flows after the last packet, in the order in which they appeared.
     pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
@@ -80,7 +80,8 @@ impl Flows {
         self.all.into_iter().filter_map(meter).collect()
     }
 
-    /// Returns the flow of a packet, and whether the packet's direction is that of its tuple.
+    /// Returns the flow of a packet, and whether the packet's direction is that of the flow's
+    /// tuple.
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {
@@ -90,7 +91,7 @@ impl Flows {
                 let &(place, opposite) = self.aliases.get(&here.0)?;
                 return Some((place, here.1 == opposite));
             }
-            // A flow begins with a packet that both saw.
+            // A flow begins with a packet that both taps captured.
             (None, _) => return self.known.get(&here.0).map(|&place| (place, !here.1)),
         };
         let place = match self.known.get(&at_first.0).copied() {
@@ -145,7 +146,8 @@ fn decide(
 ) -> Option<bool> {
     match differences {
         [Some(backward), Some(ahead)] if backward != ahead => Some(ahead > backward),
-        // With one clock, a packet is earlier at the tap of its sender, whatever other flows show.
+        // If both taps use one clock, a packet is earlier at the tap of its sender. Other flows do
+        // not matter.
         [_, Some(ahead)] if options.synchronised && ahead != 0 => Some(ahead > 0),
         [Some(backward), None] if options.synchronised && backward != 0 => Some(backward < 0),
         _ => sides.by_hosts(tuple),

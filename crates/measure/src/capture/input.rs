@@ -1,4 +1,5 @@
-//! Bytes of a capture, with the place known, and every length checked before it is believed.
+//! Reads the bytes of a capture, keeps the position for errors, and checks every length before it
+//! is used.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -33,11 +34,11 @@ impl Order {
 pub(super) struct Input<R> {
     bytes: BufReader<R>,
     file: String,
-    /// Packets begun.
+    /// The number of packets begun.
     pub(super) packet: u64,
-    /// Bytes taken.
+    /// The number of bytes read.
     pub(super) offset: u64,
-    /// The start of the value being read, which errors name.
+    /// The offset at which the value being read starts, for errors.
     begun: u64,
 }
 
@@ -47,7 +48,7 @@ impl<R: Read> Input<R> {
         Self { bytes, file: file.into(), packet: 0, offset: 0, begun: 0 }
     }
 
-    /// Starts a value: errors name the place of its start.
+    /// Starts a value; errors state the offset of its start.
     pub(super) fn begin(&mut self) {
         self.begun = self.offset;
     }
@@ -68,7 +69,7 @@ impl<R: Read> Input<R> {
         Ok(self.peek()?.is_empty())
     }
 
-    /// Fills `buffer` whole; `what` names it in the error if the file ends first.
+    /// Fills the whole `buffer`. If the file ends first, the error names `what`.
     pub(super) fn fill(&mut self, buffer: &mut [u8], what: &str) -> Result<(), CaptureError> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -84,7 +85,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Passes over `n` bytes without keeping them.
+    /// Skips `n` bytes.
     pub(super) fn skip(&mut self, n: u64, what: &str) -> Result<(), CaptureError> {
         let mut left = n;
         while left > 0 {

@@ -1,13 +1,13 @@
-//! Stage one of SPP: matches packets at both taps.
+//! The first stage of SPP: matches the packets of the two taps.
 //!
-//! Each tap keeps a window of its last packets in capture order. A packet is looked up among the
-//! unmatched packets of the other tap; its match is the oldest with the same fingerprint. Packets
-//! leave a window at its front, in capture order. A packet leaves once its match is known, or
-//! without one once the window is full. Both captures are therefore read side by side in bounded
-//! memory.
+//! For each tap, this module keeps a window of its last packets in capture order. A packet is
+//! looked up among the unmatched packets of the other tap; its match is the oldest packet with the
+//! same fingerprint. Packets leave a window at its front, in capture order. The first packet leaves
+//! when its match is known or when the window is full. Both captures are therefore read side by
+//! side in bounded memory.
 //!
-//! Source: `spp` 0.3.6 searches 10 000 packets ahead, TEACUP's loss analysis 16 000. Difference:
-//! here the search is an index, the same from either side.
+//! Source: `spp` 0.3.6 searches 10 000 packets ahead; TEACUP's loss analysis searches 16 000.
+//! Difference: this module searches an index, which gives the same matches from either side.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -23,12 +23,12 @@ pub(super) struct Settled {
     pub(super) tuple: Tuple,
     pub(super) at: u64,
     pub(super) ip_len: u32,
-    /// As the other tap saw it; `None` if it did not.
+    /// The tuple and time of the packet at the other tap; `None` if it was not captured there.
     pub(super) mate: Option<(Tuple, u64)>,
 }
 
 impl Settled {
-    /// Returns the time at tap 1 less the time at tap 0, by their own clocks.
+    /// Returns the time at tap 1 minus the time at tap 0, each by the tap's clock.
     pub(super) fn difference(&self) -> Option<i64> {
         let (_, other) = self.mate?;
         let difference = difference(other, self.at);
@@ -47,9 +47,9 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Window {
     packets: VecDeque<Waiting>,
-    /// The number of the first of `packets` in its capture.
+    /// The number in the capture of the first packet of `packets`.
     first: u64,
-    /// Fingerprint and number of the packets without a mate.
+    /// The fingerprint and number of each packet without a match.
     index: BTreeSet<(u64, u64)>,
 }
 
@@ -62,7 +62,8 @@ impl Window {
         self.packets.push_back(waiting);
     }
 
-    /// The oldest packet with this fingerprint that has no mate, which is given this one.
+    /// Matches the oldest unmatched packet with this fingerprint to `mate`, and returns that
+    /// packet.
     fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
         let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
         let &key = same.next()?;
@@ -72,7 +73,7 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// Returns the first packet, if its fate is known or the window is full.
+    /// Removes and returns the first packet, if its fate is known or the window is full.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {
@@ -85,27 +86,27 @@ impl Window {
     }
 }
 
-/// Both windows.
+/// The windows of both taps.
 #[derive(Debug)]
 pub(super) struct Matching {
     windows: [Window; 2],
     room: usize,
-    /// The last match's time at tap 1, less its time at tap 0.
+    /// The time of the last matched packet at tap 1, minus its time at tap 0.
     pub(super) offset: Option<i64>,
 }
 
 impl Matching {
-    /// Returns windows with room for `room` packets.
+    /// Returns two windows that each hold up to `room` packets.
     pub(super) fn new(room: usize) -> Self {
         Self { windows: Default::default(), room, offset: None }
     }
 
-    /// Packets in the window of a tap that wait for a mate.
+    /// Returns the number of packets in a tap's window that have no match yet.
     pub(super) fn waiting(&self, tap: usize) -> usize {
         self.windows[tap].index.len()
     }
 
-    /// A tap saw a packet.
+    /// Adds a packet that `tap` captured at `at`.
     pub(super) fn push(&mut self, tap: usize, decoded: Decoded, at: u64) {
         let mate = self.windows[1 - tap].marry(decoded.fingerprint, (decoded.tuple, at));
         if let Some((_, other)) = mate {

@@ -10,23 +10,23 @@ use crate::direction_meter::Limits;
 pub struct Options {
     /// The names of the two captures in messages.
     pub names: [String; 2],
-    /// Statistics begin so long after the first packet of the sender's capture.
+    /// The start of the statistics, after the first packet of the sender's capture.
     pub from: Instant,
-    /// Statistics end so long after it.
+    /// The end of the statistics, after the first packet of the sender's capture.
     pub to: Instant,
-    /// Width of a bin of the time series.
+    /// The width of a bin of the time series.
     pub step: Duration,
     /// The translation of addresses between the taps.
     pub translation: Translation,
-    /// Whether the clocks of the taps agree, which one-way delay requires. A delay below zero
-    /// counts as zero.
+    /// Whether the taps share one clock, which one-way delay requires. A negative delay then counts
+    /// as zero.
     pub synchronised: bool,
-    /// Whether every round trip is kept, which costs memory.
+    /// Whether to keep every round trip, which costs memory.
     pub keep_samples: bool,
-    /// The number of packets of a capture that may follow one that is missing from the other,
-    /// before it is given up.
+    /// The number of later packets of a capture after which a packet missing from the other capture
+    /// counts as unmatched.
     pub search: usize,
-    /// Flows measured; packets of further ones are counted and left out.
+    /// The maximum number of flows measured. Packets of further flows are counted but not measured.
     pub max_flows: usize,
 }
 
@@ -47,7 +47,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The interval of the statistics.
+    /// Returns the interval of the statistics.
     pub(super) fn limits(&self) -> Limits {
         Limits { from: self.from, to: self.to }
     }

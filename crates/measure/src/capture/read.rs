@@ -1,4 +1,4 @@
-//! Reads captures, pcap or pcapng, one packet at a time.
+//! Reads captures, in pcap or pcapng format, one packet at a time.
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
 //! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced and
@@ -11,11 +11,11 @@ use std::io::Read;
 use super::error::CaptureError;
 use super::input::{Input, Order};
 
-/// The largest packet that Wireshark believes in (`WTAP_MAX_PACKET_SIZE_STANDARD`).
+/// The largest packet that Wireshark accepts (`WTAP_MAX_PACKET_SIZE_STANDARD`).
 const MAX_PACKET: u32 = 262_144;
-/// Interface descriptions longer than this are not read.
+/// The longest interface description that is read.
 const MAX_DESCRIPTION: u32 = 65_536;
-/// Interfaces of one section.
+/// The maximum number of interfaces of one section.
 const MAX_INTERFACES: usize = 4_096;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -24,16 +24,16 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// A packet as the capture holds it.
+/// A packet in the form in which the capture holds it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
-    /// Nanoseconds since 1970, by the capture's clock; less than 2⁶³.
+    /// Nanoseconds since 1970 by the capture's clock, below 2⁶³.
     pub(super) at: u64,
     /// The number of the link type.
     pub(super) link: u32,
     /// The original length of the packet.
     pub(super) length: u32,
-    /// The bytes of it that were kept.
+    /// The bytes of the packet that were captured.
     pub(super) data: &'a [u8],
 }
 
@@ -58,7 +58,7 @@ pub(super) struct CaptureReader<R> {
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Begins to read a capture that errors call `file`.
+    /// Returns a reader of `bytes`. Errors call the capture `file`.
     pub(super) fn new(bytes: R, file: &str) -> Result<Self, CaptureError> {
         let mut input = Input::new(bytes, file);
         if input.at_end()? {
@@ -89,7 +89,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { input, format, data: Vec::new() })
     }
 
-    /// The next packet, or `None` at the end.
+    /// Returns the next packet, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Raw<'_>>, CaptureError> {
         let header = match &mut self.format {
             Format::Classic { order, interface } => {
@@ -108,13 +108,13 @@ impl<R: Read> CaptureReader<R> {
         Ok(header.map(|(at, link, length)| Raw { at, link, length, data: &self.data }))
     }
 
-    /// An error at the last packet.
+    /// Returns an error at the last packet.
     pub(super) fn error(&self, problem: impl Into<String>) -> CaptureError {
         self.input.error(problem)
     }
 }
 
-/// Time, link type and original length.
+/// The time, link type and original length of a packet.
 type Seen = (u64, u32, u32);
 
 fn classic_header<R: Read>(
@@ -128,7 +128,7 @@ fn classic_header<R: Read>(
     if major != 2 {
         return Err(input.error(format!("pcap version {major}: allowed is 2")));
     }
-    // The upper bits describe frame check sequences.
+    // The upper bits describe the frame check sequence.
     let link = order.u32(&header, 16) & 0xffff;
     Ok(Format::Classic {
         order,
@@ -161,7 +161,7 @@ fn classic_record<R: Read>(
     Ok(Some((time(input, interface, ticks)?, interface.link, length.max(captured))))
 }
 
-/// Reads the bytes of a packet that were kept.
+/// Reads the captured bytes of a packet.
 fn keep<R: Read>(
     input: &mut Input<R>,
     data: &mut Vec<u8>,
@@ -186,7 +186,7 @@ fn time<R: Read>(input: &Input<R>, interface: &Interface, ticks: u64) -> Result<
         .ok_or_else(|| input.error("its time is outside the years 1970 to 2262"))
 }
 
-/// Reads a section header after its type, and returns the section's byte order.
+/// Reads the rest of a section header, and returns the section's byte order.
 fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<Order, CaptureError> {
     let mut header = [0; 8];
     input.fill(&mut header, what)?;
@@ -201,13 +201,13 @@ fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<Order, CaptureEr
             input.error(format!("a section header of {length} bytes: allowed are 28, 32 …"))
         );
     }
-    // Type, length and magic have been read; version, section length and options follow.
+    // Type, length and magic number have been read; version, section length and options follow.
     input.skip(u64::from(length) - 12 - 4, what)?;
     footer(input, order, length)?;
     Ok(order)
 }
 
-/// Reads one block; `Some` if it was a packet.
+/// Reads one block; returns `Some` if the block held a packet.
 fn block<R: Read>(
     input: &mut Input<R>,
     order: &mut Order,
@@ -336,7 +336,8 @@ fn interface<R: Read>(
     Ok(interface)
 }
 
-/// `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
+/// Returns the ticks per second of `if_tsresol`: a negative power of ten, or of two if the highest
+/// bit is set.
 fn ticks<R: Read>(input: &Input<R>, resolution: u8) -> Result<u64, CaptureError> {
     let power = u32::from(resolution & 0x7f);
     let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };

@@ -1,26 +1,27 @@
 //! The direction of a packet, derived from its times at two taps with different clocks.
 //!
-//! For a packet from tap 0 to tap 1, the difference of its times is the clocks' offset *plus* its
-//! delay. For a packet the other way it is the offset *less* its delay. Of the two orientations of
-//! a flow, the one with the greater difference therefore goes from tap 0 to tap 1, whatever the
-//! offset. A flow with one orientation only is classified by its hosts, if another flow has shown
-//! their sides. Failing that, the differences so far decide, and failing those, the clocks are
-//! trusted.
+//! For a packet from tap 0 to tap 1, the difference of its times is the clock offset *plus* its
+//! delay. For a packet in the other direction, the difference is the clock offset *minus* its
+//! delay. A flow has two orientations. The orientation with the greater difference therefore goes
+//! from tap 0 to tap 1, whatever the clock offset. If only one orientation has packets, the flow is
+//! classified by its hosts, provided that another flow has shown their sides. Otherwise the
+//! differences seen so far decide. Without such differences, the two clocks are assumed to agree.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::decode::Tuple;
 
-/// The number of hosts remembered; the differences classify further hosts.
+/// The maximum number of hosts remembered; further hosts are classified by time differences.
 const HOSTS: usize = 65_536;
 
-/// The knowledge of the two sides.
+/// The hosts and time differences known on each side.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    /// The tap on whose side a host is.
+    /// The tap on whose side each host is.
     hosts: BTreeMap<IpAddr, usize>,
-    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest of one back.
+    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest of a packet
+    /// from tap 1 to tap 0.
     least_up: Option<i64>,
     most_down: Option<i64>,
 }
@@ -40,7 +41,7 @@ impl Sides {
         }
     }
 
-    /// Returns whether packets with this difference of times go from tap 0 to tap 1.
+    /// Returns whether packets with this time difference go from tap 0 to tap 1.
     pub(super) fn by_difference(&self, difference: i64) -> bool {
         let between = match (self.least_up, self.most_down) {
             (Some(up), Some(down)) => up / 2 + down / 2,
@@ -51,8 +52,8 @@ impl Sides {
         difference > between
     }
 
-    /// Packets of this tuple go from tap 0 to tap 1: `up` is a difference of one of them, `down`
-    /// of one back.
+    /// Records that packets of this tuple go from tap 0 to tap 1. `up` is the time difference of
+    /// such a packet; `down` is that of a packet in the opposite direction.
     pub(super) fn learn(&mut self, tuple: &Tuple, up: Option<i64>, down: Option<i64>) {
         for (address, side) in [(tuple.source.address, 0), (tuple.destination.address, 1)] {
             if self.hosts.len() < HOSTS {

@@ -1,8 +1,8 @@
 //! Measures a pair of captures: round trips by synthetic packet pairs, loss, throughput.
 //!
-//! The captures are read side by side in bounded memory, and packets are matched at both taps
-//! ([`super::matching`]). Each flow is measured by the same definitions as simulated flows. The
-//! clocks may differ: the captures are first read in step, and the times of a matched packet yield
+//! Both captures are read side by side in bounded memory, and the packets of the two taps are
+//! matched ([`super::matching`]). The definitions are the same as for simulated flows. The clocks
+//! may differ. The reader first assumes equal clocks; the times of the first matched packet give
 //! the offset.
 
 use std::io::Read;
@@ -18,9 +18,9 @@ use super::read::CaptureReader;
 use crate::pairs::{RoundTrip, difference};
 use crate::report::FlowReport;
 
-/// Steps between the first and the last packet of a capture.
+/// The maximum number of steps between the first and the last packet of a capture.
 const MAX_STEPS: u64 = 1 << 22;
-/// Steps of all flows together.
+/// The maximum number of steps of all flows together.
 const MAX_BINS: u64 = 1 << 24;
 
 /// The measurements of two captures.
@@ -30,32 +30,32 @@ pub struct SppReport {
     pub flows: Vec<SppFlow>,
     /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
-    /// Packets of flows beyond [`Options::max_flows`].
+    /// The number of packets of flows beyond [`Options::max_flows`].
     pub left_out: u64,
 }
 
-/// One flow. Up is from the first tap to the second.
+/// The measurements of one flow. The up direction is from the first tap to the second.
 #[derive(Clone, Debug)]
 pub struct SppFlow {
-    /// Addresses and ports of its packets going up, as the first capture has them.
+    /// The addresses and ports of the flow's upstream packets, at the first tap.
     pub tuple: Tuple,
-    /// The measurements. Times are since the first packet of a capture: the receiver's for
-    /// arrivals, the reference's (the sender's) for round trips and delays. If the clocks agree,
-    /// all are since the first packet of either. Packets that the other capture may not cover count
-    /// as in flight.
+    /// The measurements. If the clocks agree, all times count from the first packet of either
+    /// capture. Otherwise they count from the first packet of one capture: the receiver's for
+    /// arrivals, and the reference's (the sender's) for round trips and delays. Packets that the
+    /// other capture may not cover count as in flight.
     pub report: FlowReport,
-    /// The round trips by direction, in the order of the monitor's capture, if they are kept.
+    /// The round trips of each direction, in the order of the monitor's capture, if they are kept.
     pub samples: [Vec<RoundTrip>; 2],
 }
 
 /// The contents of one capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
-    /// Packets of any kind.
+    /// The number of packets of any kind.
     pub packets: u64,
-    /// IP packets among them.
+    /// The number of IP packets.
     pub ip_packets: u64,
-    /// IP packets that the other capture also contains.
+    /// The number of IP packets that the other capture also contains.
     pub matched: u64,
     /// The time of the first IP packet, in nanoseconds since 1970.
     pub begins: Option<u64>,
@@ -107,7 +107,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The capture to read next, so that both are at the same time.
+    /// Returns the capture to read next, so that both are read up to the same time.
     fn choose(&self, open: [bool; 2]) -> Option<usize> {
         match open {
             [false, false] => return None,
@@ -115,7 +115,7 @@ impl Run<'_> {
             [false, true] => return Some(1),
             [true, true] => {}
         }
-        // A wrong guess about the clocks shows as a crowd that waits at one tap.
+        // If the assumed clock offset is wrong, many unmatched packets accumulate at one tap.
         let crowded = [0, 1].map(|tap| self.matching.waiting(tap) > self.options.search / 2);
         match crowded {
             [true, false] => return Some(1),

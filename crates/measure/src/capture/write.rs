@@ -1,8 +1,8 @@
 //! Writes the packets at the taps as captures that Wireshark and tshark open.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
-//! `LINKTYPE_RAW`. Only headers are kept, with the true length beside them, as `tcpdump -s`
-//! would.
+//! `LINKTYPE_RAW`. Only headers are kept. The record states the true length of the packet, as
+//! `tcpdump -s` does.
 
 use std::io::{self, Write};
 
@@ -11,32 +11,32 @@ use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Side, TcpFlag
 use crate::record::PacketRecord;
 use crate::wire::{Guise, encode};
 
-/// The magic number of captures with nanoseconds.
+/// The magic number of captures with nanosecond timestamps.
 const MAGIC: u32 = 0xa1b2_3c4d;
-/// IP without a link header.
+/// The link type of IP packets without a link header.
 const LINKTYPE_RAW: u32 = 101;
-/// More than the headers of any packet here.
+/// The snapshot length, which exceeds the headers of any packet here.
 const SNAPLEN: u32 = 128;
 
-/// The addresses of a connection, as packets going up carry them.
+/// The addresses of a connection in its upstream packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// At the tap in the home, before address translation at the gateway.
+    /// The addresses at the tap in the home, before address translation at the gateway.
     pub home: FiveTuple,
-    /// At the tap on the internet.
+    /// The addresses at the tap on the internet.
     pub wan: FiveTuple,
-    /// The direction of the first packet. Pings are requests in this direction, and replies in the
-    /// other.
+    /// The direction of the first packet. Pings are requests in this direction and replies in the
+    /// other direction.
     pub opened_by: Direction,
 }
 
 impl Endpoints {
-    /// Returns the endpoints of a connection opened from the home, without address translation.
+    /// Returns the endpoints of a connection from the home, without address translation.
     pub const fn plain(tuple: FiveTuple) -> Self {
         Self { home: tuple, wan: tuple, opened_by: Direction::Up }
     }
 
-    /// The addresses of a packet at a tap.
+    /// Returns the addresses of a packet at a tap.
     fn tuple(&self, side: Side, direction: Direction) -> FiveTuple {
         let up = match side {
             Side::Home => self.home,
@@ -54,16 +54,16 @@ pub struct CaptureWriter<'a, W> {
     out: W,
     side: Side,
     endpoints: &'a [Endpoints],
-    /// Added to every time: when the run began, since 1970.
+    /// The start of the run since 1970, which is added to every time.
     epoch: Duration,
-    /// The window scale that a SYN offered, by connection and direction.
+    /// The window scale in each SYN, by connection and direction.
     scales: Vec<[Option<u8>; 2]>,
     buffer: Vec<u8>,
 }
 
 impl<'a, W: Write> CaptureWriter<'a, W> {
-    /// Begins the capture of the tap at `side`, of connections that have the given `endpoints`,
-    /// in a run that began `epoch` after 1970.
+    /// Begins the capture of the tap at `side`, for connections with the given `endpoints`. The run
+    /// began `epoch` after 1970.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         Ok(Self { out, side, endpoints, epoch, scales, buffer: Vec::with_capacity(256) })
     }
 
-    /// A packet passes the tap at `at`: packets are given in the order of time.
+    /// Writes a packet that passes the tap at `at`. Callers give packets in the order of time.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         self.out.write_all(&self.buffer)
     }
 
-    /// Ends the capture and returns the output.
+    /// Flushes the capture and returns the output.
     ///
     /// # Errors
     ///
@@ -133,9 +133,10 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         {
             scales[mine] = (tcp.window_scale <= 14).then_some(tcp.window_scale);
         }
-        // RFC 7323 §2.2: windows are scaled only if both ends offered it.
+        // RFC 7323 §2.2: windows are scaled only if both ends offered the option.
         let scale = scales[1 - mine].and(scales[mine]).unwrap_or(0);
-        // Sequence numbers survive the translation of addresses, so they follow from the home's.
+        // Address translation does not change sequence numbers, so they follow from the addresses
+        // in the home.
         let isn = |direction| endpoints.tuple(Side::Home, direction).hash();
         Guise {
             tuple: endpoints.tuple(self.side, record.direction),
@@ -149,8 +150,8 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
     }
 }
 
-/// Writes two captures, of the tap in the home and of the one on the internet, and gives the
-/// outputs back. `endpoints` are by connection; the run began `epoch` after 1970.
+/// Writes two captures, one at the tap in the home and one at the tap on the internet, and returns
+/// the outputs. `endpoints` are by connection; the run began `epoch` after 1970.
 ///
 /// # Errors
 ///
@@ -172,8 +173,8 @@ fn write_capture<W: Write>(
     mut writer: CaptureWriter<'_, W>,
 ) -> io::Result<W> {
     let leaves = |record: &PacketRecord| writer.side.sends() == record.direction;
-    // At one moment a packet may arrive, be answered, and the next arrive. A simulated host answers
-    // in no time, and a packet that must not overtake waits for those before it.
+    // Several packets may pass a tap at one instant. A simulated host answers in zero time, and a
+    // packet that must keep its order waits for the packets before it.
     let mut seen: Vec<(Instant, u32, usize)> = records
         .iter()
         .enumerate()

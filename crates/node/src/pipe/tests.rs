@@ -28,7 +28,7 @@ fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Instant)> {
         .collect()
 }
 
-/// Offers `packets` at their times; returns each departure with its time, in order.
+/// Offers each packet at its time; returns each departure with its time, in order.
 fn sent_of(port: &mut Port, packets: &[(Instant, Packet)]) -> Vec<(u64, Instant)> {
     let mut left = Vec::new();
     for (now, packet) in packets {
@@ -54,31 +54,33 @@ fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
 fn dummynet_lets_packets_go_at_ticks() {
     let full = 1_500;
     for (arrivals, want) in [
-        // Alone: the packet leaves at the next tick, whenever it arrived.
+        // A single packet leaves at the next tick, whenever it arrived.
         (&[(5_000, 90)][..], &[6_000][..]),
         (&[(5_900, 90)], &[6_000]),
-        // Together: each leaves at the tick at which it is paid for, counted from the tick before.
+        // Of two packets that arrive together, each leaves at the tick at which it is paid for.
+        // Payment begins at the tick before the arrival.
         (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
         // Four packets of 250 us fill one tick and leave together at the next.
         (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
-        // The next packet is paid for from the end of the last, even within a tick, so the rate is
-        // exact.
+        // The payment for the next packet begins where the payment for the last one ended, even
+        // within a tick. The rate is therefore exact.
         (&[(5_000, 900), (5_000, 900), (5_000, 900)], &[6_000, 7_000, 7_000]),
-        // A pause begins at the end of the tick; the credit left of it is lost.
+        // An idle time begins at the end of a tick; the remaining credit of the tick is lost.
         (&[(5_000, 900), (8_500, 900)], &[6_000, 9_000]),
     ] {
         assert_eq!(left_us(12_000_000, arrivals), want, "{arrivals:?}");
     }
 }
 
-/// FreeBSD 10.4 `serve_sched` counts in bits: three packets of 2 2/3 ms take exactly 8 ms.
+/// FreeBSD 10.4 `serve_sched` counts in bits: three packets that each take 2 2/3 ms take exactly 8
+/// ms together.
 #[test]
 fn dummynet_rounds_nothing_but_the_tick() {
     assert_eq!(left_us(3_000_000, &[(5_100, 1_000); 3]), [8_000, 11_000, 13_000]);
 }
 
-/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe polls until the discipline is empty. Flows found empty
-/// leave every list, so the first flow to return is served first.
+/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe polls until the discipline is empty. Empty flows are
+/// removed from all lists, so the first flow that becomes active again is served first.
 #[test]
 fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     let ms = Instant::from_millis;
@@ -107,8 +109,8 @@ fn gauge(port: &Port, name: &str) -> f64 {
     port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
 }
 
-/// FreeBSD 10.4 `dn_drain_scheduler`: every tick visits one of 64 buckets, here at each multiple of
-/// 64 ticks.
+/// FreeBSD 10.4 `dn_drain_scheduler`: every tick visits one of 64 buckets. The test sets the visits
+/// to multiples of 64 ticks.
 #[test]
 fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));
@@ -129,11 +131,11 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     }
 }
 
-/// The remaining credit of a tick is freed with the pipe.
+/// When a pipe is freed, the remaining credit of the tick is freed with it.
 #[test]
 fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
-    // 40 bytes are 0.32 ms; the pipe is idle from 64 ms, and the credit left of the tick before
-    // pays.
+    // 40 bytes take 0.32 ms. The pipe is idle from 64 ms on. The credit left from the previous tick
+    // pays for the packet.
     for (first_us, second_us, want) in
         [(62_100, 63_200, [63_000, 63_200]), (63_100, 64_200, [64_000, 65_000])]
     {

@@ -24,9 +24,9 @@ const MOST_UNANSWERED: u32 = 7;
 /// The fate of a packet in the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Passed on by the receiver.
+    /// The receiver delivered the packet.
     Delivered,
-    /// Given up by the sender.
+    /// The sender gave the packet up.
     GivenUp,
 }
 
@@ -60,7 +60,7 @@ struct Exchange {
 #[derive(Debug, Default)]
 pub struct Cell {
     radios: Vec<Radio>,
-    /// The time from which slots are counted.
+    /// The time from which backoff slots are counted.
     contention: Instant,
     on_air: Option<Exchange>,
     /// The radios that are sending.
@@ -75,7 +75,7 @@ impl Cell {
         self.radios.len() - 1
     }
 
-    /// Returns the radio with this number.
+    /// Returns the radio with the given number.
     #[inline]
     pub fn radio(&self, number: usize) -> &Radio {
         &self.radios[number]
@@ -94,7 +94,7 @@ impl Cell {
     /// Gives a packet to a radio, which must have room.
     pub fn accept(&mut self, number: usize, packet: Packet, now: Instant) {
         let radio = &mut self.radios[number];
-        // A radio that finds the medium busy backs off, even if it waited long enough since its
+        // A radio that finds the medium busy backs off, even if it has waited long enough since its
         // last frame.
         let busy = self.on_air.is_some() || now < self.contention;
         if radio.accept(packet, now) && busy && radio.backoff == 0 {
@@ -110,8 +110,9 @@ impl Cell {
         }
     }
 
-    /// Returns the time at which a radio sends unless another sends first: the end of its backoff,
-    /// or the next slot if the backoff ended before the radio had a frame.
+    /// Returns the time at which a radio sends, unless another radio sends first. This is the end
+    /// of its backoff. If the backoff ended before the radio had a frame, the time is that of the
+    /// next slot.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));
@@ -133,7 +134,7 @@ impl Cell {
         Some(exchange.ends.since(exchange.began))
     }
 
-    /// Returns the radios that are sending or sent last; more than one after a collision.
+    /// Returns the radios that are sending or that sent last. After a collision, there are several.
     pub fn senders(&self) -> &[usize] {
         &self.senders
     }

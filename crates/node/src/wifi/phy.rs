@@ -6,28 +6,29 @@
 
 use aqmlab_core::{BitRate, Duration};
 
-/// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame check sequence 4.
+/// The number of bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame
+/// check sequence 4.
 pub(crate) const FRAMING: u32 = 38;
 /// The bytes before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
-/// Legacy and HT signal fields and the short training field, without the long training fields.
+/// The duration of the HT preamble, without the long training fields of HT.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
-/// One HT long training field.
+/// The duration of one HT long training field.
 const LONG_TRAINING_US: u64 = 4;
-/// Preamble and signal field of a non-HT PPDU.
+/// The duration of the preamble and signal field of a non-HT PPDU.
 const LEGACY_PREAMBLE_US: u64 = 20;
 const SYMBOL_US: u64 = 4;
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
-/// A compressed block acknowledgement.
+/// The length of a compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
 /// The longest A-MPDU that ath9k makes, in whole words (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
-/// Data bits per symbol of one stream in 20 MHz, by MCS.
+/// The number of data bits per symbol of one stream in 20 MHz, by MCS.
 const BITS: [u64; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
-/// Data bits per symbol of one stream in 40 MHz, by MCS.
+/// The number of data bits per symbol of one stream in 40 MHz, by MCS.
 const WIDE_BITS: [u64; 8] = [54, 108, 162, 216, 324, 432, 486, 540];
 
 /// The width of a channel.
@@ -50,8 +51,8 @@ pub struct HtRate {
 }
 
 impl HtRate {
-    /// Returns the rate of an MCS, or `None` above 31, where the modulation differs between
-    /// streams.
+    /// Returns the rate of an MCS, or `None` for an MCS above 31, which uses different modulations
+    /// for its streams.
     pub fn new(mcs: u8, width: Width, short_guard: bool) -> Option<Self> {
         (mcs < 32).then(|| Self {
             modulation: usize::from(mcs % 8),
@@ -151,23 +152,25 @@ mod tests {
         assert_eq!(HtRate::new(32, Mhz20, false), None);
     }
 
-    /// By hand: the bits divided by the bits of a symbol, rounded up, and the preamble.
+    /// Computed by hand: the bits divided by the bits of a symbol, rounded up, plus the preamble.
     #[test]
     fn durations_are_those_that_the_standard_s_formulas_give() {
         use Width::{Mhz20, Mhz40};
         for (mcs, width, short_guard, bytes, want_us) in [
-            // 12 304 + 22 bits in symbols of 260: 48 of 4 us, and 36 us.
+            // 12 304 + 22 bits in symbols of 260 bits: 48 symbols of 4 us, and a preamble of 36 us.
             (7, Mhz20, false, 1_538, 36 + 192),
-            // 48 symbols of 3.6 us are 172.8 us, which end with the 44th long one.
+            // 48 symbols of 3.6 us take 172.8 us and are extended to the end of the 44th long
+            // symbol.
             (7, Mhz20, true, 1_538, 36 + 176),
-            // Symbols of 26: 475.
+            // 475 symbols of 26 bits.
             (0, Mhz20, false, 1_538, 36 + 1_900),
-            // Two streams: a second long training field, and symbols of 520: 24.
+            // Two streams: a second long training field, and 24 symbols of 520 bits.
             (15, Mhz20, false, 1_538, 40 + 96),
-            // Three streams train with four fields; 450 Mbit/s have two tails of 6 bits.
-            // 12 304 + 28 bits in symbols of 1620: 8 of 3.6 us end with the 8th long one.
+            // Three streams have four training fields; 450 Mbit/s require two tails of 6 bits. 12
+            // 304 + 28 bits in symbols of 1620 bits: 8 symbols of 3.6 us, extended to the end of
+            // the 8th long symbol.
             (23, Mhz40, true, 1_538, 48 + 32),
-            // An aggregate of 21 full frames: 259 398 bits, 998 symbols.
+            // An aggregate of 21 full frames: 259 398 bits in 998 symbols.
             (7, Mhz20, false, 32_422, 36 + 3_992),
         ] {
             let got = rate(mcs, width, short_guard).ppdu(bytes);
@@ -177,7 +180,7 @@ mod tests {
 
     #[test]
     fn responses_go_at_the_highest_mandatory_rate_of_the_same_modulation() {
-        // 134 and 278 bits in symbols of 24, 48 and 96.
+        // Acknowledgements of 134 and 278 bits in symbols of 24, 48 and 96 bits.
         for (mcs, ack_us, block_ack_us) in
             [(0, 44, 68), (1, 32, 44), (2, 32, 44), (3, 28, 32), (15, 28, 32)]
         {
@@ -187,7 +190,7 @@ mod tests {
         }
     }
 
-    /// ath9k's table of the bytes in 4096 us, `ath_max_framelen`.
+    /// The expected values are ath9k's table of the bytes in 4096 us, `ath_max_framelen`.
     #[test]
     fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
         let most = Duration::from_micros(4_096);

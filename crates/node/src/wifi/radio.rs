@@ -3,9 +3,9 @@
 //!
 //! Source: Linux 3.14 ath9k.
 //!
-//! - The driver takes frames until more than `ATH_MAX_QDEPTH` = 123 are pending (`ath_tx_start`),
-//!   and again when fewer are (`ath_txq_skb_done`).
-//! - Two aggregates wait ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
+//! - The driver accepts frames until more than `ATH_MAX_QDEPTH` = 123 are pending (`ath_tx_start`).
+//!   It accepts frames again when fewer than 123 are pending (`ath_txq_skb_done`).
+//! - Two aggregates are ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
 //! - An aggregate holds at most 32 frames, 4096 us and 65532 bytes, and stays within the block-ack
 //!   window of 64. Delimiters pad small frames to `ATH_AGGR_MINPLEN` = 256 bytes
 //!   (`ath_tx_form_aggr`).
@@ -18,13 +18,13 @@ use aqmlab_core::{Duration, Instant, Packet, Rng};
 
 use super::phy::{DELIMITER, FRAMING, HtRate};
 
-/// `ATH_AGGR_MIN_QDEPTH`.
+/// `ATH_AGGR_MIN_QDEPTH`: the number of aggregates that are ready for the hardware.
 const READY_AGGREGATES: usize = 2;
-/// Frames of a block-ack window.
+/// The number of frames in a block-ack window.
 const WINDOW: u64 = 64;
 /// `ATH_AGGR_MINPLEN`: the smallest size of a frame in an aggregate, delimiter included.
 const LEAST_SUBFRAME: u32 = 256;
-/// `ATH_MAX_SW_RETRIES`.
+/// `ATH_MAX_SW_RETRIES`: the maximum number of transmissions of a frame.
 const MOST_TRIES: u8 = 30;
 
 /// The configuration of a radio.
@@ -47,9 +47,9 @@ pub struct RadioConfig {
 struct Frame {
     packet: Packet,
     number: u64,
-    /// Transmissions so far.
+    /// The number of transmissions so far.
     tries: u8,
-    /// Whether the last transmission arrived.
+    /// Whether the last transmission reached the receiver.
     through: bool,
     /// The time at which the frame entered the driver.
     since: Instant,
@@ -97,9 +97,9 @@ pub struct Radio {
     first_slot: u64,
     held: usize,
     rng: Rng,
-    /// The slots left to wait before the radio sends, as of the beginning of the contention.
+    /// The number of backoff slots left at the beginning of the contention.
     pub(super) backoff: u32,
-    /// Consecutive transmissions without a response.
+    /// The number of consecutive transmissions without a response.
     pub(super) unanswered: u32,
     /// The time since which the radio has a frame to send.
     pub(super) ready_since: Instant,
@@ -146,14 +146,14 @@ impl Radio {
         self.pending
     }
 
-    /// Returns the time that the oldest frame has been in the driver.
+    /// Returns how long the oldest frame has been in the driver.
     pub fn oldest(&self, now: Instant) -> Duration {
         let frames = self.ready.iter().flat_map(|aggregate| &aggregate.frames);
         let since = frames.chain(&self.again).chain(&self.fresh).map(|frame| frame.since).min();
         since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    /// Takes a packet from the discipline; returns whether the radio had nothing to send before.
+    /// Accepts a packet from the discipline; returns whether the radio had nothing to send before.
     pub(super) fn accept(&mut self, packet: Packet, now: Instant) -> bool {
         let idle = self.ready.is_empty();
         let number = self.first_slot + self.slots.len() as u64;
@@ -215,8 +215,8 @@ impl Radio {
         if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
     }
 
-    /// Sends the next aggregate and draws which of its frames arrive. Returns whether there is a
-    /// response; one frame that arrives suffices.
+    /// Sends the next aggregate, and draws which of its frames arrive. Returns whether there is a
+    /// response, for which one arrived frame suffices.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {
@@ -232,8 +232,8 @@ impl Radio {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }
 
-    /// Removes the transmission from the hardware. Frames that arrived go to the receiver; the
-    /// others are repeated or given up. `done` receives the packets that leave.
+    /// Removes the transmission from the hardware. Frames that arrived go to the receiver. The
+    /// driver repeats or gives up the others. `done` receives each packet that leaves the radio.
     pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
         let Some(aggregate) = self.ready.pop_front() else { return };
         let mut failed = Vec::new();

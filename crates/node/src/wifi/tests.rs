@@ -50,7 +50,7 @@ impl Rig {
         }
     }
 
-    /// Runs until all packets are sent; returns that time.
+    /// Runs until all packets are sent; returns the time of the last departure.
     fn run(&mut self) -> Instant {
         let mut now = Instant::ZERO;
         self.fill(now);
@@ -75,12 +75,13 @@ impl Rig {
     }
 }
 
-/// A saturated sender alone, full packets: mean backoff 7.5 slots of 9 us and AIFS of 43 us before
-/// each exchange of the durations in `phy`, SIFS of 16 us, and the answer.
+/// A single saturated sender with full packets. Before each exchange there are an AIFS of 43 us and
+/// a mean backoff of 7.5 slots of 9 us. An exchange takes the durations in `phy`, a SIFS of 16 us,
+/// and the response.
 #[test]
 fn throughput_is_what_airtimes_computed_by_hand_give() {
     for (mcs, frames, per_exchange, data_us, answer_us, want_mbit) in [
-        // 1 538 B each: 12 326 bits in symbols of 26, 104, 260 and 520.
+        // 1 538 B each: 12 326 bits in symbols of 26, 104, 260 and 520 bits.
         (0, 1, 1, 36 + 1_900, 44, 5.697),
         (3, 1, 1, 36 + 476, 28, 18.005),
         (7, 1, 1, 36 + 192, 28, 31.373),
@@ -89,7 +90,7 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
         (0, 32, 2, 36 + 3_804, 68, 5.949),
         // 32 984 B at MCS 7: 21 frames in 998 symbols.
         (7, 32, 21, 36 + 3_992, 32, 60.194),
-        // 65 532 B at MCS 15; the 32 frames allowed take 49 406 B: 761 symbols of 520.
+        // 65 532 B fit at MCS 15; the 32 frames allowed have 49 406 B: 761 symbols of 520 bits.
         (15, 32, 32, 40 + 3_044, 32, 118.427),
     ] {
         let cycle_us = f64::from(43 + data_us + 16 + answer_us) + 67.5;
@@ -103,8 +104,8 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// Bianchi 2000 for two saturated stations, with windows of 16 doubled up to six times: either
-/// sends in a slot with probability 0.1046, which makes 5.52 % of exchanges collisions.
+/// Bianchi 2000 for two saturated stations, with windows of 16 slots doubled up to six times. Each
+/// station sends in a slot with probability 0.1046, so 5.52 % of exchanges are collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =
@@ -117,7 +118,7 @@ fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     assert!((0.050..0.060).contains(&share), "{share} of all exchanges");
 }
 
-/// A new packet waits for the full driver of 124 frames in front of a slow medium.
+/// A new packet waits for all 124 frames of a full driver on a slow medium.
 #[test]
 fn a_packet_that_comes_last_waits_for_the_whole_driver() {
     let mut rig = Rig::new(&[config(7, 32)], 1).load(0, 124, 1_500);
@@ -134,8 +135,8 @@ fn a_packet_that_comes_last_waits_for_the_whole_driver() {
 fn small_frames_of_an_aggregate_take_256_bytes_each() {
     let mut rig = Rig::new(&[config(7, 32)], 1).load(0, 33, 40);
     rig.run();
-    // The hardware takes the first two as they come, each alone. The other 31 go together: 63 510
-    // bits, 245 symbols.
+    // The hardware takes the first two frames one by one, as they arrive. The other 31 frames go
+    // together: 63 510 bits in 245 symbols.
     assert_eq!(rig.busy, Duration::from_micros(2 * (36 + 12 + 16 + 28) + 36 + 980 + 16 + 32));
 }
 
@@ -175,7 +176,7 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     assert!(rig.cell.is_empty());
 }
 
-/// The medium is idle between two exchanges for at most the timeout and the largest window.
+/// Between two exchanges, the medium is idle for at most the timeout and the largest window.
 #[test]
 fn the_medium_is_never_left_idle_while_somebody_wants_it() {
     let lossy = RadioConfig { loss: 0.1, ..config(7, 32) };

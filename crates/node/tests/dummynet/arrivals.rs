@@ -2,7 +2,7 @@
 
 use aqmlab_core::Instant;
 
-/// A packet that comes to the pipe.
+/// A packet that arrives at the pipe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
@@ -11,7 +11,7 @@ pub(crate) struct Arrival {
     pub(crate) capable: bool,
 }
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
+/// The random generator `SplitMix64` (Steele, Lea and Flood 2014).
 struct Mixer(u64);
 
 impl Mixer {
@@ -30,7 +30,7 @@ impl Mixer {
 /// A period with one arrival pattern.
 struct Phase {
     left: u64,
-    /// The load in per cent of the rate, or 0 for arrivals at fixed intervals.
+    /// The load in per cent of the rate; 0 stands for arrivals at fixed intervals.
     load: u64,
     pause_ns: u64,
     first_flow: u64,
@@ -39,7 +39,7 @@ struct Phase {
 }
 
 impl Phase {
-    /// Draws a phase, or a silence in nanoseconds.
+    /// Draws a phase, or the length of an idle period in nanoseconds.
     fn draw(mixer: &mut Mixer, flows: u64) -> Result<Self, u64> {
         let kind = mixer.below(8);
         let (first_flow, spread) = (mixer.below(flows), 1 + mixer.below(flows));
@@ -82,8 +82,8 @@ impl Phase {
     }
 }
 
-/// Returns `count` arrivals at a pipe of `rate` bit/s: load below and above the rate, bursts, lone
-/// packets and silence, of 1 to 24 flows.
+/// Returns `count` arrivals of 1 to 24 flows at a pipe of `rate` bit/s: loads below and above the
+/// rate, bursts, single packets and idle periods.
 pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
     let mut mixer = Mixer(seed);
     let flows = 1 + mixer.below(24);
@@ -103,7 +103,8 @@ pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
             let len = phase.len(&mut mixer);
             let mean_ns = phase.mean_gap_ns(len, rate);
             at_ns += mean_ns / 2 + mixer.below(mean_ns + 1);
-            // An arrival at the very moment of a tick is before or after the tick by chance.
+            // Whether an arrival exactly at a tick comes before or after the tick is undefined, so
+            // arrivals avoid ticks.
             at_ns += u64::from(at_ns % 1_000_000 == 0);
             let flow = (phase.first_flow + mixer.below(phase.flows)) % flows;
             arrivals.push(Arrival {

@@ -1,10 +1,11 @@
-//! Dummynet's disciplines and its pipe against FreeBSD's own code, packet by packet.
+//! Compares dummynet's disciplines and its pipe with FreeBSD's own code, packet by packet.
 //!
-//! `outcomes.txt` holds facts: the outcome of arrivals drawn from a seed in `sys/netpfil/ipfw` of
-//! FreeBSD 10.4, compiled for user space and driven by a virtual clock. A line names a discipline,
-//! its pipe and its parameters. After the bar it has the packets dropped, the packets that left
-//! marked, and a digest of each packet's fate and time. The test draws the same arrivals and
-//! expects the same fates. docs/explanation/traces.md describes the method.
+//! `outcomes.txt` records the output of FreeBSD's code for arrivals drawn from a seed. The code is
+//! `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and driven by a virtual clock. A
+//! line names a discipline, its pipe and its parameters. After the bar, the line has the number of
+//! packets dropped, the number of packets marked, and a digest of each packet's fate and time. The
+//! test draws the same arrivals and expects the same fates. docs/explanation/traces.md describes
+//! the method.
 
 mod arrivals;
 
@@ -18,13 +19,13 @@ use aqmlab_qdisc::{Qdisc, flows, kinds};
 
 use arrivals::Arrival;
 
-/// Any value but 0, which would draw the queues of the flows at random.
+/// The salt of the hash. A salt of 0 would draw the queues of the flows at random.
 const SALT: u32 = 1;
 
 /// A line of `outcomes.txt`.
 struct Case<'a> {
     kind: &'static Kind<dyn Qdisc>,
-    /// The pipe, the arrivals and the parameters, by key.
+    /// The values of the pipe, the arrivals and the parameters, by key.
     says: BTreeMap<&'a str, &'a str>,
     /// The queue of each flow.
     queues: Vec<u64>,
@@ -66,7 +67,8 @@ impl<'a> Case<'a> {
         let mut port =
             Port::new(self.qdisc(), rate, Overhead::default(), rng).shaped_by(Shaper::Dummynet);
         port = port.delayed_by(self.delay());
-        // The pipe's number places its visit at the third of 64 ticks.
+        // The pipe's number determines that the garbage collector visits it at the third of 64
+        // ticks.
         port.warm_up(2 << 58);
         port.log.events = Some(Vec::new());
         port
@@ -91,7 +93,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Returns the value of a parameter of this type: durations in microseconds, sizes in bytes.
+/// Parses a parameter of the type of `like`: durations in microseconds, sizes in bytes.
 fn value(said: &str, like: Value) -> Value {
     let number = || said.parse().expect("a whole number");
     match like {
@@ -125,8 +127,8 @@ fn sent(port: &mut Port, end: Instant) -> Vec<(u64, Fate)> {
     sent
 }
 
-/// Returns the packets that `port` sends at `now`. It polls as the simulator does: once, and again
-/// while the port's timeout is `now`.
+/// Returns the packets that `port` sends at `now`. The function polls as the simulator does: once,
+/// and again while the port's timeout is `now`.
 fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Fate)> {
     let mut sent = Vec::new();
     while let Some((packet, departure)) = port.poll_transmit(now) {

@@ -14,16 +14,16 @@
 //! | `1/√count` | exact | 16-bit Newton | 16-bit Newton |
 //! | `ce_threshold` | – | yes | – |
 //!
-//! RFC 8289 leaves marking open. With `ecn`, its dialect marks as Linux does: the marked packet is
-//! delivered and counts as the one signal of that dequeue.
+//! RFC 8289 does not specify marking. With `ecn`, its dialect marks as Linux does: the marked
+//! packet is delivered and counts as the one signal of that dequeue.
 //!
-//! **An empty queue resets `first_above_time`.** From 2012 to 2026 Linux left it set when it found
-//! a queue empty. A single queue was protected by the rule that a backlog of one MTU is never
-//! signalled. In `fq_codel` that rule counts the backlog of *all* flows. An occasional ping beside
-//! a bulk flow then seemed to have been above target for an interval. Upstream 815980fe6dbb resets
-//! it, and Debian's 6.1.192 and this module do the same. `c18_…` and the script
-//! `fq_codel_spares_sparse_flows.q` test the law and the composition. `fq_codel_linux_3_5` keeps
-//! the error.
+//! **An empty queue resets `first_above_time`.** From 2012 to 2026, Linux kept `first_above_time`
+//! when a queue was empty. A single queue did not suffer, because a backlog of one MTU is never
+//! signalled. In `fq_codel`, the backlog in that rule is that of *all* flows. An occasional ping
+//! beside a bulk flow therefore seemed to have been above target for an interval. Upstream
+//! 815980fe6dbb resets `first_above_time`, and Debian's 6.1.192 and this module do the same.
+//! `c18_…` and the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
+//! `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
 
@@ -41,7 +41,7 @@ pub enum Dialect {
     Linux,
     /// FreeBSD's dummynet, with a clock that advances by timer ticks.
     FreeBsd {
-        /// The length of a tick: 1 ms at the default of 1000 a second.
+        /// The length of a tick: 1 ms at the default of 1000 ticks per second.
         tick: Duration,
     },
 }
@@ -55,9 +55,10 @@ pub struct Settings {
     pub target: Duration,
     /// The time above target before the first signal: a worst-case RTT.
     pub interval: Duration,
-    /// A backlog that is never signalled. FreeBSD learns it instead, from [`State::saw`].
+    /// The largest backlog that is never signalled. FreeBSD learns this value from [`State::saw`]
+    /// and ignores the setting.
     pub mtu: Bytes,
-    /// Whether ECN-capable packets are marked rather than dropped.
+    /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
     /// Linux: the sojourn above which every ECN-capable packet is marked.
     pub ce_threshold: Option<Duration>,
@@ -68,7 +69,7 @@ pub struct Settings {
 pub struct Codel {
     dialect: Dialect,
     clock: Clock,
-    /// Durations in units of the clock.
+    /// The target in units of the clock, as are the other durations.
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
@@ -79,15 +80,16 @@ pub struct Codel {
 /// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The time at which sojourn will have been above target for an interval; zero while below.
+    /// The time at which the sojourn time will have been above target for an interval; zero while
+    /// it is below target.
     first_above_time: u64,
-    /// The time of the next signal. Valid while `dropping`, and just after.
+    /// The time of the next signal. It is valid while `dropping`, and shortly after.
     drop_next: u64,
     /// The sojourn time of the last packet dequeued.
     sojourn: u64,
     count: u32,
     last_count: u32,
-    /// FreeBSD: the largest packet offered to the queue.
+    /// FreeBSD: the size of the largest packet offered to the queue.
     largest: u32,
     /// `1/√count` as the implementation keeps it, in units of `2^-16`.
     root: u16,
@@ -111,7 +113,7 @@ impl Default for State {
 }
 
 impl State {
-    /// FreeBSD: records the size of an offered packet, kept or not.
+    /// FreeBSD: records the size of an offered packet, even if the packet is then dropped.
     #[inline]
     pub fn saw(&mut self, len: u32) {
         self.largest = self.largest.max(len);
@@ -123,7 +125,7 @@ impl State {
     }
 
     /// FreeBSD's `fq_codel`: takes a new flow out of dropping and below target (C-33). The call has
-    /// no visible effect, because the law has reset its state when it found the queue empty.
+    /// no visible effect, because the law has already reset its state when the queue became empty.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
@@ -134,7 +136,7 @@ impl State {
         self.dropping = false;
     }
 
-    /// Returns the signals since the dropping state began, plus the initial count.
+    /// Returns the number of signals since the dropping state began, plus the initial count.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -145,7 +147,7 @@ impl State {
     }
 }
 
-/// The queue from which the law dequeues.
+/// The queue from which a CoDel law dequeues.
 pub trait Supply {
     /// Returns the packet at the head and leaves it in place.
     fn head(&self) -> Option<&Packet>;
@@ -153,8 +155,8 @@ pub trait Supply {
     /// Removes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// Returns the backlog that the one-MTU rule counts, the head included: of this queue, or of
-    /// all queues of the link (RFC 8289 §4.4).
+    /// Returns the backlog that the one-MTU rule counts, including the head. It is the backlog of
+    /// this queue or of all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -195,7 +197,7 @@ impl Codel {
         matches!(self.dialect, Dialect::FreeBsd { .. })
     }
 
-    /// Dequeues the next packet to send and signals those that waited too long.
+    /// Dequeues the next packet to send, and signals packets that waited too long.
     ///
     /// The law judges packets while they are in the queue, so that each is moved only once.
     #[inline]
@@ -265,7 +267,7 @@ impl Codel {
         let marks = self.marks(supply);
         if !marks {
             drop_head(supply, cx);
-            // The verdict on the packet behind is ignored until the next dequeue.
+            // The result for the next packet is ignored until the next dequeue.
             self.judge(state, supply, now);
         }
         state.dropping = true;
@@ -307,7 +309,7 @@ impl Codel {
         false
     }
 
-    /// Resumes at the last rate of signals if congestion returns soon (C-11, C-12).
+    /// Resumes at the last signal rate if congestion returns soon (C-11, C-12).
     fn resume(&self, state: &mut State, now: u64) {
         let lately = |intervals| {
             let until = self.clock.add(state.drop_next, intervals * self.interval);
@@ -324,7 +326,7 @@ impl Codel {
         };
         state.count = resumed.unwrap_or(1);
         if self.dialect == Dialect::Linux {
-            // One step from the old root is close enough; later steps correct it.
+            // One Newton step from the old root is accurate enough; later steps correct the error.
             state.root = resumed.map_or(u16::MAX, |count| pace::linux_step(state.root, count));
         }
         state.last_count = state.count;
@@ -350,7 +352,7 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether the packet at the head is marked rather than dropped.
+    /// Returns whether to mark the packet at the head. Otherwise it is dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }

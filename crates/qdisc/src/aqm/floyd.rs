@@ -1,15 +1,16 @@
-//! RED after its authors, and its self-tuning variant.
+//! RED as its authors define it, and its self-tuning variant.
 //!
 //! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
-//! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). ns-2 and ns-3 `red-queue-disc.cc`
-//! settle the points that these leave open: the order of tests and `wait`. They also pass the first
-//! packet above the lower threshold, and any packet that finds at most one waiting.
+//! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
+//! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
+//! `wait`. As in these, the first packet above the lower threshold passes, and so does any packet
+//! that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
 //! - above the upper threshold, `gentle` rises from the adapted probability; ns-3 continues from
-//!   the initial one;
-//! - the adapted probability stays at 1 % or more, as in the paper; ns-3 derives a far lower bound
+//!   the initial probability;
+//! - the adapted probability stays at 1 % or more, as in the paper; ns-3 computes a far lower bound
 //!   from the rate;
 //! - an idle period begins when the last packet leaves, not at the first empty dequeue.
 
@@ -24,7 +25,8 @@ pub struct Settings {
     pub tuning: Tuning,
     /// The initial probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises to 1 at twice the upper threshold instead of jumping.
+    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise it
+    /// jumps to 1 at the upper threshold.
     pub gentle: bool,
     /// Whether drops are spaced apart.
     pub wait: bool,
@@ -35,11 +37,12 @@ pub struct Settings {
 /// The source of the thresholds and the weight.
 #[derive(Clone, Copy, Debug)]
 pub enum Tuning {
-    /// Given values.
+    /// Values that the user sets.
     Fixed {
         /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
-        /// The average above which all arrivals are dropped; with `gentle`, more of them.
+        /// The average above which all arrivals are dropped. With `gentle`, the drop probability
+        /// rises from here to 1.
         max: f64,
         /// The weight of the current queue in the average.
         weight: f64,
@@ -60,7 +63,7 @@ pub struct Floyd {
     tuned: Tuned,
     max_p: f64,
     average: f64,
-    /// Arrivals since the last signal.
+    /// The number of arrivals since the last signal.
     count: u64,
     above: bool,
     idle_since: Option<Instant>,
@@ -101,7 +104,7 @@ impl Floyd {
         self.tuned = Tuned::new(&self.settings, rate);
     }
 
-    /// Judges an arrival that finds `waiting` packets.
+    /// Judges an arrival that finds `waiting` packets in the queue.
     #[inline]
     pub fn arrive(&mut self, now: Instant, waiting: usize, rng: &mut Rng) -> Action {
         self.note(now, waiting);
@@ -176,7 +179,7 @@ impl Floyd {
         }
     }
 
-    /// Returns the probability from the average alone.
+    /// Returns the drop probability for the average alone.
     fn base_probability(&self) -> f64 {
         let Tuned { min, max, .. } = self.tuned;
         if self.average < max {
@@ -185,7 +188,7 @@ impl Floyd {
         self.max_p + (1.0 - self.max_p) * (self.average - max) / max
     }
 
-    /// Returns the probability, given the arrivals since the last signal.
+    /// Returns the drop probability, given the number of arrivals since the last signal.
     fn spaced(&self, base: f64) -> f64 {
         let expected = self.count as f64 * base;
         match (self.settings.wait, expected) {

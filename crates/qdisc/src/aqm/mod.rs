@@ -1,4 +1,4 @@
-//! Control laws: they judge the packets of one queue and hold none.
+//! Control laws, which judge the packets of one queue and store no packets.
 
 pub mod codel;
 pub mod floyd;

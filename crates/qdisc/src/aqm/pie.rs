@@ -1,5 +1,5 @@
-//! PIE: drop arrivals with a probability that a proportional-integral controller sets, which holds
-//! the queueing delay near a target.
+//! PIE: drops arrivals with a probability that a proportional-integral controller sets. The
+//! controller keeps the queueing delay near a target.
 //!
 //! Sources: RFC 8033 and three implementations, which differ measurably. Each module implements one
 //! and states its differences from the others.
@@ -11,8 +11,8 @@
 //! | [`linux_3_14`] | Linux 3.14 to 5.0                 | departure rate  | 32 bits, overflowing |
 //! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | departure rate  | 31 bits              |
 //!
-//! A law holds no packets. Its driver calls [`Law::catch_up`] first, so that due updates use the
-//! queue as it was, and then [`Law::arrive`] or [`Law::depart`].
+//! A law stores no packets. Its driver first calls [`Law::catch_up`], so that due updates use the
+//! backlog before the operation, and then [`Law::arrive`] or [`Law::depart`].
 
 pub mod freebsd;
 pub mod linux;
@@ -38,24 +38,24 @@ pub enum Verdict {
 /// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// The time.
+    /// The time of arrival.
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// The backlog before it.
+    /// The backlog before the packet.
     pub waiting: Backlog,
-    /// Whether the queue has room for it.
+    /// Whether the queue has room for the packet.
     pub fits: bool,
 }
 
 /// A packet that has left the queue to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
-    /// The time.
+    /// The time of departure.
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// The backlog after it.
+    /// The backlog after the departure.
     pub left: Backlog,
 }
 

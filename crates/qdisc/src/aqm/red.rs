@@ -5,26 +5,27 @@
 //! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
 //!
 //! The average is in bytes, scaled by `2^wlog`. The same random number is used until the next
-//! signal. A packet is signalled once the excess of the average times the packets since the last
-//! signal reaches that number, which makes the gaps uniform. The adaptive variant (Floyd, Gummadi
-//! and Shenker 2001) moves `max_p` every half second. Linux tests its bounds before the step, so
-//! `max_p` ranges from 0.9 % to 51 %.
+//! signal. A packet is signalled when the product of two numbers reaches that random number: the
+//! average above the lower threshold, and the packets since the last signal. The gaps between
+//! signals are therefore uniform. The adaptive variant (Floyd, Gummadi and Shenker 2001) changes
+//! `max_p` every half second. Linux tests its bounds before the step, so `max_p` ranges from 0.9 %
+//! to 51 %.
 //!
-//! The average of an idle queue should fall by `(1 − w)^m` over `m` packet times. In Linux it does
-//! not: `tc` builds its table of shifts in ticks of 64 ns and with the natural logarithm, and the
-//! kernel indexes it by idle time in microseconds. The average first falls to a half, linearly
-//! within the first half cell of the table. After that it falls some twenty times too slowly. A
-//! test shows it.
+//! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
+//! Linux it does not. `tc` builds its table of shifts in ticks of 64 ns and with the natural
+//! logarithm, but the kernel indexes the table by idle time in microseconds. The average first
+//! falls to half its value, linearly within the first half cell of the table. After that, it falls
+//! about twenty times too slowly. A test shows this behaviour.
 //!
 //! Differences, each pinned by a test:
 //!
 //! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight;
 //!   this module raises the burst and lowers the weight until they fit;
-//! - the idle table is built for the rate of the link; `tc` has the parameter `bandwidth` instead.
+//! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known it is 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
 //!   it begins at an empty dequeue. With a network card the two are the same. HTB never dequeues
-//!   from an empty qdisc, so there the average stays constant over any idle time.
+//!   from an empty qdisc, so below HTB the average stays constant over any idle time.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 
@@ -33,16 +34,16 @@ use super::timer::{Clock, Timer};
 /// The parameters of the law, as `tc` takes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The hard limit, from which the thresholds follow if they are zero.
+    /// The hard limit. It determines thresholds that are zero.
     pub limit: Bytes,
-    /// The average above which arrivals are signalled; zero for a third of `max`.
+    /// The average above which arrivals are signalled; zero stands for a third of `max`.
     pub min: Bytes,
-    /// The average above which all arrivals are signalled; zero for a quarter of the limit, or
-    /// three times `min`.
+    /// The average above which all arrivals are signalled; zero stands for a quarter of the limit,
+    /// or three times `min`.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
-    /// The packets of a permitted burst; zero for (2·min + max) / (3·avpkt).
+    /// The packets of a permitted burst; zero stands for (2·min + max) / (3·avpkt).
     pub burst: u64,
     /// The probability at `max`.
     pub probability: f64,
@@ -65,12 +66,12 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Red {
     thresholds: Thresholds,
-    /// The average, scaled.
+    /// The average, scaled by `2^wlog`.
     qavg: u64,
-    /// Packets since the last signal; `None` is the kernel's −1, with the average outside the
-    /// thresholds.
+    /// The number of packets since the last signal. `None` is the kernel's −1: the average was
+    /// outside the thresholds.
     since: Option<u64>,
-    /// The random number that holds until the next signal.
+    /// The random number in use until the next signal.
     drawn: u64,
     idle_since: Option<Instant>,
     max_p: u32,
@@ -92,7 +93,7 @@ struct Thresholds {
 
 /// The default bandwidth of `tc`.
 const DEFAULT_RATE: u64 = 10_000_000;
-/// `RED_ONE_PERCENT`, rounded to the closest.
+/// 1 % on the kernel's scale of probabilities (`RED_ONE_PERCENT`), rounded to the nearest integer.
 const ONE_PERCENT: u32 = 42_949_673;
 const MAX_P_MIN: u32 = ONE_PERCENT;
 const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
@@ -141,7 +142,7 @@ impl Red {
         }
     }
 
-    /// Judges an arrival that finds `backlog` waiting.
+    /// Judges an arrival that finds a backlog of `backlog`.
     #[inline]
     pub fn arrive(&mut self, now: Instant, backlog: Bytes, rng: &mut Rng) -> Action {
         self.qavg = match self.idle_since.take() {
@@ -197,7 +198,7 @@ impl Red {
         f64::from(self.max_p) / 4_294_967_296.0
     }
 
-    /// `red_adaptative_algo`.
+    /// `red_adaptative_algo`: adapts `max_p`.
     fn adapt(&mut self, now: Instant) {
         let scaled = match self.idle_since {
             Some(start) => self.table.decayed(self.qavg, now.since(start)),
@@ -269,7 +270,7 @@ fn ewma(min: f64, burst: u64) -> u32 {
     31
 }
 
-/// The decay of the average while the queue is empty: shifts, by idle time.
+/// The decay of the average while the queue is empty: the shift for each idle time.
 #[derive(Clone, Debug)]
 struct IdleTable {
     shifts: [u8; 256],
@@ -277,7 +278,7 @@ struct IdleTable {
 }
 
 impl IdleTable {
-    /// `tc_red_eval_idle_damping`, in the ticks of 64 ns in which `tc` counts time.
+    /// `tc_red_eval_idle_damping`: builds the table in ticks of 64 ns, `tc`'s unit of time.
     fn new(wlog: u32, avpkt: Bytes, rate: BitRate) -> Self {
         const TICKS_PER_SECOND: u64 = 1_000_000_000 / 64;
         let bits = u128::from(avpkt.0) * 8 * u128::from(TICKS_PER_SECOND);
@@ -294,14 +295,14 @@ impl IdleTable {
         Self { shifts, cell_log }
     }
 
-    /// `red_calc_qavg_from_idle_time`.
+    /// `red_calc_qavg_from_idle_time`: returns the average after an idle time.
     fn decayed(&self, qavg: u64, idle: Duration) -> u64 {
         let idle = idle.as_micros().min(255 << self.cell_log);
         let shift = self.shifts[(idle >> self.cell_log) as usize & 255];
         if shift > 0 {
             return qavg >> shift;
         }
-        // (1 − w)^m is close to 1 − mw here.
+        // For this idle time, 1 − mw approximates (1 − w)^m.
         let loss = qavg.wrapping_mul(idle) >> self.cell_log;
         if loss < qavg >> 1 { qavg - loss } else { qavg >> 1 }
     }

@@ -1,12 +1,12 @@
-//! Periodic kernel timers, for laws with updates of their own.
+//! Periodic kernel timers, for laws that update themselves at intervals.
 //!
 //! Sources: Linux 6.1 `kernel/time/timer.c` (`calc_wheel_index`) and `kernel/time/time.c`
 //! (`usecs_to_jiffies`). The wheel, which rounds up, came with Linux 4.8; earlier timers expire in
 //! the exact tick.
 //!
-//! The rounding matters because PIE's gains are per update and not per second. A law with an
-//! interval of 15 ms is updated every 20 ms by a kernel built with 250 ticks a second, and every 30
-//! ms by one with 100.
+//! The rounding matters because PIE's gains are per update and not per second. Suppose that a law
+//! has an interval of 15 ms. A kernel with 250 ticks per second updates it every 20 ms; a kernel
+//! with 100 ticks per second updates it every 30 ms.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -17,18 +17,19 @@ pub enum Clock {
     Ideal,
     /// Ticks of this length; durations are rounded up to whole ticks (Linux before 4.8).
     Ticks(Duration),
-    /// Ticks of this length, in the timer wheel of Linux 4.8 and later: one more tick for durations
-    /// below 63 ticks, up to eight more for those below 504, and so on.
+    /// Ticks of this length, in the timer wheel of Linux 4.8 and later. Durations below 63 ticks
+    /// take one more tick, durations below 504 ticks up to eight more, and so on.
     Wheel(Duration),
 }
 
 impl Clock {
-    /// Returns the timer wheel of a kernel with this tick; ideal for a tick of zero.
+    /// Returns the timer wheel of a kernel with this tick, or an ideal clock if the tick is zero.
     pub fn wheel(tick: Duration) -> Self {
         if tick == Duration::ZERO { Self::Ideal } else { Self::Wheel(tick.max(SHORTEST)) }
     }
 
-    /// Returns the older timers of a kernel with this tick; ideal for a tick of zero.
+    /// Returns the timers of a kernel before 4.8 with this tick, or an ideal clock if the tick is
+    /// zero.
     pub fn ticks(tick: Duration) -> Self {
         if tick == Duration::ZERO { Self::Ideal } else { Self::Ticks(tick.max(SHORTEST)) }
     }
@@ -83,15 +84,15 @@ impl Clock {
     }
 }
 
-/// The finest unit of `tc` and `ipfw`; it also bounds the work of catching up.
+/// The finest time unit of `tc` and `ipfw`. It limits the number of updates to catch up on.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// Each level of the wheel holds 64 slots (63 are used) and is eight times coarser than the level
-/// below.
+/// The span of a level of the wheel in its own slots: 63 of 64 slots are used. Each level is eight
+/// times coarser than the level below.
 const LEVEL_SPAN: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 const TOP_LEVEL: u32 = 24;
 
-/// A timer that restarts each time it expires.
+/// A timer that restarts after each expiry.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     clock: Clock,
@@ -102,8 +103,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Returns a timer set at `now` for `first`, and for `span` after each expiry. A `span` of zero
-    /// makes it expire once, as in Linux's PIE and RED.
+    /// Returns a timer set at `now`. It first expires after `first`, and then every `span`. With a
+    /// `span` of zero it expires once, as in Linux's PIE and RED.
     pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
         let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
         let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));
@@ -115,8 +116,9 @@ impl Timer {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Puts the timer in the state of one that has long been running. Its next expiry is within one
-    /// period, at the share `phase` of 2⁶⁴. A timer that expires once has expired.
+    /// Puts the timer into the state of a timer that has long been running. Its next expiry is
+    /// within one period, at the share `phase` of 2⁶⁴. A timer that expires once has already
+    /// expired.
     pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;
@@ -149,8 +151,8 @@ impl Timer {
         }
     }
 
-    /// Delays the next expiry by a tick, as in a kernel that is busy. Later expiries move too,
-    /// because the timer restarts at its expiry.
+    /// Delays the next expiry by a tick, as in a busy kernel. Later expiries move too, because the
+    /// timer restarts at its expiry.
     pub fn wait(&mut self) {
         self.tick += 1;
         self.due = self.clock.start_of(self.tick);
@@ -180,8 +182,9 @@ impl Timer {
         }
     }
 
-    /// Calls `update` for every expiry until `now`; each call gets the `state` that the last one
-    /// left. Stops once an update changes nothing, which bounds the cost of a long idle time.
+    /// Calls `update` for every expiry until `now`. Each call gets the `state` that the last call
+    /// left. The function stops when an update changes nothing, which bounds the cost of a long
+    /// idle time.
     #[inline]
     pub fn catch_up<S: Copy + PartialEq>(
         &mut self,

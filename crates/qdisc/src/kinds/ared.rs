@@ -1,4 +1,5 @@
-//! `ared` and `red_floyd`: random early detection after its authors, with and without self-tuning.
+//! `ared` and `red_floyd`: random early detection as its authors define it, with and without
+//! self-tuning.
 //!
 //! Sources: Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-3. The law is
 //! [`crate::aqm::floyd`]; the queue is counted in packets.
@@ -97,9 +98,9 @@ const fn limit(packets: u64) -> Param {
     }
 }
 
-/// Average queues in packets.
+/// The bounds of an average queue in packets.
 const AVERAGES: Bounds = Bounds::Real(0.0, 4_294_967_295.0);
-/// With a smaller weight, the average would not move within a trial.
+/// The bounds of a weight. With a smaller weight, the average would not move within a trial.
 const WEIGHTS: Bounds = Bounds::Real(1e-9, 1.0);
 
 const MAX_P: Param = Param {

@@ -1,9 +1,9 @@
 //! `codel`: one queue under the CoDel law, as in Linux, the RFC and FreeBSD.
 //!
-//! Sources: those of [`crate::aqm::codel`]; Linux 6.1 `net/sched/sch_codel.c` for the queue around
-//! the law, and for FreeBSD `sys/netinet/ip_dummynet.c`, `dn_aqm_codel.c`.
+//! Sources: those of [`crate::aqm::codel`]. The queue around the law follows Linux 6.1
+//! `net/sched/sch_codel.c`; for FreeBSD, `sys/netinet/ip_dummynet.c` and `dn_aqm_codel.c`.
 //!
-//! In all three, an arrival at a full queue is dropped without a call of the law (RFC 8289 §5.4).
+//! In all three, an arrival at a full queue is dropped, and the law is not called (RFC 8289 §5.4).
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -67,7 +67,7 @@ pub(super) const INTERVAL: Param = Param {
     doc: "Time above target before the first signal; a worst-case RTT.",
 };
 
-/// The parameter `ecn`, with its default.
+/// Returns the parameter `ecn` with this default.
 pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",
@@ -77,7 +77,7 @@ pub(super) const fn ecn(on: bool) -> Param {
     }
 }
 
-/// A backlog that is never signalled.
+/// The parameter `mtu`: the largest backlog that is never signalled.
 pub(super) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
@@ -85,7 +85,7 @@ pub(super) const MTU: Param = Param {
     doc: "Backlog up to which no packet is signalled; the link's largest packet.",
 };
 
-/// Linux's step marking.
+/// The parameter `ce_threshold` of Linux's step marking.
 pub(super) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
     default: Value::MaybeDuration(None),
@@ -93,7 +93,7 @@ pub(super) const CE_THRESHOLD: Param = Param {
     doc: "Sojourn time above which every ECN-capable packet is marked on departure.",
 };
 
-/// FreeBSD's clock.
+/// The parameter `tick` of FreeBSD's clock.
 pub(super) const TICK: Param = Param {
     name: "tick",
     default: Value::Duration(Duration::from_millis(1)),

@@ -1,8 +1,8 @@
-//! First in, first out: the default of most home gateways.
+//! FIFO disciplines: first in, first out, the default of most home gateways.
 //!
-//! Sources: Linux 6.1 `net/sched/sch_fifo.c`; FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` for the
-//! two of dummynet. The byte limit differs: dummynet compares the backlog without the arrival, so
-//! the last packet admitted can exceed the limit.
+//! Sources: Linux 6.1 `net/sched/sch_fifo.c`; FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` for
+//! dummynet's two FIFOs. The byte limit differs: dummynet compares the backlog without the arrival,
+//! so the last packet admitted can exceed the limit.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
@@ -37,7 +37,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[Param {
             name: "limit",
             default: Value::Count(1_000),
-            bounds: bounds::ROOM_OR_NONE, // `pfifo_tail_enqueue` minds a limit of 0
+            bounds: bounds::ROOM_OR_NONE, // zero drops every arrival (`pfifo_tail_enqueue`)
             doc: "Queue limit in packets; an arrival beyond it pushes out the oldest.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Oldest),
@@ -76,13 +76,13 @@ const fn packets(default: u64) -> Param {
 #[derive(Clone, Copy)]
 enum Room {
     Packets(u64),
-    /// Bytes, the arrival included.
+    /// The limit of the backlog in bytes, including the arrival.
     Bytes(Bytes),
-    /// Bytes of backlog before the arrival, which can then exceed the limit.
+    /// The limit of the backlog in bytes before the arrival, which can then exceed the limit.
     BytesBefore(Bytes),
 }
 
-/// The packet to drop from a full queue.
+/// The packet that a full queue drops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Arrival,
@@ -109,7 +109,8 @@ impl Fifo {
         }
     }
 
-    /// With a limit of zero there is no oldest packet, so the arrival is dropped.
+    /// Drops a packet of a full queue. With a limit of zero there is no oldest packet, so the
+    /// arrival is dropped.
     #[cold]
     fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let oldest = match self.victim {

@@ -1,4 +1,4 @@
-//! `fq_codel`: a queue per flow, served round-robin, each under CoDel.
+//! `fq_codel`: a queue for each flow, served round-robin, each under CoDel.
 //!
 //! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and that
 //! of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
@@ -12,19 +12,19 @@
 //! | Linux 3.5 to 4.6 | the queue with most bytes | one | no |
 //! | FreeBSD | the queue with most packets | one | no |
 //!
-//! They also differ in the effect of an empty queue. It resets the law, except in Linux 3.5 to 4.6,
-//! which has the error of 2012 that [`crate::aqm::codel`] describes.
+//! An empty queue also has different effects. It resets the law, except in Linux 3.5 to 4.6, which
+//! has the error of 2012 that [`crate::aqm::codel`] describes.
 //!
-//! The rule that a backlog of one MTU is never signalled counts all flows in Linux and in the RFC,
-//! as RFC 8289 §4.4 requires for queues that share a link. In FreeBSD it counts the flow's own
-//! queue.
+//! A backlog of one MTU is never signalled. In Linux and in the RFC, this backlog is that of all
+//! flows, as RFC 8289 §4.4 requires for queues that share a link. In FreeBSD it is that of the
+//! flow's own queue.
 //!
 //! Differences, each pinned by a test:
 //!
 //! - Linux charges `memory_limit` with the true size of its buffers, which depends on the driver;
 //!   [`Flows::memory`] models one driver;
 //! - until 4.1 Linux learned `mtu` from the packets that it dequeued, with 256 bytes initially;
-//!   here it is known from the start.
+//!   here `mtu` is known from the start.
 
 use std::marker::PhantomData;
 
@@ -136,7 +136,8 @@ pub(super) const FLOWS: Param = Param {
     doc: "Number of queues into which flows are hashed.",
 };
 
-/// The bytes per flow and round; the bounds are those of Linux's `fq_codel_change`.
+/// The number of bytes that a flow may send per round; the bounds are those of Linux's
+/// `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
@@ -146,13 +147,13 @@ pub(super) const QUANTUM: Param = Param {
 
 const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 
-/// The packet limit of dummynet's flow queues together (FreeBSD 10.4 `dn_sched_fq_codel.c`,
+/// The packet limit of all queues together in dummynet (FreeBSD 10.4 `dn_sched_fq_codel.c`,
 /// `fq_pie`).
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
-/// The bytes per flow and round in dummynet.
+/// The number of bytes that a flow may send per round in dummynet.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
-/// The number of queues in dummynet. The hash is taken modulo its low 16 bits: at 65 536 the kernel
-/// divides by zero.
+/// The number of queues in dummynet. The hash is taken modulo the low 16 bits of this number, so 65
+/// 536 would make the kernel divide by zero.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
 /// The bounds of `target` and `interval` in `dn_sched_fq_codel.c`; `dn_aqm_codel.c` allows five
 /// seconds.
@@ -182,7 +183,7 @@ pub(super) const SALT: Param = Param {
     doc: "Salt of the flow hash, which decides on collisions; 0 draws it from the run's seed.",
 };
 
-/// Returns flows from the arguments of a kind that declares these parameters.
+/// Returns the flows of a kind that declares these parameters.
 pub(super) fn flows<S: Default>(args: &Args, rules: Rules) -> Flows<S> {
     let settings = Settings {
         flows: args.count("flows"),
@@ -205,7 +206,7 @@ trait Variant: Send {
     /// Whether an empty queue resets `first_above_time`.
     const EMPTY_DISARMS: bool = true;
 
-    /// Drops packets over the limit after an arrival, and updates the state of its flow.
+    /// Drops packets above the limit after an arrival, and updates the state of the arrival's flow.
     fn enforce_limit(
         &self,
         arrival: &Arrival,
@@ -220,7 +221,7 @@ trait Variant: Send {
     }
 }
 
-/// A packet that has just been appended.
+/// A packet that has just joined its queue.
 struct Arrival {
     flow: usize,
     woke: bool,
@@ -241,7 +242,8 @@ impl Variant for Linux {
     }
 }
 
-/// Linux's `fq_codel_drop`; `tell` reports the number of drops to the law of the victim.
+/// Linux's `fq_codel_drop`: drops packets of the queue with the most bytes. `tell` reports the
+/// number of drops to the law of that queue.
 #[cold]
 pub(super) fn shed_as_linux<S>(
     batch: u64,
@@ -312,7 +314,7 @@ impl Variant for FreeBsd {
     }
 }
 
-/// One flow's turn, as the supply of the law of variant `V`.
+/// The queue of one flow in its turn, from which the law of variant `V` dequeues.
 struct Through<'a, V>(Turn<'a>, PhantomData<V>);
 
 impl<V: Variant> Supply for Through<'_, V> {
@@ -341,7 +343,7 @@ impl<V: Variant> Qdisc for FqCodel<V> {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        // The packet stays in one variable of the caller, so it is moved only once.
+        // The packet stays in one variable of the caller, so the code moves it only once.
         let mut packet = None;
         while let Some(flow) = self.flows.next_flow() {
             let (turn, state) = self.flows.turn(flow);

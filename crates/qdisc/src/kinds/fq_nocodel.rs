@@ -1,4 +1,5 @@
-//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of the two.
+//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of scheduler
+//! and law.
 //!
 //! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
 //! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of

@@ -1,4 +1,4 @@
-//! `fq_pie`: a queue per flow, served round-robin, each under PIE.
+//! `fq_pie`: a queue for each flow, served round-robin, each under PIE.
 //!
 //! Sources: Linux 6.1 `net/sched/sch_fq_pie.c`; FreeBSD 10.4 `sys/netpfil/ipfw/dn_sched_fq_pie.c`
 //! (CAIA). The scheduler is [`crate::flows`]; the laws are in [`crate::aqm::pie`]. The other
@@ -8,18 +8,18 @@
 //! |---|---|---|
 //! | full queue | the arrival is dropped | the queue with most packets loses its head |
 //! | an idle flow | keeps its state and its updates | is reset when it becomes active |
-//! | so a new burst | meets the state that the last one left | is not dropped for `max_burst` |
+//! | so a new burst | meets the state that the last burst left | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |
 //! | ECN-capable packets by default | dropped | marked |
 //!
-//! Linux has one timer that visits all flows. A flow's update depends on that flow alone. Each flow
-//! therefore makes up for missed updates when it is next used: the result is the same, and idle
-//! flows cost nothing.
+//! Linux has one timer that visits all flows. The update of a flow depends on that flow alone, so
+//! each flow catches up on missed updates when it is next used. The result is the same, and idle
+//! flows cost no time.
 //!
-//! Differences, neither visible with the defaults: later kernels of the 6.1 series visit 2048 flows
-//! at a time. They update the rest of a larger table a tick or more later; here all flows are
-//! updated together, as in the first kernels of the series. The kernel counts memory against a
-//! limit that it does not enforce; this module has no such limit.
+//! Differences, which have no effect with the default parameters: later kernels of the 6.1 series
+//! visit 2048 flows at a time. In a larger table, they update the remaining flows at least one tick
+//! later. This module updates all flows together, as the first kernels of the series do. The kernel
+//! counts memory against a limit that it does not enforce; this module has no such limit.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
@@ -86,7 +86,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param { bounds: bounds::FIVE_SECONDS_OR_NONE, ..dummynet::MAX_BURST },
             dummynet::ALPHA,
             dummynet::BETA,
-            ecn(true), // `ipfw` sends the flag unless it is told `noecn`; for `pie` it does not
+            ecn(true), // `ipfw` sets the flag for `fq_pie` unless `noecn` is given
             MAX_ECNTH,
             CAPDROP,
             DERAND,
@@ -144,7 +144,7 @@ trait Dialect: Law + Sized {
     fn woken(&mut self, now: Instant);
     /// Records that a flow became idle.
     fn rested(&mut self);
-    /// Records that a flow lost its head because the queue was full.
+    /// Records that a flow lost the packet at its head because the queue was full.
     fn head_dropped(&mut self);
 }
 
@@ -201,7 +201,7 @@ impl<L: Dialect> FqPie<L> {
         }
     }
 
-    /// Drops the head of the queue with most packets.
+    /// Drops the packet at the head of the queue with the most packets.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
         let Some(index) = self.flows.fattest(|waiting| waiting.packets as u64) else { return };
         let (mut turn, law) = self.flows.turn(index);
@@ -253,8 +253,8 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         self.flows.backlog()
     }
 
-    /// The largest probability and the largest delay among the active flows, each as of the flow's
-    /// last packet.
+    /// Returns the largest probability and the largest delay among the active flows, each as of the
+    /// flow's last packet.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let (new, old) = self.flows.active();
         let most = |of: fn(&L) -> f64| self.flows.active_states().map(of).fold(0.0, f64::max);

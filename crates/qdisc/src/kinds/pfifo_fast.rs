@@ -1,8 +1,8 @@
 //! `pfifo_fast`: three FIFOs in strict priority, once the default of Linux interfaces.
 //!
-//! Source: Linux 6.1 `net/sched/sch_generic.c`. Since the qdisc is lockless, each band has a ring
-//! of its own with room for the interface's whole queue length; before, the three bands shared that
-//! length.
+//! Source: Linux 6.1 `net/sched/sch_generic.c`. Since the qdisc became lockless, each band has its
+//! own ring with room for the interface's whole queue length. In earlier kernels, the three bands
+//! shared that length.
 
 use aqmlab_core::{Args, Cx, Kind, Packet, Param, Reason, Value};
 

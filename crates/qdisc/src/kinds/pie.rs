@@ -1,8 +1,8 @@
-//! `pie`: one queue with drops at arrival that hold its delay near a target.
+//! `pie`: one queue that drops arrivals to hold its delay near a target.
 //!
 //! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for the differences. This file
-//! adds the limit: packets in Linux, bytes in the RFC, either in dummynet. Dummynet checks its byte
-//! limit before it adds the packet, so a queue can exceed it by one packet.
+//! adds the limit: packets in Linux, bytes in the RFC, and packets or bytes in dummynet. Dummynet
+//! checks its byte limit before it adds the packet, so a queue can exceed the limit by one packet.
 
 pub(super) mod params;
 
@@ -207,11 +207,11 @@ pub(super) fn freebsd(
 /// The limit of a queue.
 #[derive(Clone, Copy)]
 enum Room {
-    /// The packets waiting must be fewer.
+    /// The number of queued packets must be below this limit.
     Packets(u64),
-    /// The packets waiting and the arrival together must not exceed this size.
+    /// The size of the queued packets and the arrival together must not exceed this limit.
     Bytes(u64),
-    /// The bytes waiting must be fewer.
+    /// The number of queued bytes must be below this limit.
     UntilBytes(u64),
 }
 

@@ -1,8 +1,9 @@
 //! `red`: random early detection as in Linux.
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
-//! `limit` bytes. With `ecn`, ECN-capable packets are marked and others dropped. `harddrop` drops
-//! all of them once the average is above `max`; `nodrop` passes the packets that cannot be marked.
+//! `limit` bytes. With `ecn`, ECN-capable packets are marked and others are dropped. With
+//! `harddrop`, all of them are dropped if the average is above `max`. With `nodrop`, packets that
+//! cannot be marked pass.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -111,10 +112,11 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     },
 }];
 
-/// Thresholds of 0 follow from each other; the kernel scales the others to 32 bits.
+/// The bounds of a threshold. A threshold of 0 is computed from the other parameters; the kernel
+/// scales a threshold to 32 bits.
 const THRESHOLD: Bounds = Bounds::Whole(0, (1 << 30) - 1);
 
-/// The ways to signal congestion.
+/// The options for signalling congestion.
 struct Habits {
     ecn: bool,
     harddrop: bool,
@@ -174,8 +176,8 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB the average is constant in a pause: `red_dequeue` starts an idle period when it
-    /// finds no packet, and `htb_dequeue` never polls a class without packets.
+    /// Below HTB, the average is constant while the queue is idle. `red_dequeue` starts an idle
+    /// period when it finds no packet, but `htb_dequeue` never polls a class without packets.
     fn attach(&mut self, to: Parent) {
         self.law.link_rate(to.rate);
         self.idle_from_request |= to.never_polls_empty;
@@ -200,7 +202,7 @@ mod tests {
     use super::*;
 
     /// Returns the average after a busy time, ten idle seconds and one more packet. With
-    /// `empty_poll`, the empty discipline is polled once in between.
+    /// `empty_poll`, the empty discipline is polled once during the idle time.
     fn average(idle_from: &str, empty_poll: bool, below_htb: bool) -> f64 {
         let mut args = Args::defaults(KINDS[0].params);
         let words = &["departure", "request"];

@@ -1,15 +1,16 @@
-//! `sfq`: stochastic fairness queueing, a queue per flow served round-robin.
+//! `sfq`: stochastic fairness queueing, with a queue for each flow, served round-robin.
 //!
 //! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds a
 //! flow's allotment up to eight bytes; "Stochastic Fairness Queuing", INFOCOM 1990.
 //!
-//! Two properties are easily missed. A flow that becomes active joins the *end* of the round, so
-//! SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of
+//! Two properties are easily overlooked. A flow that becomes active joins the *end* of the round,
+//! so SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of
 //! single packets never runs out of allotment.
 //!
-//! Differences: the hash is the packet's own, mixed with a salt; the optional RED within flows is
-//! not implemented; a limit of one packet, which the kernel refuses, counts as two. The kernel
-//! lowers the number of flows to an explicit limit only; here a limit of 127 counts as unset.
+//! Differences: this module uses the hash of the packet itself, mixed with a salt. It does not
+//! implement the optional RED within flows. A limit of one packet, which the kernel refuses, counts
+//! as two. Only an explicit limit lowers the number of flows in the kernel; this module treats a
+//! limit of 127 as unset.
 
 use aqmlab_core::{
     Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value,
@@ -76,9 +77,11 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     build: |args: &Args| Box::new(Sfq::new(args)),
 }];
 
-/// The kernel refuses a limit of one packet (`sfq_change`: its bookkeeping needs two).
+/// The bounds of the limit. The kernel refuses a limit of one packet, because its bookkeeping needs
+/// two (`sfq_change`).
 const LIMITS: Bounds = Bounds::Whole(2, MAX_DEPTH * MAX_FLOWS);
-/// Whole seconds that fit a signed jiffies count at 250 ticks a second (`sfq_change`).
+/// The bounds of the perturbation period: whole seconds that fit a signed jiffies count at 250
+/// ticks per second (`sfq_change`).
 const PERTURB: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs((1 << 31) / 250));
 const DEFAULT_LIMIT: u64 = 127;
 const MAX_DEPTH: u64 = 127;
@@ -97,12 +100,12 @@ struct Sfq {
     buckets: Vec<u16>,
     slots: Vec<Slot>,
     depths: Depths,
-    /// The slot that was served last; its successor is next. The round is a ring.
+    /// The slot that was served last; its successor is served next. The round is a ring.
     tail: Option<usize>,
     total: Backlog,
 }
 
-/// A flow that holds packets, or a free slot.
+/// A slot, which holds the packets of a flow or is free.
 #[derive(Default)]
 struct Slot {
     queue: PacketQueue,
@@ -180,7 +183,7 @@ impl Sfq {
         Some(packet)
     }
 
-    /// Removes the slot after `tail` from the round: it is empty, or about to be.
+    /// Removes the slot after `tail` from the round. The slot is empty or is about to become empty.
     fn leave(&mut self, tail: usize, index: usize) {
         self.buckets[self.slots[index].bucket] = EMPTY;
         let next = self.slots[index].next;
@@ -191,8 +194,9 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_drop`: the longest queue loses a packet; among equals, the one that reached
-    /// this length last. If all have one packet, the next queue in the round loses it.
+    /// Linux's `sfq_drop`: drops a packet of the longest queue. Among equally long queues, it
+    /// chooses the one that reached this length last. If all queues have one packet, it chooses the
+    /// next queue in the round.
     fn overflow(&mut self, cx: &mut Cx<'_>) {
         let deepest = self.depths.deepest;
         let victim = if deepest > 1 {
@@ -209,7 +213,8 @@ impl Sfq {
         }
     }
 
-    /// Handles a queue at its own limit: drops the arrival, or replaces the oldest packet by it.
+    /// Handles an arrival at a queue that is at its own limit: drops the arrival, or drops the
+    /// oldest packet to make room.
     fn full(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) {
         if !self.headdrop {
             return cx.drop(packet, Reason::Overlimit);
@@ -223,7 +228,7 @@ impl Sfq {
         queue.push(packet, cx.now);
     }
 
-    /// Does the hash changes that were due since the last call.
+    /// Changes the hash for every perturbation that was due since the last call.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         let Some(period) = self.perturb else { return };
         while cx.now >= self.perturb_due {
@@ -235,8 +240,8 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_rehash`: assigns the waiting packets to slots again, flow by flow. Packets that
-    /// do not fit into the new slot are dropped.
+    /// Linux's `sfq_rehash`: assigns the queued packets to slots again, flow by flow. Packets that
+    /// do not fit into their new slot are dropped.
     fn rehash(&mut self, cx: &mut Cx<'_>) {
         let mut waiting = Vec::with_capacity(self.total.packets);
         for index in 0..self.slots.len() {
@@ -310,8 +315,8 @@ impl Qdisc for Sfq {
     }
 }
 
-/// The slots by the number of packets they hold. Each depth is a list with its newest member first,
-/// which finds the longest queue without a search.
+/// The slots by their number of packets. Each depth is a list with its newest member first, so
+/// finding the longest queue needs no search.
 struct Depths {
     /// The links of the slots, followed by those of the list heads.
     links: Vec<Link>,

@@ -1,5 +1,5 @@
 //! Naive transcriptions of CoDel's three sources: the pseudo-code of RFC 8289 §5 in floating point,
-//! the law of Linux in its 32-bit ticks, that of FreeBSD in microseconds.
+//! the law of Linux in 32-bit ticks, and the law of FreeBSD in microseconds.
 //!
 //! They share no code with the crate and are not optimised.
 
@@ -16,7 +16,7 @@ pub struct Item {
     pub arrived: u64,
 }
 
-/// The packets that an oracle has dropped and marked so far.
+/// The packets that an oracle has dropped or marked so far.
 #[derive(Default)]
 pub struct Fates {
     pub dropped: Vec<u64>,
@@ -40,7 +40,7 @@ impl Line<'_> {
     }
 }
 
-/// A CoDel, and the notifications from the disciplines around it.
+/// An implementation of CoDel, and the notifications that it gets from the disciplines around it.
 pub trait Law {
     /// The maximum number of packets that Linux drops from a flow on overflow.
     const BATCH: usize = 64;
@@ -52,7 +52,7 @@ pub trait Law {
     fn on_overflow(&mut self, _dropped: u32) {}
 }
 
-/// RFC 8289 §5.2 to §5.6, times in seconds.
+/// RFC 8289 §5.2 to §5.6, with times in seconds.
 #[derive(Default)]
 pub struct Rfc {
     ecn: bool,
@@ -139,7 +139,7 @@ impl Law for Rfc {
     }
 }
 
-/// Linux 6.1: 1024 ns in 32 bits, signed comparisons, a reciprocal root in 16 bits.
+/// Linux 6.1: ticks of 1024 ns in 32 bits, signed comparisons, and a reciprocal root in 16 bits.
 #[derive(Default)]
 pub struct Linux {
     ecn: bool,
@@ -151,7 +151,7 @@ pub struct Linux {
     drop_next: u32,
 }
 
-/// 5 ms and 100 ms in ticks.
+/// The target of 5 ms and the interval of 100 ms, in ticks.
 const LINUX_TARGET: u32 = 4_882;
 const LINUX_INTERVAL: u32 = 97_656;
 
@@ -164,8 +164,9 @@ fn strictly_after(a: u32, b: u32) -> bool {
 }
 
 impl Linux {
-    /// `y(3 − count·y²)/2` by long arithmetic, cut to 64 bits where the kernel's registers end:
-    /// after an overflow `count` may be so far ahead of `y` that the bracket is negative.
+    /// Computes `y(3 − count·y²)/2` by long arithmetic, truncated to 64 bits as in the kernel's
+    /// registers. After an overflow, `count` may be so far ahead of `y` that the bracket is
+    /// negative.
     fn newton(&mut self) {
         const REGISTER: i128 = 1 << 64;
         let y = i128::from(self.rec_inv_sqrt) * 65_536;
@@ -265,8 +266,8 @@ impl Law for Linux {
     }
 }
 
-/// Linux 3.5 to 4.6 within `fq_codel`: the same law, but a flow found empty stays above target, and
-/// an overflow takes one packet and does not count.
+/// Linux 3.5 to 4.6 within `fq_codel`: the same law with two differences. An empty flow stays above
+/// target, and an overflow drops one packet and does not count.
 pub struct Linux35(Linux);
 
 impl Law for Linux35 {
@@ -285,7 +286,7 @@ impl Law for Linux35 {
     }
 }
 
-/// FreeBSD 10.4: microseconds that advance a millisecond at a time.
+/// FreeBSD 10.4: a clock in microseconds that advances by a millisecond at a time.
 #[derive(Default)]
 pub struct FreeBsd {
     ecn: bool,

@@ -1,4 +1,4 @@
-//! `sch_pie` of Linux 6.1, by plain divisions and a step in 128 bits.
+//! `sch_pie` of Linux 6.1, with plain divisions and the step computed in 128 bits.
 
 use aqmlab_core::{Duration, Ecn, Packet, Rng, Value};
 
@@ -6,7 +6,7 @@ use crate::{Oracle, Queue, agree};
 
 const ONE: u64 = u64::MAX >> 8;
 
-/// The variables of `struct pie_vars`, by their names there.
+/// The variables of `struct pie_vars`, with their names in the kernel.
 struct LinuxPie {
     tupdate: u64,
     next: u64,
@@ -115,7 +115,7 @@ impl LinuxPie {
         dtime
     }
 
-    /// Returns the step in exact arithmetic: 128 bits hold it, and it fits 64 in these schedules.
+    /// Returns the step, computed exactly in 128 bits; in these schedules it fits into 64 bits.
     fn step(&self, qdelay: u64, qdelay_old: u64) -> i128 {
         let (mut alpha, mut beta) = (2 * (ONE / 15_625_000) / 16, 20 * (ONE / 15_625_000) / 16);
         if self.prob < ONE / 10 {

@@ -1,9 +1,9 @@
-//! PIE against two naive transcriptions. One is of the pseudo-code of RFC 8033, Appendices A and B,
-//! in floating point and with every update made when it falls due. The other is of Linux 6.1's
-//! integers.
+//! Compares PIE with two naive transcriptions. One is of the pseudo-code of RFC 8033, Appendices A
+//! and B, in floating point and with every update made when it is due. The other is of Linux 6.1's
+//! integer arithmetic.
 //!
-//! Both get the same packets at the same times and the same random numbers. Both must drop, mark
-//! and deliver the same packets.
+//! The law and its transcription get the same packets at the same times and the same random
+//! numbers. They must drop, mark and deliver the same packets.
 
 mod linux;
 mod rfc8033;
@@ -12,7 +12,7 @@ mod rig;
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
+use aqmlab_core::{Ecn, Instant, Packet, PacketFields, Rng, Value};
 use rig::Rig;
 
 /// An operation on a queue.
@@ -21,7 +21,7 @@ enum Step {
     Take,
 }
 
-/// The outcome of a queue, by packet.
+/// The fates of the packets of a queue.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,
@@ -29,7 +29,8 @@ struct Outcome {
     sent: Vec<u64>,
 }
 
-/// Overload, slack, silence and bursts in random order, at a rate of about 10 Mbit/s.
+/// Generates overload, low load, idle times and bursts in random order, at a link rate of about 10
+/// Mbit/s.
 fn schedule(seed: u64) -> Vec<(u64, Step)> {
     let mut rng = Rng::stream(seed, "schedule");
     let mut steps = Vec::new();
@@ -40,7 +41,10 @@ fn schedule(seed: u64) -> Vec<(u64, Step)> {
         while arrival < end {
             let len = if rng.below(4) == 0 { 60 + rng.below(1_400) as u32 } else { 1_500 };
             let ecn = if rng.below(2) == 0 { Ecn::Ect0 } else { Ecn::NotEct };
-            steps.push((arrival, Step::Offer(Packet { ecn, ..Packet::plain(id, 0, len) })));
+            steps.push((
+                arrival,
+                Step::Offer(Packet::from(PacketFields { ecn, ..PacketFields::plain(id, 0, len) })),
+            ));
             id += 1;
             arrival += if rng.below(20) == 0 { 0 } else { rng.below(2 * gap) };
         }
@@ -70,13 +74,13 @@ fn ours(name: &str, changes: &[(&str, Value)], seed: u64) -> Outcome {
     Outcome { dropped: rig.ledger.drops(), marked: rig.ledger.marks(), sent }
 }
 
-/// The part of both transcriptions around their law.
+/// The interface of both transcriptions.
 trait Oracle {
     /// Returns the time of the law's next update, in nanoseconds.
     fn next_update(&mut self) -> &mut u64;
     fn after(&self, update: u64) -> u64;
     fn update(&mut self, bytes: u64, packets: usize);
-    /// 0 to keep, 1 to mark, 2 to drop.
+    /// Judges an arrival: returns 0 to keep it, 1 to mark it, 2 to drop it.
     fn arrive(&mut self, now: u64, packet: &Packet, queue: &Queue, rng: &mut Rng) -> u8;
     fn depart(&mut self, now: u64, arrived: u64, len: u64, left: u64);
 }
@@ -120,8 +124,8 @@ fn theirs(oracle: &mut dyn Oracle, seed: u64) -> Outcome {
     outcome
 }
 
-/// Compares over `seeds` seeds. Returns the packets that were dropped early or marked, which shows
-/// that the comparison tested something.
+/// Compares the law and its transcription over `seeds` seeds. Returns the number of packets that
+/// were dropped early or marked, which must not be zero.
 fn agree(
     name: &str,
     changes: &[(&str, Value)],

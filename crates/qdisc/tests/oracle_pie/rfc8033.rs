@@ -1,6 +1,6 @@
-//! The pseudo-code of RFC 8033, Appendices A and B, with the two corrections that the law makes
-//! too. PIE is not switched off before it has measured a delay, and the delay of an empty queue is
-//! zero.
+//! The pseudo-code of RFC 8033, Appendices A and B, with the two corrections that the law also
+//! makes. PIE is not switched off before it has measured a delay, and the delay of an empty queue
+//! is zero.
 
 use aqmlab_core::{Bytes, Ecn, Packet, Rng, Value};
 
@@ -9,7 +9,7 @@ use crate::{Oracle, Queue, agree};
 const QDELAY_REF: f64 = 0.015;
 const TAIL_DROP: u64 = 90_000;
 
-/// The variables of RFC 8033, by their names there.
+/// The variables of RFC 8033, with their names in the RFC.
 #[expect(clippy::struct_excessive_bools, reason = "so does the RFC")]
 #[derive(Default)]
 struct Rfc {

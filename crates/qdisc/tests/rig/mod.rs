@@ -1,4 +1,4 @@
-//! A test rig for a discipline: enqueues and dequeues at given times, and a ledger of the fate of
+//! A test rig for a discipline: it enqueues and dequeues at given times, and records the fate of
 //! every packet.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
@@ -41,12 +41,12 @@ impl Ledger {
     }
 }
 
-/// The kind called `name`, which must exist.
+/// Returns the kind called `name`, which must exist.
 pub fn kind(name: &str) -> &'static Kind<dyn Qdisc> {
     kinds::find(name).unwrap_or_else(|| panic!("no discipline `{name}`"))
 }
 
-/// A discipline on the bench.
+/// A discipline under test.
 pub struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub rng: Rng,
@@ -54,7 +54,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// The discipline `name` with some parameters changed.
+    /// Returns the discipline `name` with some parameters changed.
     pub fn new(name: &str, changes: &[(&str, Value)]) -> Self {
         let kind = kind(name);
         let args = changes
@@ -77,12 +77,12 @@ impl Rig {
         self.qdisc.dequeue(&mut cx)
     }
 
-    /// The id of the packet taken.
+    /// Dequeues a packet and returns its id.
     pub fn take_id(&mut self, at: Instant) -> Option<u64> {
         self.take(at).map(|packet| packet.id)
     }
 
-    /// The ids of all packets, taken at once.
+    /// Dequeues all packets and returns their ids.
     pub fn drain(&mut self, at: Instant) -> Vec<u64> {
         std::iter::from_fn(|| self.take_id(at)).collect()
     }
@@ -108,12 +108,14 @@ pub fn span_ms(ms: u64) -> Value {
     Value::Duration(Duration::from_millis(ms))
 }
 
-/// A packet of connection 0.
+/// Returns a packet of connection 0.
 pub fn packet(id: u64, len: u32) -> Packet {
     Packet::plain(id, 0, len)
 }
 
 /// Returns an ECN-capable packet of connection 0.
 pub fn ect(id: u64, len: u32) -> Packet {
-    Packet { ecn: Ecn::Ect0, ..packet(id, len) }
+    let mut packet = packet(id, len);
+    packet.ecn = Ecn::Ect0;
+    packet
 }

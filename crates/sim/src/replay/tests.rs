@@ -1,6 +1,7 @@
 use super::*;
 
-/// Three packets into a queue of two, and all dequeues.
+/// Returns a recording of three packets into a queue with a limit of two, and of the dequeues of
+/// all packets.
 fn recording() -> Recording {
     serde_json::from_str(
         r#"{"qdisc": {"kind": "pfifo", "params": {"limit": 2}},
@@ -64,7 +65,7 @@ fn recording_of_pie() -> Recording {
 #[test]
 fn a_timer_is_put_where_it_was() {
     let mut one = recording_of_pie();
-    // The first update is due after 512 ms of the law's time, the next 20 ms later.
+    // The first update is due after 512 ms of the law's time, and the next update 20 ms later.
     one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
     one.updates = vec![1, 3];
     let Course { times, moved, late } = one.course().unwrap();
@@ -82,7 +83,8 @@ fn a_timer_is_put_where_it_was() {
 #[test]
 fn a_timer_that_was_late_is_late_again() {
     let mut one = recording_of_pie();
-    // The third operation took place 2 ms after the second update was due, and before it.
+    // The third operation took place 2 ms after the second update was due, and precedes it in the
+    // recording.
     one.time = vec![9_000_000_000, 1_000, 22_000_000, 3_000_000, 1_000, 1_000];
     one.updates = vec![1, 3];
     let Course { times, moved, late } = one.course().unwrap();

@@ -1,4 +1,4 @@
-//! A wrong trial is refused with the place of the mistake.
+//! Tests that a wrong trial is refused with the place of the mistake.
 
 use crate::common::{app, home};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A run is a function of its spec.
+//! Tests that a run is a function of its spec.
 
 use crate::common::{app, home, run};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn equal_specs_give_equal_digests_and_tables() {
         spec["duration_ns"] = json!(5_000_000_000_u64);
         let (first, second) = (run(&spec), run(&spec));
         assert_eq!(first.digest, second.digest, "{}", kind.name);
-        // NaN is not equal to itself, but prints alike.
+        // NaN is not equal to itself, but its printed form is.
         assert_eq!(format!("{:?}", first.tables), format!("{:?}", second.tables), "{}", kind.name);
     }
 }
@@ -61,8 +61,7 @@ fn measuring_changes_nothing() {
 
 #[test]
 fn disciplines_see_the_same_draws() {
-    // Page sizes come from the application's own stream: the pages are the same whatever the
-    // queue does to their packets.
+    // Page sizes come from the application's own stream, so the pages do not depend on the queue.
     let bytes = |qdisc: &str| {
         let mut spec =
             home(100.0, 100.0, &json!({"kind": qdisc}), 10, &[app("page", "web", &json!({}))]);

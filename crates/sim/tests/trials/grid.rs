@@ -1,5 +1,5 @@
-//! Numbers of a whole trial do not depend on the resolution, the length or the start of the
-//! measurement.
+//! Tests that the results of a whole trial do not depend on the resolution, the length or the start
+//! of the measurement.
 
 use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;
@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 /// The tables without a time axis.
 const SCALARS: [&str; 6] = ["flows", "queues", "queue_drops", "conns", "apps", "summary"];
 
-/// A home without jitter, so that a shift in time changes nothing else.
+/// Returns a home without jitter, so that a shift in time changes nothing else.
 fn still(qdisc: &str, apps: &[Value]) -> Value {
     let mut spec = home(20.0, 5.0, &json!({"kind": qdisc}), 20, apps);
     (spec["host_jitter_ns"], spec["start_jitter_ns"]) = (json!(0), json!(0));
@@ -27,7 +27,8 @@ fn at(app: Value, start_ms: u64, stop_ms: Option<u64>) -> Value {
     app
 }
 
-/// Transfers with and without an end, and flows of datagrams, from `start_ms`.
+/// Returns transfers of limited and unlimited length, and flows of datagrams, which start at
+/// `start_ms`.
 fn traffic(start_ms: u64) -> Vec<Value> {
     let of = |name: &str, kind: &str, params: Value, later: u64, stop: Option<u64>| {
         at(app(name, kind, &params), start_ms + later, stop.map(|stop| start_ms + stop))
@@ -43,7 +44,7 @@ fn traffic(start_ms: u64) -> Vec<Value> {
 
 fn cells(column: &Column) -> Vec<String> {
     match column {
-        // NaN is not equal to itself, but prints alike.
+        // NaN is not equal to itself, but its printed form is.
         Column::Float(values) => values.iter().map(|value| format!("{value:?}")).collect(),
         Column::Count(values) => values.iter().map(u64::to_string).collect(),
         Column::Flag(values) => values.iter().map(bool::to_string).collect(),
@@ -51,7 +52,8 @@ fn cells(column: &Column) -> Vec<String> {
     }
 }
 
-/// Every cell of the tables of a whole trial but of the columns named, as text; rows in order.
+/// Returns every cell of the tables of a whole trial as text, with the rows in order. The columns
+/// in `without` are left out.
 fn scalars(outcome: &Outcome, without: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for name in SCALARS {
@@ -114,7 +116,7 @@ fn a_flow_is_active_from_when_its_start_jitter_lets_it_start() {
     let outcome = run(&spec);
     let [from, to] = ["active_from_s", "active_to_s"].map(|one| of(&outcome, "call", "up", one));
     assert!(from > 0.5 && from < 0.9 && (to - from - 1.5).abs() < 1e-9, "{from} to {to}");
-    // 20 B of voice in an IP packet of 60 B, every 20 ms.
+    // A voice frame of 20 B in an IP packet of 60 B, every 20 ms.
     let mbit = of(&outcome, "call", "up", "throughput_mean_mbit");
     assert!((mbit / of(&outcome, "call", "up", "goodput_mbit") - 200.0 / 172.0).abs() < 0.01);
 }
@@ -151,7 +153,7 @@ fn series_may_have_as_many_points_as_32_bits_hold() {
 
 #[test]
 fn the_order_of_applications_changes_no_number_of_theirs() {
-    // One application, so that no other packet arrives at the same time.
+    // There is only one application, so that no two packets arrive at the same time.
     let apps = traffic(0);
     let place =
         |order: &[usize]| -> Vec<Value> { order.iter().map(|&one| apps[one].clone()).collect() };
@@ -174,7 +176,8 @@ fn the_order_of_applications_changes_no_number_of_theirs() {
     let mut other = spec.clone();
     let turned: Vec<_> = spec["apps"].as_array().unwrap().iter().rev().cloned().collect();
     other["apps"] = json!(turned);
-    // The agenda's steps at one moment, and sums of floats, depend on the order.
+    // The number of agenda steps at one instant and sums of floating-point numbers depend on the
+    // order.
     let without = ["events", "jain_up", "jain_down"];
     assert_alike(
         &scalars(&run(&spec), &without),
@@ -183,7 +186,7 @@ fn the_order_of_applications_changes_no_number_of_theirs() {
     );
 }
 
-/// The invariants of every trial.
+/// Asserts the invariants of every trial.
 fn assert_possible(spec: &Value, outcome: &Outcome) {
     let flows = outcome.table("flows").unwrap();
     let column = |name: &str| match flows.column(name) {
@@ -236,7 +239,7 @@ proptest! {
             "throughput_p75_mbit", "throughput_p95_mbit", "throughput_nonempty_mean_mbit", "events"];
         let other = run(&spec);
         assert_alike(&scalars(&usual, &windows), &scalars(&other, &windows), qdisc);
-        // With the same windows, and only their series coarser, nothing else differs either.
+        // With the same windows and a coarser series, nothing else may differ.
         spec["measure"] = json!({"points": spec["measure"]["points"]});
         let coarse = run(&spec);
         assert_alike(&scalars(&usual, &["events"]), &scalars(&coarse, &["events"]), qdisc);
@@ -251,14 +254,14 @@ proptest! {
         spec["measure"] = json!({"points": 100});
         let short = run(&spec);
         spec["duration_ns"] = json!((30_000 + 1_000 * longer) * MS);
-        // Of the whole trial by definition.
+        // These columns cover the whole trial by definition.
         let whole = ["events", "utilisation", "throughput_mbit", "backlog_mean_packets"];
         assert_alike(&scalars(&short, &whole), &scalars(&run(&spec), &whole), qdisc);
     }
 
     #[test]
     fn when_a_trial_begins_changes_nothing(late_ms in 1..2_000_u64) {
-        // Four milliseconds are a jiffy of the hosts.
+        // A jiffy of the hosts is four milliseconds.
         let late_ms = 4 * late_ms;
         let of = |start_ms: u64| {
             let mut spec = still("pfifo", &traffic(start_ms));

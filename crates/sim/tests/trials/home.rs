@@ -1,4 +1,4 @@
-//! The performance that a home sees, at rates for which the result can be computed by hand.
+//! Tests the performance of a home, at rates for which the result can be computed by hand.
 
 use crate::common::{app, home, number, run};
 use aqmlab_trial::Column;
@@ -16,8 +16,8 @@ fn a_lone_download_fills_the_link_and_no_more() {
         let outcome = run(&spec);
         let row = [("flow", "file"), ("direction", "down")];
         let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
-        // CoDel reduces the window to 0.7 of the path's capacity plus 5 ms, which costs some
-        // throughput.
+        // CoDel reduces the window to 0.7 of the sum of the path's capacity and 5 ms of queue,
+        // which costs some throughput.
         assert!((11.0..=12.01).contains(&mbit), "{mbit} Mbit/s under {qdisc}");
     }
 }
@@ -82,8 +82,9 @@ fn an_application_stops_when_told() {
     assert!((5.0..8.0).contains(&closed), "closed at {closed} s");
 }
 
-/// Uploads from a host whose own link of 10 Mbit/s is the bottleneck, under a FIFO of 1000 packets.
-/// Returns the longest wait in that link and the longest smoothed round trip, in milliseconds.
+/// Runs uploads from a host whose own link of 10 Mbit/s is the bottleneck, with a FIFO of 1000
+/// packets. Returns the longest sojourn time in that link and the longest smoothed round-trip time,
+/// in milliseconds.
 fn own_link(profile: &str) -> [f64; 2] {
     let mut file = app("file", "bulk", &json!({"direction": "up"}));
     file["home"] = json!({"profile": profile});
@@ -100,8 +101,9 @@ fn own_link(profile: &str) -> [f64; 2] {
 
 #[test]
 fn a_linux_sender_keeps_its_own_queue_short() {
-    // Two segments' memory, or a millisecond of the rate: a handful of packets of 1.2 ms each.
-    // Segments held back are not yet sent, so they do not count in the round trip.
+    // Linux's own queue holds the memory of two segments, or a millisecond of the rate: a few
+    // packets of 1.2 ms each. Segments that are held back are not yet sent, so they do not count in
+    // the round-trip time.
     let (linux, freebsd) = (own_link("linux"), own_link("freebsd"));
     assert!(linux[0] < 10.0 && linux[1] < 60.0, "{linux:?} ms");
     assert!(freebsd[0] > 100.0 && freebsd[1] > 100.0, "{freebsd:?} ms");
@@ -116,7 +118,7 @@ fn pfifo_fast_serves_what_has_priority_first() {
         let spec = home(12.0, 1.0, &json!({"kind": "pfifo_fast"}), 40, &[file.clone(), probe]);
         number(&run(&spec), "flows", &up("probe"), "induced_p95_ms")
     };
-    // Priority 6 is band 0, priority 0 is band 1, where the upload is.
+    // Priority 6 maps to band 0. Priority 0 maps to band 1, which also carries the upload.
     let (first, ordinary) = (p95(6), p95(0));
     assert!(first < 15.0, "{first} ms");
     assert!(ordinary > 200.0, "{ordinary} ms");

@@ -1,6 +1,8 @@
-//! Whole trials: their results for a home, their reproducibility, and the refusal of wrong ones.
+//! Tests whole trials: their results for a home, their reproducibility, and the refusal of wrong
+//! trials.
 
 mod bad_specs;
+mod calls;
 mod common;
 mod determinism;
 mod golden;

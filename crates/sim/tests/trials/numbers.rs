@@ -1,4 +1,5 @@
-//! Numbers stay possible at the edges of an interval: no rate above the link's, no share above one.
+//! Tests that numbers stay possible at the edges of an interval: no rate exceeds that of the link,
+//! and no proportion exceeds one.
 
 use crate::common::{app, home, number, run};
 use serde_json::{Value, json};
@@ -20,8 +21,8 @@ fn stopped_download_over(mbit: f64, stop_ms: u64) -> Value {
 
 #[test]
 fn goodput_ends_when_its_flow_does() {
-    // Data in buffers continues to arrive for seconds, and would count as if it had arrived in the
-    // second that the flow ran.
+    // Data in buffers continues to arrive for seconds. It must not count as if it had arrived in
+    // the second in which the flow ran.
     let params = json!({"direction": "down", "duration": 1_000_000_000_u64});
     let by_itself = home(0.3, 0.3, &pfifo(), 10, &[app("a", "bulk", &params)]);
     for spec in [stopped_download_over(0.3, 1_000), by_itself] {
@@ -36,7 +37,8 @@ fn goodput_ends_when_its_flow_does() {
 
 #[test]
 fn throughput_is_over_the_time_of_the_steps_counted() {
-    // 1.3 s are 5.2 steps of 250 ms; six are counted. At 99 ms, one is, and is not 99 ms long.
+    // 1.3 s are 5.2 steps of 250 ms, and six steps are counted. For 99 ms, one step is counted,
+    // which is longer than 99 ms.
     for stop_ms in [99, 1_300] {
         let outcome = run(&stopped_download(stop_ms));
         let row = [("flow", "a"), ("direction", "down")];

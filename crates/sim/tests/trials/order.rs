@@ -1,4 +1,5 @@
-//! The order in which hosts act at one time, and draws that do not depend on other applications.
+//! Tests the order in which hosts act at one time, and that an application's draws do not depend on
+//! other applications.
 
 use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{app, home, run};
 
-/// The values of a column of numbers, of the rows that `wanted` names.
+/// Returns the values of a column of numbers, in the rows that `wanted` names.
 fn numbers(outcome: &Outcome, table: &str, wanted: &str, column: &str) -> Vec<f64> {
     let table = outcome.table(table).unwrap();
     let Some(Column::Word(flows, words)) = table.column("flow") else { panic!("no flows") };
@@ -27,7 +28,7 @@ fn parallel_connections_open_in_the_order_in_which_they_are_opened() {
     assert!(established.is_sorted_by(|one, next| one < next), "{established:?}");
 }
 
-/// A ping without queues: its round trips are its delay and the jitter that it draws.
+/// Runs a ping without queues. Its round-trip times are its delay plus the jitter that it draws.
 fn pings(others: &[Value]) -> Vec<f64> {
     let jittery = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     let mut ping = app("probe", "ping", &json!({}));
@@ -42,11 +43,11 @@ fn the_jitter_of_an_application_does_not_depend_on_others() {
     let alone = pings(&[]);
     assert!(alone.len() > 10, "it measures");
     let mut other = app("other", "cbr", &json!({}));
-    // Another delay, so the first lines are other lines.
+    // This application has another delay, so it uses other lines.
     let own = json!({"links": [], "delay_ns": 3_000_000, "jitter_ns": 1_000_000});
     (other["up"], other["down"]) = (own.clone(), own);
     assert_eq!(pings(&[other.clone()]), alone);
-    // The same delay and jitter, so both share a line, on which order is kept.
+    // This application has the same delay and jitter, so both share a line, which keeps the order.
     let shared = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     (other["up"], other["down"]) = (shared.clone(), shared);
     other["start_ns"] = json!(19_999_000_000_u64);

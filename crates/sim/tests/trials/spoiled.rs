@@ -1,4 +1,4 @@
-//! A trial with any of its values replaced is refused, or runs.
+//! Tests that a trial with any of its values replaced is either refused or runs.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -9,10 +9,10 @@ const GOLDEN: [&str; 3] = [
     include_str!("../../../../tests/golden/shaper.json"),
     include_str!("../../../../tests/golden/web-under-load.json"),
 ];
-/// Some moments of a trial show whether it runs.
+/// A short trial is sufficient to show whether it runs.
 const MOMENT_NS: u64 = 20_000_000;
 
-/// The places of all values of a trial.
+/// Collects the places of all values of a trial.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.into());
     match value {

@@ -1,4 +1,4 @@
-//! Whole trials over 802.11n.
+//! Tests whole trials over 802.11n.
 
 use crate::common::{app, home, number, run};
 use aqmlab_sim::Outcome;
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 const UP: [(&str, &str); 2] = [("flow", "file"), ("direction", "up")];
 
-/// Returns a home of 1 Gbit/s whose hosts share one radio each way, with `qdisc` above both.
+/// Returns a home of 1 Gbit/s whose hosts share one radio in each direction, with `qdisc` above
+/// both radios.
 fn wireless(qdisc: &str, mcs: u8, apps: &[Value]) -> Value {
     let mut spec = home(1_000.0, 1_000.0, &json!({"kind": "pfifo"}), 20, apps);
     let radio = |name: &str, own: bool| {
@@ -36,8 +37,8 @@ fn rtt_ms(outcome: &Outcome, quantile: &str) -> f64 {
     number(outcome, "flows", &[("flow", "ping"), ("direction", "up")], quantile)
 }
 
-/// Data take 21 frames in 4028 us, and acknowledgements share the air: less than the 60 Mbit/s
-/// that datagrams alone would have, and far more than the 31 without aggregates.
+/// 21 frames of data take 4028 us, and acknowledgements share the air. The throughput is below the
+/// 60 Mbit/s of datagrams alone, and far above the 31 Mbit/s without aggregates.
 #[test]
 fn a_transfer_gets_what_the_air_allows() {
     for direction in ["up", "down"] {
@@ -48,7 +49,7 @@ fn a_transfer_gets_what_the_air_allows() {
     }
 }
 
-/// The discipline cannot control the driver's queue: at 13 Mbit/s its 124 frames take more than 90
+/// The discipline cannot control the driver's queue. At 13 Mbit/s its 124 frames take more than 90
 /// ms, which CoDel does not measure.
 #[test]
 fn a_discipline_does_not_control_what_waits_below_it() {
@@ -59,7 +60,7 @@ fn a_discipline_does_not_control_what_waits_below_it() {
     assert!(sojourn < 30.0, "the discipline keeps what it holds short: {sojourn} ms");
     let rtt = rtt_ms(&outcome, "rtt_p50_ms");
     assert!(rtt > 20.0 + 90.0, "{rtt} ms");
-    // With room for a single aggregate, the discipline has nearly all of the queue.
+    // If the driver has room for only one aggregate, nearly the whole queue is in the discipline.
     for link in [2, 3] {
         greedy["links"][link]["wifi"]["driver"] = json!(8);
     }

@@ -1,4 +1,4 @@
-//! The kernel's coarse clock, by which CUBIC and BBR measure time.
+//! The kernel's coarse clock, in which CUBIC and BBR measure time.
 
 use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
 
@@ -12,42 +12,44 @@ pub(in crate::cc) const LINUX_HZ: Param = Param {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A clock that ticks `hz` times a second, in step with the run's start.
+/// A clock with `hz` ticks per second that starts with the run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,
 }
 
 impl Jiffies {
-    /// A clock of `hz` ticks per second; it ticks at least once, and at most every microsecond.
+    /// Returns a clock of `hz` ticks per second, limited to between one tick per second and one per
+    /// microsecond.
     pub(in crate::cc) fn new(hz: u64) -> Self {
         Self { hz: hz.clamp(1, 1_000_000) }
     }
 
-    /// Ticks per second.
+    /// Returns the number of ticks per second.
     pub(in crate::cc) const fn hz(self) -> u64 {
         self.hz
     }
 
-    /// Whole ticks until `now`.
+    /// Returns the number of whole ticks until `now`.
     #[inline]
     pub(in crate::cc) const fn at(self, now: Instant) -> u64 {
         self.whole(now.as_nanos())
     }
 
-    /// Whole ticks in `span`.
+    /// Returns the number of whole ticks in `span`.
     #[inline]
     pub(in crate::cc) const fn within(self, span: Duration) -> u64 {
         self.whole(span.as_nanos())
     }
 
-    /// Ticks that cover `us` microseconds, rounded up as the kernel's `usecs_to_jiffies` does.
+    /// Returns the number of ticks that cover `us` microseconds, rounded up as the kernel's
+    /// `usecs_to_jiffies` does.
     #[inline]
     pub(in crate::cc) const fn covering_micros(self, us: u64) -> u64 {
         us.saturating_mul(self.hz).div_ceil(1_000_000)
     }
 
-    // Splits off whole seconds, so that years of nanoseconds fit.
+    // Converts whole seconds separately, so that years of nanoseconds do not overflow.
     const fn whole(self, nanos: u64) -> u64 {
         (nanos / SECOND) * self.hz + (nanos % SECOND) * self.hz / SECOND
     }

@@ -1,4 +1,5 @@
-//! The registered controllers. A new controller is one file, and its name in the list below.
+//! The registered controllers. To add a controller, write its file and add its name to the list
+//! below.
 
 use crate::cc::CongestionControl;
 

@@ -4,14 +4,15 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// Limits how often an endpoint answers unacceptable segments.
+/// Limits how often an endpoint responds to unacceptable segments.
 #[derive(Debug, Default)]
 pub(crate) struct ChallengeLimit {
     last: Option<Instant>,
 }
 
 impl ChallengeLimit {
-    /// Takes permission to answer at `now`: at least `interval` after the last answer.
+    /// Returns whether a response at `now` is allowed: at least `interval` after the last one.
+    /// Records an allowed response.
     pub(crate) fn take(&mut self, now: Instant, interval: Duration) -> bool {
         if self.last.is_some_and(|at| now.since(at) < interval) {
             return false;

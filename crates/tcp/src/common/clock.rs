@@ -1,32 +1,34 @@
-//! The host's clock, which ticks, and the expiry of timers that are armed in ticks.
+//! The host's clock, which counts ticks, and the expiry of timers that are set in ticks.
 //!
 //! Sources: Linux 6.1 `kernel/time/timer.c`; FreeBSD 10.4 `sys/kern/kern_timeout.c`.
 
 use aqmlab_core::{Duration, Instant};
 
-/// The uptime of a host at the start. Linux takes an echo of timestamp zero for none.
+/// The uptime of a host at the start of the run. It is not zero, because Linux takes a timestamp
+/// echo of zero for an absent one.
 const UPTIME_MS: u64 = 1_000;
 
-/// The expiry of a timer that is armed for `n` ticks.
+/// The rule for the expiry of a timer that is set for `n` ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
-    /// Linux's timer wheel: at a tick that is a multiple of the granularity of the timer's level (1
-    /// tick below 63, 8 below 504, ...). The timer is never early, and up to one granule late.
+    /// Linux's timer wheel: the timer expires at a multiple of the granularity of its level (1 tick
+    /// below 63 ticks, 8 ticks below 504 ticks, ...). The timer is never early, and at most one
+    /// granule late.
     Wheel,
-    /// At the first tick that is not early.
+    /// The timer expires at the first tick that is not early.
     Tick,
-    /// FreeBSD (`callout_when` with `C_HARDCLOCK`): `n` ticks after the present one began, which is
-    /// up to a tick early.
+    /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
+    /// of the present tick, which is up to one tick early.
     Callout,
 }
 
-/// Time as a host counts it.
+/// The time in the units in which a host counts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The time of the event being handled.
     pub(crate) now: Instant,
     tick: u64,
-    /// 2^64 over the tick, rounded up: multiplying is faster than dividing.
+    /// 2^64 divided by the tick, rounded up; multiplying by it is faster than dividing.
     reciprocal: u64,
     expiry: Expiry,
     jiffies: u64,
@@ -36,13 +38,13 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(tick: Duration, expiry: Expiry) -> Self {
-        // Two nanoseconds at least, so that the reciprocal fits; a second at most.
+        // The tick is at least 2 ns, so that the reciprocal fits, and at most 1 s.
         let tick = tick.as_nanos().clamp(2, 1_000_000_000);
         let reciprocal = u64::MAX / tick + 1;
         Self { now: Instant::ZERO, tick, reciprocal, expiry, jiffies: 0, from: 0, until: tick }
     }
 
-    /// Moves to `now`. The division is done once a tick.
+    /// Advances the clock to `now`. The division is needed only once per tick.
     #[inline]
     pub(crate) fn set(&mut self, now: Instant) {
         self.now = now;
@@ -54,19 +56,19 @@ impl Clock {
         }
     }
 
-    /// Ticks since the start.
+    /// Returns the number of ticks since the start.
     #[inline]
     pub(crate) const fn jiffies(&self) -> u64 {
         self.jiffies
     }
 
-    /// The length of a tick.
+    /// Returns the length of a tick.
     #[inline]
     pub(crate) const fn tick(&self) -> Duration {
         Duration::from_nanos(self.tick)
     }
 
-    /// `span` in whole ticks, rounded up.
+    /// Returns the number of ticks in `span`, rounded up.
     #[inline]
     pub(crate) const fn ticks(&self, span: Duration) -> u64 {
         let ns = span.as_nanos();
@@ -79,25 +81,25 @@ impl Clock {
         ns.div_ceil(self.tick)
     }
 
-    /// `span` rounded up to whole ticks.
+    /// Returns `span` rounded up to whole ticks.
     #[inline]
     pub(crate) const fn round(&self, span: Duration) -> Duration {
         Duration::from_nanos(self.ticks(span).saturating_mul(self.tick))
     }
 
-    /// `n` ticks as a span.
+    /// Returns the duration of `n` ticks.
     #[inline]
     pub(crate) const fn span(&self, n: u64) -> Duration {
         Duration::from_nanos(n.saturating_mul(self.tick))
     }
 
-    /// Whole ticks in `span`.
+    /// Returns the number of whole ticks in `span`.
     #[inline]
     pub(crate) const fn within(&self, span: Duration) -> u64 {
         span.as_nanos() / self.tick
     }
 
-    /// The expiry of a timer that is armed now for `n` ticks.
+    /// Returns the expiry of a timer that is set now for `n` ticks.
     #[inline]
     pub(crate) const fn expiry(&self, n: u64) -> Instant {
         let at = match self.expiry {
@@ -111,7 +113,7 @@ impl Clock {
         Instant::from_nanos(at.saturating_mul(self.tick))
     }
 
-    /// The tick at which Linux's wheel expires a timer.
+    /// Returns the tick at which Linux's wheel expires a timer.
     #[inline]
     const fn wheel_expiry(&self, n: u64) -> u64 {
         let expires = self.jiffies.saturating_add(n);
@@ -120,24 +122,26 @@ impl Clock {
             shift += 3;
             start <<= 3;
         }
-        // Rounds up by a whole granule even if the division is exact: the present tick is not whole.
+        // Rounds up by a whole granule even if the value is a multiple, because the present tick is
+        // only partly over.
         ((expires >> shift) + 1) << shift
     }
 
-    /// The clock of the timestamp option: milliseconds (Linux `TCP_TS_HZ`, FreeBSD `hz`).
+    /// Returns the value of the timestamp clock in milliseconds (Linux `TCP_TS_HZ`, FreeBSD `hz`).
     #[inline]
     pub(crate) const fn timestamp(&self) -> u32 {
         Self::timestamp_of(self.now)
     }
 
-    /// The timestamp that a segment sent at `at` carries.
+    /// Returns the timestamp of a segment sent at `at`.
     #[inline]
     pub(crate) const fn timestamp_of(at: Instant) -> u32 {
         (at.as_nanos() / 1_000_000 + UPTIME_MS) as u32
     }
 }
 
-/// The span by which the timestamp `a` is later than `b`; negative if it is earlier (RFC 7323 §5.2).
+/// Returns by how much the timestamp `a` is later than `b`; negative if it is earlier (RFC 7323
+/// §5.2).
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "timestamps are compared modulo 2^32")]
 pub(crate) const fn later_by(a: u32, b: u32) -> i32 {
@@ -165,9 +169,9 @@ mod tests {
     fn timers_are_late_by_up_to_a_granule_and_never_early() {
         let mut clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
         for (now_ms, ticks, want_ms) in [
-            (0, 10, 44),     // 40 ms and the tick under way
-            (3, 10, 44),     // still within tick 0
-            (4, 10, 48),     // the next tick
+            (0, 10, 44),     // 40 ms and the current tick
+            (3, 10, 44),     // the time is still within tick 0
+            (4, 10, 48),     // the time is at the next tick
             (0, 75, 320),    // 300 ms is tick 75; level 1 rounds up to tick 80
             (8, 62, 260),    // level 0 reaches 62 ticks
             (0, 504, 2_048), // level 2: granules of 64 ticks

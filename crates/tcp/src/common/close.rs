@@ -1,8 +1,9 @@
 //! The end of a connection.
 //!
-//! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`, `tcp_timewait_state_process`.
-//! Difference: the stack reports the end of the peer's half to the application as soon as the FIN
-//! is in order. It reports [`crate::Event::Closed`] when TIME-WAIT begins, not when it ends.
+//! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`,
+//! `tcp_timewait_state_process`. Difference: the stack reports the end of the peer's data to the
+//! application as soon as the FIN is in order. It reports [`crate::Event::Closed`] when TIME-WAIT
+//! begins, not when it ends.
 
 use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 
@@ -11,8 +12,8 @@ use crate::state::State;
 use crate::tcb::Tcb;
 
 impl Connection {
-    /// Closes this half once the buffered data has been sent. An application that writes without
-    /// end stops with the data in the buffer.
+    /// Closes the sending direction once the buffered data has been sent. If the application writes
+    /// without limit, its data ends with the buffer's present contents.
     pub fn close(&mut self) {
         let tcb = &mut self.tcb;
         match tcb.state {
@@ -35,7 +36,7 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// A segment in TIME-WAIT: acknowledges retransmissions of the peer.
+    /// Processes a segment in TIME-WAIT: acknowledges retransmissions of the peer.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -55,8 +56,9 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Moves on after this half was closed: on Linux when the FIN is sent, on FreeBSD when the
-    /// application closes (`tcp_usrclosed`) or, if later, when the handshake completes.
+    /// Changes the state after this end has closed. On Linux this happens when the FIN is sent. On
+    /// FreeBSD it happens when the application closes (`tcp_usrclosed`) or, if later, when the
+    /// handshake completes.
     pub(crate) fn close_half(&mut self) {
         self.state = match self.state {
             State::Established => State::FinWait1,
@@ -75,8 +77,8 @@ impl Tcb {
         }
     }
 
-    /// Ends the connection without the closing handshake: after a reset, or when the peer stays
-    /// silent for too long.
+    /// Ends the connection without the closing handshake, after a reset or after a long silence of
+    /// the peer.
     pub(crate) fn die(&mut self) {
         let was_over = matches!(self.state, State::Closed | State::TimeWait);
         self.enter_closed();
@@ -95,7 +97,7 @@ impl Tcb {
         self.app_acted = false;
     }
 
-    /// Moves on if the peer has acknowledged the FIN of this half.
+    /// Changes the state if the peer has acknowledged this end's FIN.
     pub(crate) fn on_fin_acknowledged(&mut self) {
         if !self.snd.fin_sent || !self.snd.all_acknowledged() {
             return;
@@ -118,7 +120,7 @@ impl Tcb {
         self.events.push_back(Event::Closed);
     }
 
-    /// TIME-WAIT is over.
+    /// Ends TIME-WAIT.
     pub(crate) fn end_time_wait(&mut self) {
         self.timers.set_time_wait(Instant::NEVER);
         self.state = State::Closed;

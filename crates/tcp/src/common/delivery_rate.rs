@@ -1,27 +1,28 @@
-//! Delivery-rate samples.
+//! Delivery-rate samples of acknowledgements.
 //!
-//! Source: pending-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`.
-//! A sample is the data delivered between the transmission of a segment and its acknowledgement,
-//! over the longer of two spans: that in which the data was sent, and that in which it was
-//! acknowledged.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`. A sample
+//! is the data delivered between the transmission of a segment and its acknowledgement, divided by
+//! a time. The time is the longer of two: the time in which the data was sent, and the time in
+//! which it was acknowledged.
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::cc::RateSample;
 use crate::common::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
 
-/// The delivery of a connection so far, in segments.
+/// The data that a connection has delivered so far, in segments.
 #[derive(Debug)]
 pub(crate) struct DeliveryRate {
-    /// Segments acknowledged, cumulatively or selectively. The SYN counts, so zero means no sample.
+    /// The number of segments acknowledged, cumulatively or selectively. The SYN counts, so zero
+    /// means that there is no sample.
     pub(crate) delivered: u64,
     /// The time of the last delivery.
     pub(crate) delivered_at: Instant,
     /// The transmission time of the segment most recently acknowledged.
     pub(crate) first_tx: Instant,
-    /// Segments marked as lost, retransmissions included.
+    /// The number of segments marked as lost, including retransmissions.
     pub(crate) lost: u64,
-    /// The application limits the sender until this much is delivered; zero if it does not.
+    /// The value of `delivered` until which the application limits the sender; zero if it does not.
     pub(crate) app_limited: u64,
 }
 
@@ -37,10 +38,11 @@ impl Default for DeliveryRate {
     }
 }
 
-/// The sample of one acknowledgement while it is processed.
+/// The sample of one acknowledgement during its processing.
 #[derive(Debug)]
 pub(crate) struct PendingSample {
-    /// `delivered` when the newest acknowledged segment was sent; zero if none is acknowledged.
+    /// The value of `delivered` when the newest acknowledged segment was sent; zero if no segment
+    /// is acknowledged.
     pub(crate) prior_delivered: u64,
     prior_at: Option<Instant>,
     send_span: Duration,
@@ -62,14 +64,15 @@ impl PendingSample {
     }
 }
 
-/// Whether a transmission at `at` of a segment that ends at `end` is later than another.
+/// Returns whether a segment was transmitted after another. Each is given by its transmission time
+/// and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)
 }
 
 impl DeliveryRate {
-    /// Stamps a segment that is transmitted (`tcp_rate_skb_sent`).
+    /// Records the delivery state in a segment that is transmitted (`tcp_rate_skb_sent`).
     #[inline]
     pub(crate) fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
@@ -86,7 +89,8 @@ impl DeliveryRate {
         }
     }
 
-    /// A segment is acknowledged, cumulatively or selectively (`tcp_rate_skb_delivered`).
+    /// Records that a segment is acknowledged, cumulatively or selectively
+    /// (`tcp_rate_skb_delivered`).
     #[inline]
     pub(crate) fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {
@@ -135,8 +139,8 @@ impl DeliveryRate {
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
             let interval = pending.send_span.max(now.since(prior_at));
-            // Shorter than the path allows: the acknowledgement was of the original of a segment that
-            // was retransmitted needlessly.
+            // The interval is shorter than the path allows. The acknowledgement was for the
+            // original of a segment that was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
                 sample.delivered = self.delivered - pending.prior_delivered;
                 sample.interval = interval;
@@ -161,7 +165,7 @@ mod tests {
             rate.on_sent(&mut segment, i == 0);
             sent.push(segment);
         }
-        // Each is acknowledged 100 ms after it was sent.
+        // Each segment is acknowledged 100 ms after it was sent.
         let mut last = RateSample::default();
         for segment in &mut sent {
             let mut pending = PendingSample::new();
@@ -170,7 +174,8 @@ mod tests {
             let now = segment.sent + Duration::from_millis(100);
             last = rate.finish(&pending, (1, 0), now, true, None);
         }
-        // The last was sent at 90 ms, before anything was delivered: ten segments in 190 ms.
+        // The last segment was sent at 90 ms, before anything was delivered: ten segments in 190
+        // ms.
         assert_eq!((last.delivered, last.interval), (10, Duration::from_millis(190)));
     }
 

@@ -1,4 +1,4 @@
-//! The handshake.
+//! The handshake that opens a connection.
 //!
 //! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
@@ -17,7 +17,7 @@ use crate::timers::XmitTimer;
 pub(crate) struct Handshake {
     /// The time of the first SYN or SYN-ACK.
     first_syn: Option<Instant>,
-    /// Retransmissions of the SYN or SYN-ACK.
+    /// The number of retransmissions of the SYN or SYN-ACK.
     retransmits: u32,
 }
 
@@ -26,29 +26,30 @@ impl Handshake {
         self.retransmits
     }
 
-    /// The time of the first SYN or SYN-ACK.
+    /// Returns the time of the first SYN or SYN-ACK.
     pub(crate) const fn first_syn(&self) -> Option<Instant> {
         self.first_syn
     }
 
-    /// The time since the SYN, which is a sample by Karn's rule only if the SYN was sent once.
+    /// Returns the time since the SYN. By Karn's rule, it is a sample only if the SYN was sent
+    /// once.
     pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
         self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
     }
 
-    /// Whether `header` echoes the timestamp of the first SYN after a retransmission.
+    /// Returns whether `header` echoes the timestamp of the first SYN after a retransmission.
     pub(crate) fn is_first_echoed(&self, header: &TcpHeader) -> bool {
         let first = self.first_syn.filter(|_| self.retransmits > 0).map(Clock::timestamp_of);
         header.timestamps && Some(header.ts_ecr) == first
     }
 }
 
-/// The answer to a SYN that the peer repeats.
+/// The response to a SYN that the peer repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RepeatedSyn {
     Ignore,
     Answer,
-    /// Answers, and counts retransmissions of the SYN-ACK from there.
+    /// Responds, and counts retransmissions of the SYN-ACK from this response.
     AnswerAndRestart,
 }
 
@@ -79,7 +80,7 @@ impl Connection {
         self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
     }
 
-    /// A segment in LISTEN.
+    /// Processes a segment in LISTEN.
     pub(crate) fn process_listen(&mut self, header: &TcpHeader) {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -100,7 +101,7 @@ impl Connection {
         self.send_first_syn(SynKind::SynAck);
     }
 
-    /// A segment in SYN-SENT.
+    /// Processes a segment in SYN-SENT.
     pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
@@ -135,7 +136,7 @@ impl Connection {
         self.serve_application();
     }
 
-    /// Both sides opened at the same time (RFC 9293 §3.5, figure 7).
+    /// Processes a SYN of the peer that crossed this end's SYN (RFC 9293 §3.5, figure 7).
     fn process_crossing_syn(&mut self, header: &TcpHeader) {
         self.tcb.accept_offer(header);
         self.agree_scaling(header);
@@ -145,8 +146,8 @@ impl Connection {
         self.send_syn(SynKind::SynAck, Transmission::Original);
     }
 
-    /// A segment in SYN-RECEIVED. Returns whether it completes the handshake and is to be processed
-    /// further.
+    /// Processes a segment in SYN-RECEIVED. Returns whether it completes the handshake and must be
+    /// processed further.
     pub(crate) fn process_syn_received(&mut self, header: &TcpHeader) -> bool {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -180,7 +181,7 @@ impl Connection {
         true
     }
 
-    /// A SYN in SYN-RECEIVED: the answer to this end's SYN after SYNs crossed, or a repeated one.
+    /// Processes a SYN in SYN-RECEIVED: a SYN-ACK after SYNs crossed, or a repeated SYN.
     fn process_syn_again(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::ACK) && header.ack == 1 {
@@ -201,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Scales windows only if both sides offer it.
+    /// Enables window scaling only if both sides offer it.
     fn agree_scaling(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         tcb.options.scaling = tcb.profile.window_scale && header.window_scale <= 14;
@@ -212,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// The handshake is complete on this side.
+    /// Completes the handshake on this side.
     fn establish(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         tcb.timers.stop_xmit();
@@ -224,7 +225,7 @@ impl Connection {
         self.stack.wake(tcb);
     }
 
-    /// The timer of a SYN or SYN-ACK expired.
+    /// Handles the expiry of the timer of a SYN or SYN-ACK.
     pub(crate) fn on_handshake_timer(&mut self) {
         let (tcb, handshake) = (&mut self.tcb, &mut self.handshake);
         let (kind, limit) = match tcb.state {
@@ -244,7 +245,7 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Takes the options that the peer's SYN offers and this end offers, too.
+    /// Enables the options that both the peer's SYN and this end offer.
     fn accept_offer(&mut self, header: &TcpHeader) {
         self.rcv.nxt = header.seq + 1;
         self.rcv.wup = self.rcv.nxt;
@@ -259,7 +260,7 @@ impl Tcb {
         self.snd.wl1 = header.seq;
     }
 
-    /// Whether a SYN requests ECN and this end accepts it.
+    /// Returns whether a SYN requests ECN and this end accepts it.
     fn is_ecn_requested(&self, header: &TcpHeader) -> bool {
         self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR)
     }

@@ -1,10 +1,10 @@
-//! Pacing: spreads segments over time for a congestion control with a pacing rate.
+//! Pacing: spreads segments over time for congestion controls with a pacing rate.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_update_skb_after_send`, `tcp_pacing_check`).
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
-/// The first segments of a connection are not paced.
+/// The number of segments at the start of a connection that are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
 
 /// The departure times of a sender.
@@ -12,7 +12,7 @@ const UNPACED_SEGMENTS: u64 = 10;
 pub(crate) struct Pacer {
     /// The earliest departure of the next segment (`tcp_wstamp_ns`).
     departure: Instant,
-    /// Data segments sent, retransmissions included.
+    /// The number of data segments sent, including retransmissions.
     segments: u64,
 }
 
@@ -23,26 +23,26 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// The earliest departure of the next segment.
+    /// Returns the earliest departure of the next segment.
     #[inline]
     pub(crate) const fn departure(&self) -> Instant {
         self.departure
     }
 
-    /// The wait until the next departure.
+    /// Returns the time until the next departure.
     #[inline]
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.departure.since(now)
     }
 
-    /// A data segment leaves.
+    /// Records that a data segment leaves.
     #[inline]
     pub(crate) fn on_segment_sent(&mut self) {
         self.segments += 1;
     }
 
     /// Reserves the time that `bytes` in segments of `mss` take at `rate`. A burst that leaves late
-    /// gets credit for the delay, up to half of its time.
+    /// gets credit for its delay, at most half of its own time.
     #[inline]
     pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64, mss: u32) {
         let late = now.since(self.departure);

@@ -1,13 +1,13 @@
-//! The receive queue: the data in order that the application has not read.
+//! The receive queue: data that is in order and that the application has not read.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_queue_rcv`, `tcp_data_queue_ofo`,
-//! `tcp_ofo_queue`) and `net/core/skbuff.c` (`skb_try_coalesce`). A segment joins the buffer that it
-//! continues, in order or not. When a hole is filled, the buffers behind it join the segment that
-//! filled it. A buffer is read and counted whole, and only its first segment costs memory beyond its
-//! payload.
+//! `tcp_ofo_queue`) and `net/core/skbuff.c` (`skb_try_coalesce`). A segment joins the buffer that
+//! it continues, whether in order or not. When a hole is filled, the buffers behind the hole join
+//! the segment that filled it. A buffer is read and counted as a whole. Only the first segment of a
+//! buffer costs memory beyond its payload.
 //!
-//! Difference: a segment is one fragment. In the kernel about one in twenty has two, since the
-//! sender's memory is in pieces of 32 KiB.
+//! Difference: a segment always has one fragment. In the kernel about 5 % of the segments have two,
+//! because the sender's memory is allocated in pieces of 32 KiB.
 
 /// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;
@@ -21,12 +21,12 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of one segment.
+    /// Returns a buffer of one segment.
     pub(crate) const fn of(start: u64, end: u64) -> Self {
         Self { start, end, segments: 1 }
     }
 
-    /// Joins `next` to this buffer if it follows and fits. Returns whether it does.
+    /// Joins `next` to this buffer if it follows and fits. Returns whether it was joined.
     #[inline]
     pub(crate) fn join(&mut self, next: Self) -> bool {
         let joined = self.end == next.start && self.segments + next.segments <= MAX_SEGMENTS;
@@ -38,7 +38,7 @@ impl Buffer {
     }
 }
 
-/// The data in order that the application has not read.
+/// Data that is in order and that the application has not read.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveQueue {
     /// The number of buffers.
@@ -49,7 +49,7 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Adds a buffer with `bytes` of new data.
+    /// Adds a buffer that has `bytes` of new data.
     #[inline]
     pub(crate) fn add(&mut self, buffer: Buffer, bytes: u64) {
         self.bytes += bytes;
@@ -70,19 +70,19 @@ impl ReceiveQueue {
         self.buffers == 0
     }
 
-    /// Takes all data, and returns its bytes.
+    /// Removes all data, and returns the number of bytes.
     pub(crate) fn take(&mut self) -> u64 {
         self.buffers = 0;
         std::mem::take(&mut self.bytes)
     }
 
-    /// The memory of the queue, with `overhead` bytes for each buffer.
+    /// Returns the memory of the queue, with an overhead of `overhead` bytes for each buffer.
     #[inline]
     pub(crate) const fn memory(&self, overhead: u64) -> u64 {
         self.bytes + self.buffers * overhead
     }
 
-    /// The end of the first buffer, if there is one.
+    /// Returns the end of the first buffer, if there is one.
     pub(crate) fn first_end(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.first.end)
     }

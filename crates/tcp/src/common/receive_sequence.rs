@@ -2,16 +2,17 @@
 
 use super::sack_report::SackReport;
 
-/// The receiver's variables.
+/// The receive sequence variables.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveSequence {
     /// The next byte expected (`RCV.NXT`).
     pub(crate) nxt: u64,
-    /// The window last advertised (`RCV.WND`).
+    /// The window that was last advertised (`RCV.WND`).
     pub(crate) wnd: u64,
-    /// `nxt` when the window was last advertised (Linux `rcv_wup`, FreeBSD `last_ack_sent`).
+    /// The value of `nxt` when the window was last advertised (Linux `rcv_wup`, FreeBSD
+    /// `last_ack_sent`).
     pub(crate) wup: u64,
-    /// The number of the peer's FIN, once it has arrived, in order or not.
+    /// The sequence number of the peer's FIN, once it has arrived, in order or not.
     pub(crate) fin: Option<u64>,
     /// The timestamp to echo (RFC 7323 §4.3).
     pub(crate) ts_recent: u32,
@@ -20,20 +21,20 @@ pub(crate) struct ReceiveSequence {
 }
 
 impl ReceiveSequence {
-    /// The part of the advertised window that is still open.
+    /// Returns the part of the advertised window that is still open.
     #[inline]
     pub(crate) const fn open(&self) -> u64 {
         (self.wup + self.wnd).saturating_sub(self.nxt)
     }
 
-    /// Advertises `window` from the next byte on.
+    /// Advertises `window`, starting at the next expected byte.
     #[inline]
     pub(crate) fn advertise(&mut self, window: u64) {
         self.wnd = window;
         self.wup = self.nxt;
     }
 
-    /// Bytes received since the last acknowledgement.
+    /// Returns the number of bytes received since the last acknowledgement.
     #[inline]
     pub(crate) const fn unacknowledged(&self) -> u64 {
         self.nxt - self.wup

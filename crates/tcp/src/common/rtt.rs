@@ -1,19 +1,19 @@
 //! The round-trip time: its estimates, its minimum, and the retransmission timeout.
 //!
-//! The stacks' estimators set the estimates: `linux/rtt.rs` and `freebsd/rtt.rs`.
+//! Each stack has its own estimator, which sets the estimates: `linux/rtt.rs` and `freebsd/rtt.rs`.
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
 
-/// The estimates of one connection.
+/// The round-trip estimates of one connection.
 #[derive(Debug)]
 pub(crate) struct Rtt {
     /// Eight times the smoothed round-trip time in nanoseconds; zero before the first sample.
     pub(crate) srtt8: u64,
-    /// Four times the variation from which the timeout is computed.
+    /// Four times the variation, in nanoseconds, from which the timeout is computed.
     pub(crate) rttvar4: u64,
-    /// The retransmission timeout, with backoff.
+    /// The retransmission timeout, including backoff.
     pub(crate) rto: Duration,
     min: WindowedMin,
 }
@@ -28,32 +28,32 @@ impl Rtt {
         }
     }
 
-    /// The smoothed round-trip time, once there is a sample.
+    /// Returns the smoothed round-trip time, once there is a sample.
     #[inline]
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt8 != 0).then(|| Duration::from_nanos(self.srtt8 / 8))
     }
 
-    /// The variation of RFC 6298, once there is a sample.
+    /// Returns the variation of RFC 6298, once there is a sample.
     pub(crate) fn rttvar(&self) -> Option<Duration> {
         (self.srtt8 != 0).then(|| Duration::from_nanos(self.rttvar4 / 4))
     }
 
-    /// The minimum of the profile's window, once there is a sample.
+    /// Returns the minimum over the profile's window, once there is a sample.
     #[inline]
     pub(crate) fn min(&self) -> Option<Duration> {
         self.min.get()
     }
 
-    /// Adds a sample to the minimum.
+    /// Adds a sample to the minimum filter.
     #[inline]
     pub(crate) fn sample_min(&mut self, rtt: Duration, now: Instant) {
         self.min.sample(rtt, now);
     }
 }
 
-/// The minimum of a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
-/// Kathleen Nichols): the three best samples, each later than the one before.
+/// The minimum over a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
+/// Kathleen Nichols). It stores the three best samples, each later than the one before.
 #[derive(Debug)]
 struct WindowedMin {
     window: Duration,
@@ -88,7 +88,8 @@ impl WindowedMin {
         self.age(sample);
     }
 
-    /// Expires the best, and takes the second and third from later parts of the window.
+    /// Removes an expired best sample, and takes the second and third samples from later parts of
+    /// the window.
     fn age(&mut self, sample: (Instant, Duration)) {
         let since = sample.0.since(self.best[0].0);
         if since > self.window {

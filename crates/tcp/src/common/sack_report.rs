@@ -3,38 +3,38 @@
 //! Sources: RFC 2018 §4, RFC 2883 §4; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sack_new_ofo_skb`,
 //! `tcp_sack_maybe_coalesce`, `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`).
 
-/// The maximum number of blocks in a stack's memory (FreeBSD `MAX_SACK_BLKS`).
+/// The maximum number of blocks that a stack stores (FreeBSD `MAX_SACK_BLKS`).
 pub(crate) const MAX_BLOCKS: usize = 6;
-/// The maximum number of blocks in Linux's memory (`TCP_NUM_SACKS`).
+/// The maximum number of blocks that Linux stores (`TCP_NUM_SACKS`).
 const LINUX_BLOCKS: usize = 4;
 
-/// The blocks that acknowledgements carry.
+/// The SACK blocks for acknowledgements.
 #[derive(Debug, Default)]
 pub(crate) struct SackReport {
     /// Whether the handshake negotiated SACK.
     pub(crate) enabled: bool,
     /// Whether duplicates are reported (RFC 2883).
     pub(crate) dsack: bool,
-    /// The ranges that arrived out of order, the latest first.
+    /// The ranges that arrived out of order, the most recent first.
     blocks: [(u64, u64); MAX_BLOCKS],
     count: usize,
-    /// The duplicate that the next acknowledgement reports.
+    /// The duplicate that the next acknowledgement reports, if any.
     duplicate: Option<(u64, u64)>,
 }
 
 impl SackReport {
-    /// Whether the next acknowledgement carries blocks.
+    /// Returns whether the next acknowledgement carries blocks.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.enabled && (self.count > 0 || self.duplicate.is_some())
     }
 
-    /// The number of blocks to report.
+    /// Returns the number of blocks to report.
     pub(crate) fn len(&self) -> u32 {
         if self.enabled { self.count as u32 + u32::from(self.duplicate.is_some()) } else { 0 }
     }
 
-    /// The blocks, the latest first.
+    /// Returns the blocks, the most recent first.
     pub(crate) fn blocks(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count]
     }
@@ -45,12 +45,13 @@ impl SackReport {
         self.blocks[..blocks.len()].copy_from_slice(blocks);
     }
 
-    /// The end of the highest block.
+    /// Returns the end of the highest block.
     pub(crate) fn highest_end(&self) -> Option<u64> {
         self.blocks().iter().map(|block| block.1).max()
     }
 
-    /// Passes up to `limit` blocks to `push`, the duplicate first. The duplicate is reported once.
+    /// Passes up to `limit` blocks to `push`, starting with the duplicate. The duplicate is
+    /// reported only once.
     pub(crate) fn report(&mut self, limit: usize, mut push: impl FnMut(u64, u64)) {
         let mut left = limit;
         if left > 0
@@ -71,7 +72,8 @@ impl SackReport {
         }
     }
 
-    /// Adds `[start, end)` to the duplicate if they touch, or makes it the duplicate.
+    /// Extends the duplicate by `[start, end)` if they touch. Otherwise makes `[start, end)` the
+    /// duplicate.
     pub(crate) fn extend_duplicate(&mut self, start: u64, end: u64) {
         match &mut self.duplicate {
             Some(block) if start <= block.1 && block.0 <= end => {
@@ -82,7 +84,7 @@ impl SackReport {
         }
     }
 
-    /// Removes a duplicate that was not reported.
+    /// Removes a duplicate that has not been reported.
     #[inline]
     pub(crate) fn clear_duplicate(&mut self) {
         self.duplicate = None;
@@ -105,14 +107,14 @@ impl SackReport {
         self.count = kept;
     }
 
-    /// Whether reporting `[start, end)` moves more than one other block back (Linux
-    /// `TCP_SACK_BLOCKS_EXPECTED`). Those blocks may drop out of the option.
+    /// Returns whether reporting `[start, end)` moves more than one other block back (Linux
+    /// `TCP_SACK_BLOCKS_EXPECTED`). Those blocks may no longer fit into the option.
     pub(crate) fn displaces_several(&self, start: u64, end: u64) -> bool {
         self.position(start, end).unwrap_or(self.count) >= 2
     }
 
-    /// Adds `[start, end)` to the block that it touches, or as a new block, and moves that block to
-    /// the front.
+    /// Adds `[start, end)` to the block that it touches, or as a new block. The block moves to the
+    /// front.
     pub(crate) fn add(&mut self, start: u64, end: u64) {
         let found = self.position(start, end);
         let place = found.unwrap_or(self.count);
@@ -131,7 +133,7 @@ impl SackReport {
         }
     }
 
-    /// The position of the block that `[start, end)` touches.
+    /// Returns the position of the block that `[start, end)` touches.
     fn position(&self, start: u64, end: u64) -> Option<usize> {
         self.blocks().iter().position(|block| start <= block.1 && block.0 <= end)
     }

@@ -1,10 +1,11 @@
-//! The scoreboard: the segments that are outstanding, with the tags of each.
+//! The scoreboard: the outstanding segments, with the tags of each.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
 //!
-//! Segments are in order of sequence, and also in a list in order of their last transmission, which
-//! RACK walks (`tsorted_sent_queue`). A segment keeps its id until it is acknowledged, so ids
-//! serve as links. Segments are never split or merged: one entry is one packet on the wire.
+//! Segments are stored in order of sequence. They are also in a list in order of their last
+//! transmission, which RACK walks (`tsorted_sent_queue`). A segment keeps its id until it is
+//! acknowledged, so ids serve as links. Segments are never split or merged: one entry is one packet
+//! on the wire.
 
 mod order;
 mod sent;
@@ -23,23 +24,25 @@ pub(crate) struct Scoreboard {
     queue: VecDeque<Sent>,
     /// The id of the queue's front.
     first: u32,
-    /// The ends of the list in order of transmission.
+    /// The first segment of the list in order of transmission; the next field is the last one.
     head: u32,
     tail: u32,
-    /// Segments tagged S; without SACK, the duplicate acknowledgements counted as such.
+    /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
+    /// for one such segment.
     sacked_out: u32,
-    /// Segments tagged L.
+    /// The number of segments tagged L.
     lost_out: u32,
-    /// Segments tagged R.
+    /// The number of segments tagged R.
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
     /// The segment at which the search for the next retransmission starts (`retransmit_skb_hint`).
     hint: Option<u32>,
-    /// The segment at which counting for RFC 6675 stopped, and the count of segments tagged S below
-    /// it (`lost_skb_hint`, `lost_cnt_hint`).
+    /// The segment at which counting for RFC 6675 stopped, and the number of segments tagged S
+    /// below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
-    /// The blocks of the last acknowledgement in order, which the next one skips (`recv_sack_cache`).
+    /// The blocks of the last acknowledgement in order. The next acknowledgement skips them
+    /// (`recv_sack_cache`).
     cache: [(u64, u64); 4],
 }
 
@@ -62,43 +65,45 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Segments sent and not cumulatively acknowledged.
+    /// Returns the number of segments sent and not cumulatively acknowledged.
     #[inline]
     pub(crate) fn packets_out(&self) -> u32 {
         self.queue.len() as u32
     }
 
-    /// Segments tagged S; without SACK, the duplicate acknowledgements counted as such.
+    /// Returns the number of segments tagged S. Without SACK, each counted duplicate
+    /// acknowledgement stands for one such segment.
     #[inline]
     pub(crate) const fn sacked_out(&self) -> u32 {
         self.sacked_out
     }
 
-    /// Segments tagged L.
+    /// Returns the number of segments tagged L.
     #[inline]
     pub(crate) const fn lost_out(&self) -> u32 {
         self.lost_out
     }
 
-    /// Segments tagged R.
+    /// Returns the number of segments tagged R.
     #[inline]
     pub(crate) const fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
 
-    /// Whether lost segments wait for their retransmission.
+    /// Returns whether a lost segment has not been retransmitted yet.
     #[inline]
     pub(crate) const fn has_lost_to_send(&self) -> bool {
         self.lost_out > self.retrans_out
     }
 
-    /// Segments estimated to be in the network (`tcp_packets_in_flight`).
+    /// Returns the number of segments estimated to be in the network (`tcp_packets_in_flight`).
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         (self.packets_out() + self.retrans_out).saturating_sub(self.left_out())
     }
 
-    /// Segments that have left the network without being cumulatively acknowledged.
+    /// Returns the number of segments that have left the network without being cumulatively
+    /// acknowledged.
     #[inline]
     pub(crate) fn left_out(&self) -> u32 {
         self.sacked_out + self.lost_out
@@ -109,7 +114,7 @@ impl Scoreboard {
         self.queue.is_empty()
     }
 
-    /// The end of the highest selectively acknowledged segment, or `una` without any.
+    /// Returns the end of the highest selectively acknowledged segment, or `una` if there is none.
     #[inline]
     pub(crate) fn highest_sack(&self, una: u64) -> u64 {
         if self.sacked_out == 0 { una } else { self.fack.max(una) }
@@ -128,13 +133,13 @@ impl Scoreboard {
         (!self.queue.is_empty()).then_some(self.first)
     }
 
-    /// The id after the last segment's.
+    /// Returns the id after that of the last segment.
     #[inline]
     pub(crate) fn end_id(&self) -> u32 {
         self.first + self.packets_out()
     }
 
-    /// Whether the segment `id` is still outstanding.
+    /// Returns whether the segment `id` is still outstanding.
     #[inline]
     pub(crate) fn holds(&self, id: u32) -> bool {
         id >= self.first && id < self.end_id()
@@ -150,14 +155,14 @@ impl Scoreboard {
         &mut self.queue[(id - self.first) as usize]
     }
 
-    /// The id of the first segment that ends after `seq`.
+    /// Returns the id of the first segment that ends after `seq`.
     pub(crate) fn id_at(&self, seq: u64) -> u32 {
         self.first + self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
-    /// The number of `skb`s of the outstanding segments, given the `ends` of the `skb`s that were
-    /// sent. A partial selective acknowledgement or a retransmission splits an `skb` into its
-    /// segments, and neighbours that are selectively acknowledged merge (Linux
+    /// Returns the number of `skb`s of the outstanding segments. `ends` has the ends of the `skb`s
+    /// that were sent. A partial selective acknowledgement or a retransmission splits an `skb` into
+    /// its segments. Neighbours that are selectively acknowledged merge (Linux
     /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
     pub(crate) fn skbs(&self, ends: impl Iterator<Item = u64>) -> u64 {
         let (mut count, mut in_run, mut at) = (0, false, 0);
@@ -180,7 +185,7 @@ impl Scoreboard {
         count
     }
 
-    /// Adds a segment just transmitted.
+    /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
         let id = self.end_id();
@@ -190,7 +195,7 @@ impl Scoreboard {
         self.link(tail, id);
     }
 
-    /// Removes the first segment with its tags.
+    /// Removes the first segment and its tags.
     #[inline]
     pub(crate) fn pop(&mut self) {
         let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
@@ -209,12 +214,12 @@ impl Scoreboard {
         }
     }
 
-    /// The ids of all segments in order of sequence.
+    /// Returns the ids of all segments in order of sequence.
     pub(crate) fn ids(&self) -> std::ops::Range<u32> {
         self.first..self.end_id()
     }
 
-    /// The blocks of the last acknowledgement, in order.
+    /// Returns the blocks of the last acknowledgement, in order.
     pub(crate) const fn cached_blocks(&self) -> [(u64, u64); 4] {
         self.cache
     }
@@ -225,8 +230,8 @@ impl Scoreboard {
     }
 }
 
-/// Calls `visit` for the parts of `[start, end)` that the `cached` blocks, which are in order of
-/// sequence, do not cover.
+/// Calls `visit` for the parts of `[start, end)` that the `cached` blocks do not cover. The blocks
+/// are in order of sequence.
 pub(crate) fn fresh_parts(
     cached: &[(u64, u64); 4],
     mut start: u64,

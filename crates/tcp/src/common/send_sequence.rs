@@ -2,14 +2,14 @@
 
 use aqmlab_core::Instant;
 
-/// The sender's variables.
+/// The send sequence variables.
 #[derive(Debug)]
 pub(crate) struct SendSequence {
-    /// The first byte not acknowledged (`SND.UNA`).
+    /// The first unacknowledged byte (`SND.UNA`).
     pub(crate) una: u64,
-    /// The next byte to send (`SND.NXT`); on Linux, for the first time.
+    /// The next byte to send (`SND.NXT`). On Linux, it is the next byte to send for the first time.
     pub(crate) nxt: u64,
-    /// The highest `nxt` so far. FreeBSD takes `nxt` back for retransmissions.
+    /// The highest value of `nxt` so far. FreeBSD moves `nxt` back for retransmissions.
     pub(crate) max: u64,
     /// The window that the peer offers (`SND.WND`).
     pub(crate) wnd: u64,
@@ -19,13 +19,14 @@ pub(crate) struct SendSequence {
     pub(crate) wl1: u64,
     /// The end of the last small segment sent (Minshall's variable).
     pub(crate) small_end: u64,
-    /// The time of the last data segment (Linux `lsndtime`).
+    /// The time at which the last data segment was sent (Linux `lsndtime`).
     pub(crate) last_sent: Instant,
-    /// Bytes of a write from before the handshake completed, which the buffer has yet to take (Linux).
+    /// The bytes that the application wrote before the handshake completed and that are not yet in
+    /// the buffer (Linux).
     pub(crate) early: u64,
-    /// The application has closed its half.
+    /// Whether the application has closed the sending direction.
     pub(crate) fin_wanted: bool,
-    /// The FIN has been sent; its number is `max - 1`.
+    /// Whether the FIN has been sent; its number is `max - 1`.
     pub(crate) fin_sent: bool,
     /// The number after the last byte in the buffer.
     written: u64,
@@ -51,13 +52,13 @@ impl Default for SendSequence {
 }
 
 impl SendSequence {
-    /// Bytes in the buffer that were not sent.
+    /// Returns the number of unsent bytes in the buffer.
     #[inline]
     pub(crate) fn unsent(&self) -> u64 {
         self.written.saturating_sub(self.nxt)
     }
 
-    /// The number after the last byte in the buffer.
+    /// Returns the number after the last byte in the buffer.
     #[inline]
     pub(crate) const fn written(&self) -> u64 {
         self.written
@@ -76,30 +77,30 @@ impl SendSequence {
         unsent
     }
 
-    /// Whether a FIN is to follow the data.
+    /// Returns whether a FIN must follow the data.
     #[inline]
     pub(crate) fn fin_pending(&self) -> bool {
         self.fin_wanted && !self.fin_sent && self.early == 0
     }
 
-    /// Whether data or the FIN waits for its first transmission.
+    /// Returns whether there is data, or a FIN, that has never been sent.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.unsent() > 0 || self.fin_pending()
     }
 
-    /// Whether the peer has acknowledged all data, and the FIN if there is one.
+    /// Returns whether the peer has acknowledged all data, and the FIN if there is one.
     pub(crate) fn all_acknowledged(&self) -> bool {
         self.una == self.max && self.unsent() == 0 && self.early == 0 && !self.fin_pending()
     }
 
-    /// The end of the peer's window.
+    /// Returns the end of the peer's window.
     #[inline]
     pub(crate) fn window_end(&self) -> u64 {
         self.una + self.wnd
     }
 
-    /// Bytes in the buffer, sent or not.
+    /// Returns the number of bytes in the buffer, sent or not.
     #[inline]
     pub(crate) fn buffered(&self) -> u64 {
         self.written.saturating_sub(self.una.max(1))

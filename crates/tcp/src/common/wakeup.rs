@@ -2,10 +2,10 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
-//! The application reads all segments that arrived before it runs at once. The receive buffer is
-//! then sized by more than one segment, and one acknowledgement may cover two. Segments that follow
-//! each other within [`crate::Profile::wakeup`] are common wherever a queue sends them at line
-//! rate, such as behind a token bucket.
+//! The application reads all segments that arrived before it ran at once. The receive buffer is
+//! then sized for more than one segment, and one acknowledgement may cover two segments. Segments
+//! often follow each other within [`crate::Profile::wakeup`] where a queue sends them at line rate,
+//! such as behind a token bucket.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -13,24 +13,25 @@ use super::receive_queue::ReceiveQueue;
 use crate::Event;
 use crate::tcb::Tcb;
 
-/// The reasons to wake the application.
+/// The reasons for which the application must be woken.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// The handshake is complete. The application writes only after it is notified.
+    /// Whether the handshake is complete. The application writes only after it is notified.
     pub(crate) opened: bool,
-    /// The send buffer has space again.
+    /// Whether the send buffer has space again.
     pub(crate) has_space: bool,
     /// The data to read.
     pub(crate) unread: ReceiveQueue,
 }
 
 impl Tcb {
-    /// Whether the application acts as soon as there is something to do.
+    /// Returns whether the application acts as soon as there is something to do.
     pub(crate) fn never_sleeps(&self) -> bool {
         self.profile.wakeup == Duration::ZERO
     }
 
-    /// Starts to wake the application, unless that has begun. Returns whether it is awake at once.
+    /// Starts to wake the application, unless a wakeup is already pending. Returns whether the
+    /// application is awake at once.
     #[inline]
     pub(crate) fn start_wakeup(&mut self) -> bool {
         if self.never_sleeps() {
@@ -42,8 +43,8 @@ impl Tcb {
         false
     }
 
-    /// Notifies the application, once, that the connection is open. Returns whether this is the
-    /// first time.
+    /// Notifies the application that the connection is open, if that has not been done. Returns
+    /// whether this was the first notification.
     pub(crate) fn announce_open(&mut self) -> bool {
         let opened = std::mem::take(&mut self.wakeup.opened);
         if opened {
@@ -55,17 +56,24 @@ impl Tcb {
 
     /// Passes all unread data to the application.
     pub(crate) fn deliver_unread(&mut self) {
-        let bytes = self.wakeup.unread.take();
+        let bytes = self.take_unread();
         if bytes > 0 {
             self.readable(bytes);
         }
+    }
+
+    /// Takes all unread data, and returns its bytes.
+    #[inline]
+    pub(crate) fn take_unread(&mut self) -> u64 {
+        let bytes = self.wakeup.unread.take();
+        self.stats.bytes_delivered += bytes;
+        bytes
     }
 
     /// Reports readable bytes to the application, merged into the last event if that is of the same
     /// kind.
     #[inline]
     fn readable(&mut self, bytes: u64) {
-        self.stats.bytes_delivered += bytes;
         if let Some(Event::Readable(more)) = self.events.back_mut() {
             *more += bytes;
         } else {

@@ -1,24 +1,24 @@
-//! The application's side of the send buffer.
+//! The state of the application at the send buffer.
 
-/// An application that writes.
+/// An application that writes to the send buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
-    /// The application writes without end, as fast as the buffer empties.
+    /// Whether the application writes without limit, as fast as the buffer empties.
     pub(crate) is_unlimited: bool,
-    /// The last write was cut short, and the application waits for space.
+    /// Whether the last write was cut short, so that the application waits for space.
     pub(crate) waits_for_space: bool,
-    /// The bytes that the last write could not place.
+    /// The number of bytes of the last write that did not fit.
     pub(crate) missing: u64,
 }
 
 impl Writer {
-    /// Records that the buffer took `taken` of `wanted` bytes.
+    /// Records that `taken` of `wanted` bytes were added to the buffer.
     pub(crate) fn on_write(&mut self, taken: u64, wanted: u64) {
         self.waits_for_space = taken < wanted;
         self.missing = wanted - taken;
     }
 
-    /// Whether the application has data at hand, however little is in the buffer.
+    /// Returns whether the application has more data to write, regardless of the buffer's contents.
     pub(crate) const fn has_more(&self) -> bool {
         self.waits_for_space || self.is_unlimited
     }

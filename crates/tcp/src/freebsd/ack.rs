@@ -12,8 +12,9 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
 impl FreeBsd {
-    /// Processes the acknowledgement in `header`, which is not beyond `snd_max`. The segment carries
-    /// `len` bytes of new data. Returns whether output is due, or `None` if the segment is done.
+    /// Processes the acknowledgement in `header`, which must not be beyond `snd_max`. The segment
+    /// carries `len` bytes of new data. Returns whether output is due, or `None` if the segment
+    /// needs no further processing.
     pub(super) fn process_ack(
         &mut self,
         tcb: &mut Tcb,
@@ -43,7 +44,7 @@ impl FreeBsd {
         self.process_duplicate(tcb, header.ack, false).then_some(false)
     }
 
-    /// Processes a segment that only acknowledges, outside recovery.
+    /// Processes a segment that has only an acknowledgement, outside recovery.
     pub(super) fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let prior = tcb.rate.delivered;
         let mut sample = PendingSample::new();
@@ -60,7 +61,7 @@ impl FreeBsd {
         restart_timer(tcb, header.ack);
     }
 
-    /// An ECN echo: reduces the window once a round trip.
+    /// Handles an ECN echo: reduces the window at most once per round trip.
     pub(super) fn on_ecn_echo(&mut self, tcb: &mut Tcb) {
         if self.recovery.is_reduced() {
             return;
@@ -73,9 +74,8 @@ impl FreeBsd {
         tcb.window.cwnd = ssthresh.max(tcb.window.segment);
     }
 
-    /// Processes the selective acknowledgements: into holes, from which losses are repaired, and into
-    /// the scoreboard, from which delivery rates are sampled. Returns whether a hole or the highest
-    /// end has changed.
+    /// Processes the selective acknowledgements. The holes are used to repair losses, and the
+    /// scoreboard to sample delivery rates. Returns whether a hole or the highest end has changed.
     fn process_sacks(
         &mut self,
         tcb: &mut Tcb,
@@ -140,7 +140,7 @@ impl FreeBsd {
         (!is_over).then_some(all)
     }
 
-    /// The peer has acknowledged this end's FIN.
+    /// Records that the peer has acknowledged this end's FIN.
     fn on_fin_acknowledged(&mut self, tcb: &mut Tcb) {
         if tcb.snd.fin_sent && tcb.snd.unsent() == 0 {
             if tcb.state == State::Closing && self.owed_ack.now {
@@ -163,7 +163,7 @@ impl FreeBsd {
         sample: &PendingSample,
     ) {
         let is_reducing = self.recovery.is_active() || self.recovery.is_reduced();
-        // Before the handshake's acknowledgement there is no byte.
+        // The acknowledgement of the handshake covers no byte, but counts as one.
         let bytes = (ack - tcb.snd.una).max(1);
         let delivered = tcb.rate.delivered - prior;
         let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
@@ -199,8 +199,8 @@ impl FreeBsd {
         }
     }
 
-    /// A partial acknowledgement repairs one more hole, or two. The window counts only the data that
-    /// this recovery sent.
+    /// Processes a partial acknowledgement, which repairs one or two more holes. The window covers
+    /// only the data that this recovery has sent.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
         if Self::awaits_ack(tcb) {
@@ -224,7 +224,7 @@ impl FreeBsd {
         tcb.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
     }
 
-    /// Recovery is over. A small flight must not grow by a burst.
+    /// Ends recovery. If little data is in flight, the window is limited to prevent a burst.
     fn leave_recovery(&mut self, tcb: &mut Tcb, ack: u64) {
         let flight = tcb.snd.max - ack;
         tcb.notify(CcEvent::RecoveryLeft);
@@ -235,8 +235,8 @@ impl FreeBsd {
         };
     }
 
-    /// Undoes a timeout that was spurious: an acknowledgement within half a round trip answers the
-    /// original.
+    /// Undoes a spurious timeout. An acknowledgement within half a round trip must be for the
+    /// original transmission.
     fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
         let Some(before) = self.before_timeout else { return };
         if self.shift == 1 && tcb.clock.jiffies() < before.until {

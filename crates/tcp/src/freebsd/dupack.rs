@@ -1,4 +1,5 @@
-//! Duplicate acknowledgements: limited transmit, fast retransmission and the inflation of the window.
+//! Duplicate acknowledgements: limited transmit, fast retransmission, and the inflation of the
+//! window.
 //!
 //! Sources: FreeBSD 10.4 `sys/netinet/tcp_input.c` (`tcp_do_segment`); RFC 3042; RFC 6582.
 
@@ -8,8 +9,8 @@ use crate::cc::{CcEvent, Signal};
 use crate::tcb::Tcb;
 
 impl FreeBsd {
-    /// Processes a duplicate acknowledgement. Before the peer's first `fin`, nothing is sent.
-    /// Returns whether to process the rest of the segment.
+    /// Processes a duplicate acknowledgement. If the segment has the peer's first `fin`, nothing is
+    /// sent. Returns whether to process the rest of the segment.
     pub(super) fn process_duplicate(&mut self, tcb: &mut Tcb, ack: u64, fin: bool) -> bool {
         if !Self::awaits_ack(tcb) || ack != tcb.snd.una {
             self.recovery.dup_acks = 0;
@@ -36,7 +37,8 @@ impl FreeBsd {
         true
     }
 
-    /// A segment has left the network: grows the window by another, up to the threshold.
+    /// Grows the window by a segment, because a segment has left the network. During SACK recovery,
+    /// the threshold limits the window.
     fn inflate_window(&self, tcb: &mut Tcb) {
         let mss = u64::from(tcb.window.mss);
         let window = &mut tcb.window;
@@ -44,8 +46,8 @@ impl FreeBsd {
             window.cwnd = window.cwnd.saturating_add(mss);
             return;
         }
-        // A negative `awnd`, where go-back-N is below the highest block, compares as large: `awnd` is
-        // signed, and `snd_ssthresh` is not.
+        // `awnd` is negative if go-back-N is below the highest block. FreeBSD compares it as a
+        // large value, because `awnd` is signed and `snd_ssthresh` is not.
         let holes = &self.holes;
         let flight = (tcb.snd.nxt + holes.retransmitted).checked_sub(holes.highest);
         if flight.is_some_and(|flight| flight < window.ssthresh) {
@@ -54,7 +56,7 @@ impl FreeBsd {
     }
 
     /// Processes the third duplicate. Returns whether to process the rest of the segment, which is
-    /// so for a duplicate that does not count after a recovery (RFC 6582).
+    /// the case if the duplicate does not count after a recovery (RFC 6582).
     fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
             self.recovery.dup_acks = 0;
@@ -88,8 +90,9 @@ impl FreeBsd {
         false
     }
 
-    /// RFC 3042: each of the first two duplicates sends a new segment, if there is one. With a
-    /// `fin` the window stays enlarged. Returns whether to process the rest of the segment.
+    /// Limited transmit (RFC 3042): each of the first two duplicates sends a new segment, if there
+    /// is one. With a `fin`, the window stays enlarged. Returns whether to process the rest of the
+    /// segment.
     fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         let mss = u64::from(tcb.window.mss);
         let quota = self.recovery.limited_quota();

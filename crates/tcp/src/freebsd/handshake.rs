@@ -1,4 +1,4 @@
-//! The handshake: the parts in which FreeBSD differs.
+//! The handshake: the parts that differ on FreeBSD.
 //!
 //! Sources: FreeBSD 10.4 `sys/netinet/tcp_syncache.c` (`syncache_add`, `syncache_respond`,
 //! `syncache_socket`), `tcp_input.c` (`cc_conn_init`, `tcp_mss`), `tcp_timer.c`.
@@ -12,7 +12,7 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The segment size before the peer offers one (`net.inet.tcp.mssdflt`).
+/// The segment size until the peer states its own (`net.inet.tcp.mssdflt`).
 const DEFAULT_MSS: u64 = 536;
 
 impl FreeBsd {
@@ -21,7 +21,7 @@ impl FreeBsd {
         self.receive_buffer.offer(tcb);
     }
 
-    /// Never offers a window above `limit`.
+    /// Limits the window that is offered to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.receive_buffer.limit(limit);
     }
@@ -32,18 +32,19 @@ impl FreeBsd {
         }
     }
 
-    /// Every SYN-ACK shows the time of the first one (`sc_ts`).
+    /// Returns the timestamp of a SYN-ACK: every SYN-ACK has that of the first one (`sc_ts`).
     pub(crate) fn syn_ack_time(&self, handshake: &Handshake, now: Instant) -> Instant {
         handshake.first_syn().unwrap_or(now)
     }
 
-    /// `syncache_add`: a repeated SYN is answered, and retransmissions count from there.
+    /// Handles a repeated SYN as `syncache_add` does: it is answered, and retransmissions count
+    /// from that answer.
     pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> RepeatedSyn {
         tcb.rcv.ts_recent = header.ts_val;
         RepeatedSyn::AnswerAndRestart
     }
 
-    /// Notifies the congestion control of the timeout of a SYN as of other timeouts.
+    /// Notifies the congestion control of the timeout of a SYN, as for other timeouts.
     pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb, kind: SynKind, retransmits: u32) {
         if kind == SynKind::Syn {
             tcb.reduced_ssthresh(Signal::Rto);
@@ -60,7 +61,7 @@ impl FreeBsd {
         tcb.snd.wl1 = header.seq.saturating_sub(1);
     }
 
-    /// Sizes segments, windows and buffers for the transfer.
+    /// Sets the sizes of segments, windows and buffers for the transfer.
     pub(crate) fn init_transfer(
         &mut self,
         tcb: &mut Tcb,
@@ -79,18 +80,19 @@ impl FreeBsd {
 
     pub(crate) fn on_active_open(&mut self, _tcb: &mut Tcb, _handshake: &Handshake) {}
 
-    /// The last acknowledgement of the handshake counts as one byte.
+    /// Counts the last acknowledgement of the handshake as one byte.
     pub(crate) fn on_passive_open(&mut self, tcb: &mut Tcb) {
         let window = tcb.snd.wnd;
-        // Without scaling the window is not known yet.
+        // Without window scaling, the peer's window is not yet known here.
         tcb.snd.wnd = if tcb.options.scaling { window } else { 0 };
         let delivered = tcb.rate.delivered;
         self.control_congestion(tcb, tcb.snd.una, delivered, None, &PendingSample::new());
         tcb.snd.wnd = window;
     }
 
-    /// Takes the first sample: from the timestamp, or else from the SYN. The SYN-ACK yields none,
-    /// because only the cache of half-open connections keeps its time.
+    /// Takes the first round-trip sample from the timestamp or, without timestamps, from the SYN.
+    /// The SYN-ACK gives no sample, because only the cache of half-open connections stores its
+    /// time.
     fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         let is_active = header.flags.has(TcpFlags::SYN);
         self.last_received = tcb.clock.jiffies();
@@ -100,7 +102,7 @@ impl FreeBsd {
         if let Some(ticks) = Self::echoed_ticks(tcb, header).filter(|_| tcb.options.timestamps) {
             self.add_sample(tcb, ticks, 1);
         } else if is_active && handshake.retransmits() > 0 {
-            // Timeouts count on until there is a sample.
+            // Timeouts keep counting until there is a sample.
             self.shift = handshake.retransmits();
         } else if let Some(at) = handshake.first_syn().filter(|_| is_active) {
             let ticks = tcb.clock.jiffies() - tcb.clock.within(at.since(Instant::ZERO));
@@ -108,9 +110,9 @@ impl FreeBsd {
         }
     }
 
-    /// The initial window: one segment after a SYN-ACK was lost.
+    /// Sets the initial window, which is one segment if a SYN-ACK was lost.
     fn init_window(tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
-        // `cc_cong_signal` overwrites the record that `tcp_timer_rexmt` makes of a lost SYN.
+        // `cc_cong_signal` overwrites the record of a lost SYN that `tcp_timer_rexmt` makes.
         let repeated = handshake.retransmits() > 0;
         let lost = repeated && !header.flags.has(TcpFlags::SYN);
         tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });

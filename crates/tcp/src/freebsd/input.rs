@@ -24,7 +24,7 @@ impl FreeBsd {
         self.process_segment(tcb, header, ecn);
     }
 
-    /// Processes a segment, and sends the resulting segments.
+    /// Processes a segment, and sends the segments in response.
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         self.last_received = tcb.clock.jiffies();
         self.process_ecn(tcb, header, ecn);
@@ -58,7 +58,7 @@ impl FreeBsd {
         }
     }
 
-    /// Header prediction: only the acknowledgement or the data has changed.
+    /// Returns whether header prediction applies: only the acknowledgement or the data has changed.
     fn is_predicted(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let control = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
         tcb.state == State::Established
@@ -71,7 +71,7 @@ impl FreeBsd {
             && (!header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0)
     }
 
-    /// Processes a predicted segment on the fast path. Returns whether there is one for it.
+    /// Processes a predicted segment on the fast path. Returns whether the fast path applies.
     fn process_predicted(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if header.timestamps && header.seq <= tcb.rcv.wup {
             tcb.rcv.ts_recent = header.ts_val;
@@ -112,7 +112,7 @@ impl FreeBsd {
         }
     }
 
-    /// `DELAY_ACK`.
+    /// `DELAY_ACK`: returns whether the acknowledgement may be delayed.
     fn may_delay_ack(&self, tcb: &Tcb, len: u64) -> bool {
         tcb.timers.delayed_ack == Instant::NEVER
             && !self.quickack
@@ -173,7 +173,8 @@ impl FreeBsd {
         }
     }
 
-    /// Trims a segment to its new data within the window. Returns `None` if all of it lies beyond.
+    /// Trims a segment to its new data within the window. Returns `None` if the whole segment is
+    /// beyond the window.
     fn trim(&mut self, tcb: &Tcb, header: &TcpHeader, window: u64) -> Option<Part> {
         let nxt = tcb.rcv.nxt;
         let syn = u64::from(header.flags.has(TcpFlags::SYN) && header.seq < nxt);
@@ -209,7 +210,7 @@ impl FreeBsd {
         Some(part)
     }
 
-    /// Step 6 of RFC 793: returns whether the peer's window has changed.
+    /// Step 6 of RFC 793: updates the send window. Returns whether the peer's window has changed.
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader, part: Part) -> bool {
         let window = peer_window(tcb, header);
         let snd = &mut tcb.snd;
@@ -259,7 +260,8 @@ impl FreeBsd {
         }
     }
 
-    /// The peer's FIN is in order. The answer's window leaves out the space of unread data.
+    /// Processes the peer's FIN, which is in order. The window of the response excludes the space
+    /// of unread data.
     fn process_fin(&mut self, tcb: &mut Tcb) {
         match tcb.state {
             State::Established => tcb.state = State::CloseWait,
@@ -276,8 +278,8 @@ impl FreeBsd {
         self.peer_finished = true;
     }
 
-    /// Sends the acknowledgement with which TIME-WAIT begins, at the window last offered
-    /// (`tcp_twstart`).
+    /// Sends the acknowledgement with which TIME-WAIT begins. It offers the window that was last
+    /// offered (`tcp_twstart`).
     pub(super) fn send_last_ack(&mut self, tcb: &mut Tcb) {
         self.receive_buffer.freeze(tcb.rcv.open());
         let seq = tcb.snd.nxt;
@@ -285,7 +287,7 @@ impl FreeBsd {
     }
 }
 
-/// Passes `bytes` in order to the application.
+/// Passes `bytes` of in-order data to the application.
 fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     let start = tcb.rcv.nxt;
     tcb.rcv.nxt += bytes;
@@ -294,7 +296,7 @@ fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     }
 }
 
-/// Notifies the application of the end of the peer's half.
+/// Notifies the application of the end of the peer's data.
 fn announce_end(tcb: &mut Tcb) {
     tcb.announce_open();
     tcb.deliver_unread();
@@ -318,8 +320,8 @@ fn update_timestamp(tcb: &mut Tcb, header: &TcpHeader, part: Part) {
     }
 }
 
-/// The window that the peer offers. That of a repeated SYN is scaled although the peer did not scale
-/// it.
+/// Returns the window that the peer offers. The window of a repeated SYN is scaled, although the
+/// peer did not scale it.
 pub(super) fn peer_window(tcb: &Tcb, header: &TcpHeader) -> u64 {
     let shift = if header.flags.has(TcpFlags::SYN) { tcb.options.snd_shift } else { 0 };
     u64::from(header.window) << shift

@@ -2,8 +2,8 @@
 //! receiver that queues segment by segment.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
-//! `tcp_timer.c`. The receive buffer grows as in 9.3 to 10.3, and a duplicate acknowledgement is
-//! recognised as in 10.2 or in 10.3 (`Profile::sack_news`).
+//! `tcp_timer.c`. The receive buffer grows as in 9.3 to 10.3, and duplicate acknowledgements are
+//! recognised as in 10.2 or as in 10.3 (`Profile::sack_news`).
 //!
 //! Difference: the host cache is empty.
 
@@ -34,12 +34,12 @@ use rtt::RttEstimator;
 use sackholes::SackHoles;
 use sockbuf::SendBuffer;
 
-/// The acknowledgements that the receiver owes.
+/// The acknowledgements that the receiver has yet to send.
 #[derive(Debug, Default)]
 struct OwedAck {
-    /// One is due at once (`TF_ACKNOW`).
+    /// Whether an acknowledgement must be sent at once (`TF_ACKNOW`).
     now: bool,
-    /// One is to be delayed (`TF_DELACK`).
+    /// Whether an acknowledgement is delayed (`TF_DELACK`).
     delayed: bool,
 }
 
@@ -53,20 +53,21 @@ pub(crate) struct FreeBsd {
     receive_buffer: ReceiveBuffer,
     reassembly: ReassemblyQueue,
     owed_ack: OwedAck,
-    /// Every segment is acknowledged at once.
+    /// Whether every segment is acknowledged at once.
     quickack: bool,
-    /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).
+    /// The number of consecutive timeouts, or of consecutive probes of a closed window
+    /// (`t_rxtshift`).
     shift: u32,
     /// The state before a timeout that may be spurious.
     before_timeout: Option<BeforeTimeout>,
     /// The tick of the last segment received (`t_rcvtime`).
     last_received: u64,
-    /// Without timestamps, the segment being timed: the tick of its transmission, and its first byte
-    /// (`t_rtttime`, `t_rtseq`).
+    /// The segment that is being timed, if timestamps are off: the tick of its transmission, and
+    /// its first byte (`t_rtttime`, `t_rtseq`).
     timed: Option<(u64, u64)>,
-    /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
+    /// The acknowledgement number of the segment that last updated the window (`snd_wl2`).
     wl2: u64,
-    /// The peer's FIN is in order, and the application is not yet notified.
+    /// Whether the peer's FIN is in order and the application has not been notified.
     peer_finished: bool,
 }
 
@@ -91,12 +92,12 @@ impl FreeBsd {
         }
     }
 
-    /// Timers expire as callouts do.
+    /// Returns the expiry rule, which is that of callouts.
     pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
         Expiry::Callout
     }
 
-    /// Answers a segment to a closed port with a reset.
+    /// Responds to a segment for a closed port with a reset.
     pub(crate) fn process_closed(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if !header.flags.has(TcpFlags::RST) {
             tcb.emit_reset(header.ack, None);
@@ -113,13 +114,13 @@ impl FreeBsd {
         }
     }
 
-    /// Owes an acknowledgement at once, and sends it by way of `tcp_output`.
+    /// Marks an acknowledgement as due at once, and sends it through `tcp_output`.
     fn ack_now(&mut self, tcb: &mut Tcb) {
         self.owed_ack.now = true;
         self.output(tcb);
     }
 
-    /// Sends a segment, which carries every acknowledgement owed.
+    /// Sends a segment, which also carries every pending acknowledgement.
     fn emit(
         &mut self,
         tcb: &mut Tcb,
@@ -134,7 +135,7 @@ impl FreeBsd {
         tcb.timers.delayed_ack = Instant::NEVER;
     }
 
-    /// The driver reports the queue of the host, which FreeBSD does not bound.
+    /// Ignores the driver's report on the queue of the host, which FreeBSD does not limit.
     pub(crate) fn note_waiting(&mut self, _tcb: &mut Tcb, _memory: Bytes) -> bool {
         false
     }
@@ -144,7 +145,7 @@ impl FreeBsd {
         self.check_space(tcb);
     }
 
-    /// The application has closed its half (`tcp_usrclosed`).
+    /// Reacts to the application's close of the sending direction (`tcp_usrclosed`).
     pub(crate) fn on_close(&mut self, tcb: &mut Tcb) {
         tcb.close_half();
     }
@@ -154,6 +155,16 @@ impl FreeBsd {
         if tcb.start_wakeup() {
             self.on_awake(tcb);
         }
+    }
+
+    /// The output that follows a read may send an update of the window.
+    pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
+        tcb.wakeup.unread.is_empty()
+    }
+
+    /// The application finds nothing to read.
+    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
+        tcb.take_unread()
     }
 
     /// The application is awake: it reads, and writes if there is space.
@@ -173,12 +184,12 @@ impl FreeBsd {
         }
     }
 
-    /// The payload that is outstanding.
+    /// Returns the outstanding payload.
     pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
         tcb.snd.max.saturating_sub(tcb.snd.una)
     }
 
-    /// The name of the state of loss recovery.
+    /// Returns the name of the state of loss recovery.
     pub(crate) const fn recovery_name(&self) -> &'static str {
         if self.recovery.is_active() {
             "recovery"
@@ -191,7 +202,7 @@ impl FreeBsd {
         }
     }
 
-    /// Whether the retransmission timer runs.
+    /// Returns whether the retransmission timer is running.
     fn awaits_ack(tcb: &Tcb) -> bool {
         tcb.timers.xmit == XmitTimer::Retransmit
     }

@@ -1,4 +1,4 @@
-//! Sending: `tcp_output`.
+//! Sending of segments: `tcp_output`.
 
 use std::ops::Range;
 
@@ -17,24 +17,24 @@ use crate::timers::XmitTimer;
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     seq: u64,
-    /// The distance from the first byte not acknowledged.
+    /// The distance of the segment from the first unacknowledged byte.
     offset: u64,
     len: u64,
     fin: bool,
-    /// The lesser of the two windows.
+    /// The smaller of the congestion window and the peer's window.
     window: u64,
-    /// The segment repairs a hole.
+    /// Whether the segment repairs a hole.
     repairs: bool,
 }
 
 impl FreeBsd {
-    /// Sends the segments that are due: holes first, then the range of go-back-N, then new data, or
-    /// an acknowledgement alone.
+    /// Sends the segments that are due. Holes come first, then the range of go-back-N, then new
+    /// data. Without data, it sends an acknowledgement if one is due.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::No);
     }
 
-    /// Sends as [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
+    /// Sends as [`Self::output`] does, but at least one byte into a closed window (`TF_FORCEDATA`).
     pub(super) fn output_forced(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::Yes);
     }
@@ -50,7 +50,7 @@ impl FreeBsd {
         while self.pass(tcb, idle, force) {}
     }
 
-    /// Decides on one segment and sends it. Returns whether another is to follow.
+    /// Decides on one segment and sends it. Returns whether another segment may follow.
     fn pass(&mut self, tcb: &mut Tcb, idle: bool, force: Force) -> bool {
         if tcb.options.sack && tcb.snd.nxt < tcb.snd.max {
             tcb.snd.nxt = self.holes.skip(tcb.snd.nxt);
@@ -75,8 +75,8 @@ impl FreeBsd {
         false
     }
 
-    /// Whether this is the one segment that NewReno retransmits at a time. Pacing does not delay
-    /// it, because no later event would send it.
+    /// Returns whether this is NewReno's retransmission, which is one segment at a time. Pacing
+    /// does not delay it, because no later event would send it.
     fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
         !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
     }
@@ -97,7 +97,8 @@ impl FreeBsd {
         if tcb.options.sack && self.recovery.is_active() {
             retransmitted = self.holes.retransmitted;
             if let Some(hole) = self.holes.next() {
-                // Unsigned: if more was retransmitted than the window allows, the whole hole fits.
+                // The comparison is unsigned. If more was retransmitted than the window allows, the
+                // whole hole fits.
                 let space = plan.window.checked_sub(retransmitted).unwrap_or(u64::MAX);
                 self.plan_repair(tcb, &mut plan, hole, space);
             }
@@ -137,7 +138,7 @@ impl FreeBsd {
         }
     }
 
-    /// Nothing may be sent: starts to probe the window if it is closed.
+    /// Starts to probe the peer's window if nothing may be sent because the window is closed.
     fn check_closed_window(&mut self, tcb: &mut Tcb, plan: Plan) {
         if plan.window == 0 && plan.offset < tcb.snd.buffered() {
             if tcb.timers.xmit == XmitTimer::Retransmit {
@@ -151,7 +152,7 @@ impl FreeBsd {
         }
     }
 
-    /// Whether a segment is to be sent.
+    /// Returns whether to send a segment.
     fn is_due(&self, tcb: &Tcb, plan: Plan, idle: bool, force: Force) -> bool {
         let (snd, mss) = (&tcb.snd, u64::from(tcb.window.mss));
         let sends_data = plan.len >= mss
@@ -167,7 +168,7 @@ impl FreeBsd {
         self.is_window_update_due(tcb) || self.owed_ack.now || fin
     }
 
-    /// Sends the planned data as far as it fits a segment. Returns whether to continue.
+    /// Sends the planned data, limited to one segment. Returns whether to continue.
     fn transmit(&mut self, tcb: &mut Tcb, mut plan: Plan, force: Force) -> bool {
         let space = u64::from(tcb.current_mss());
         let mut more = plan.repairs;
@@ -239,7 +240,7 @@ impl FreeBsd {
         }
     }
 
-    /// Stops the persist timer: the data that waited for the window is out.
+    /// Stops the persist timer, because the data that waited for the window has been sent.
     fn leave_persist(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit == XmitTimer::Persist {
             tcb.timers.stop_xmit();
@@ -261,8 +262,8 @@ impl FreeBsd {
         }
     }
 
-    /// After a timeout's length without a segment from the peer, the window falls to the restart
-    /// window.
+    /// Reduces the window to the restart window if no segment of the peer has arrived for the
+    /// length of a timeout.
     fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         let idle = tcb.clock.jiffies() - self.last_received;
         if !tcb.profile.slow_start_after_idle || idle < tcb.clock.ticks(tcb.rtt.rto) {
@@ -274,26 +275,26 @@ impl FreeBsd {
     }
 }
 
-/// Whether output sends a byte into a closed window.
+/// Whether output must send a byte into a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Force {
     No,
     Yes,
 }
 
-/// Whether a FIN follows the data, or followed it and is not acknowledged.
+/// Returns whether a FIN follows the data, or has been sent and is unacknowledged.
 const fn has_fin(state: State) -> bool {
     matches!(state, State::FinWait1 | State::Closing | State::LastAck)
 }
 
-/// Sets the retransmission timer for outstanding data, also while pacing holds back the next segment.
+/// Sets the retransmission timer if data is outstanding, even while pacing delays the next segment.
 fn arm_if_outstanding(tcb: &mut Tcb) {
     if tcb.timers.xmit == XmitTimer::Off && tcb.snd.max > tcb.snd.una {
         tcb.arm_rto();
     }
 }
 
-/// Records a transmission in the scoreboard, the source of delivery-rate samples.
+/// Records a transmission in the scoreboard, from which delivery rates are sampled.
 fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     let (data, max) = (seq + plan.len, tcb.snd.max);
     if plan.len > 0 && seq < max {

@@ -1,11 +1,13 @@
-//! The receive buffer. All of it is window, and it grows in steps.
+//! The receive buffer. The whole buffer is offered as window, and it grows in steps.
 //!
 //! Sources: FreeBSD 10.4 `tcp_output.c`, `tcp_syncache.c`, `tcp_input.c` (`tcp_mss`); 10.0 to 10.3
-//! `tcp_input.c` (automatic sizing of the receive socket buffer). Releases 10.0 to 10.3 take a step
-//! per round trip, by the echoed timestamp. 10.4 compares the elapsed time with the receiver's
-//! `t_srtt` instead, which keeps the value of the handshake on a path that fills up.
+//! `tcp_input.c` (automatic sizing of the receive socket buffer). Releases 10.0 to 10.3 grow the
+//! buffer once per round trip, measured by the echoed timestamp. Release 10.4 compares the elapsed
+//! time with the receiver's `t_srtt`. On a path that fills up, `t_srtt` keeps its value from the
+//! handshake.
 //!
-//! Segments out of order wait in a queue beside the buffer, so only unread data takes space in it.
+//! Out-of-order segments are stored in a separate queue, so only unread data takes space in the
+//! buffer.
 
 use aqmlab_core::TcpHeader;
 
@@ -18,17 +20,17 @@ use crate::tcb::Tcb;
 /// The receive buffer of a socket.
 #[derive(Debug)]
 pub(super) struct ReceiveBuffer {
-    /// Its size in bytes of payload (`sb_hiwat`).
+    /// The size in bytes of payload (`sb_hiwat`).
     size: u64,
     /// The largest window that the scale can express.
     limit: u64,
-    /// Whether the user fixed its size.
+    /// Whether the user fixed the size.
     is_fixed: bool,
-    /// The last window offered was zero (`TF_RXWIN0SENT`).
+    /// Whether the last window offered was zero (`TF_RXWIN0SENT`).
     offered_zero: bool,
     /// The timestamp sent when counting began (`rfbuf_ts`).
     counted_from: Option<u32>,
-    /// The payload received since then (`rfbuf_cnt`).
+    /// The payload received since counting began (`rfbuf_cnt`).
     counted: u64,
 }
 
@@ -52,53 +54,55 @@ impl ReceiveBuffer {
         self.limit(65_535 << tcb.options.rcv_shift);
     }
 
-    /// Never offers a window above `limit`.
+    /// Limits the window that is offered to `limit`.
     pub(super) fn limit(&mut self, limit: u64) {
         self.limit = self.limit.min(limit);
     }
 
-    /// Sizes the buffer for the transfer. It may grow up to the largest window of the scale.
+    /// Sets the size of the buffer for the transfer. The buffer may grow up to the largest window
+    /// that the scale can express.
     pub(super) fn init(&mut self, tcb: &Tcb) {
         self.limit = 65_535 << tcb.options.rcv_shift;
         self.size = sockbuf::round_to_segments(self.size, tcb.window.mss);
     }
 
-    /// Segments that may wait out of order, beside the one expected.
+    /// Returns the number of segments that may wait out of order, in addition to the expected
+    /// segment.
     pub(super) fn segments(&self, mss: u32) -> u64 {
         self.size / u64::from(mss) + 1
     }
 
-    /// Whether the last window offered was zero.
+    /// Returns whether the last window offered was zero.
     pub(super) const fn offered_zero(&self) -> bool {
         self.offered_zero
     }
 
-    /// Keeps the window at `window` to the end (`tcp_twstart`).
+    /// Fixes the window at `window` until the end of the connection (`tcp_twstart`).
     pub(super) fn freeze(&mut self, window: u64) {
         self.size = window;
     }
 
-    /// The space in the buffer (`sbspace`).
+    /// Returns the space in the buffer (`sbspace`).
     #[inline]
     fn space(&self, tcb: &Tcb) -> u64 {
         self.size.saturating_sub(tcb.wakeup.unread.memory(0))
     }
 
-    /// The largest window that could be offered.
+    /// Returns the largest window that could be offered.
     #[inline]
     pub(super) fn possible_window(&self, tcb: &Tcb) -> u64 {
         self.space(tcb).min(self.limit)
     }
 
-    /// Starts to count with the next segment sent.
+    /// Starts counting at the next segment sent.
     #[inline]
     pub(super) fn start_counting(&mut self, timestamp: u32) {
         self.counted_from.get_or_insert(timestamp);
     }
 
-    /// Grows by a step when seven eighths of the buffer arrived before the echo of a later timestamp
-    /// than the one with which counting began: a round trip of the loaded path. Echoes that are a
-    /// second later or more are ignored.
+    /// Grows the buffer by a step if more than 7/8 of the buffer arrived in a round trip of the
+    /// loaded path. The round trip ends with the echo of a timestamp that is later than that at
+    /// which counting began. Echoes that are at least one second later are ignored.
     #[inline]
     pub(super) fn on_data(&mut self, header: &TcpHeader, profile: &Profile) {
         if !profile.receive_tuning || self.is_fixed || header.ts_ecr == 0 {
@@ -113,7 +117,7 @@ impl ReceiveBuffer {
         self.counted_from = None;
         if bytes > self.size / 8 * 7 {
             let larger = self.size + profile.receive_buffer_step;
-            // `sbreserve` refuses a larger one.
+            // `sbreserve` refuses a larger buffer.
             if larger <= profile.receive_buffer_max {
                 self.size = larger;
             }
@@ -121,14 +125,14 @@ impl ReceiveBuffer {
     }
 }
 
-/// The smallest window scale that can express `largest`, or `sb_max` if that is more.
+/// Returns the smallest window scale that can express `largest`, or `sb_max` if that is larger.
 fn scale_of(largest: u64) -> u8 {
     (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
 }
 
 impl FreeBsd {
-    /// The window to offer in a segment that is about to be sent (`tcp_output`). A scaled number may
-    /// express less than the window that is offered.
+    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`). The scaled
+    /// number may express less than the window that is offered.
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let (shift, mss) = (tcb.options.rcv_shift, u64::from(tcb.window.mss));
         let buffer = &mut self.receive_buffer;
@@ -142,8 +146,9 @@ impl FreeBsd {
         ((window >> shift) << shift) as u32
     }
 
-    /// Whether the window has grown enough for an update: by a fourth of the buffer, or by two
-    /// segments of a small one. No update is due if a delayed acknowledgement will carry it.
+    /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
+    /// two segments if the buffer is small. If a delayed acknowledgement is pending, no update is
+    /// due.
     pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
         if self.owed_ack.delayed {
             return false;

@@ -1,11 +1,11 @@
-//! The reassembly queue, and the SACK blocks that report it.
+//! The reassembly queue, and the SACK blocks that report its contents.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_reass.c` (`tcp_reass`) and `tcp_sack.c`
 //! (`tcp_update_sack_list`).
 
 use crate::common::sack_report::MAX_BLOCKS;
 
-/// A segment that waits for an earlier one (`tseg_qent`).
+/// A segment that waits for missing data before it (`tseg_qent`).
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: u64,
@@ -19,14 +19,14 @@ pub(super) struct ReassemblyQueue {
     list: Vec<Waiting>,
 }
 
-/// The data that a segment brings into order.
+/// The data that a segment completes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Presented {
     /// The next byte expected.
     pub(super) nxt: u64,
-    /// The FIN is next.
+    /// Whether the FIN is next in order.
     pub(super) fin: bool,
-    /// The bytes of the segment that count as new, from its start.
+    /// The number of bytes of the segment that count as new, from its start.
     pub(super) kept: u64,
 }
 
@@ -35,7 +35,8 @@ impl ReassemblyQueue {
         self.list.is_empty()
     }
 
-    /// Inserts `[start, end)`. The queue holds up to `limit` segments beside the one expected.
+    /// Inserts `[start, end)`. The queue holds up to `limit` segments in addition to the expected
+    /// segment.
     pub(super) fn insert(
         &mut self,
         nxt: u64,
@@ -62,7 +63,7 @@ impl ReassemblyQueue {
         Presented { kept: end - from, ..self.present(nxt) }
     }
 
-    /// Removes the bytes below `end` from the segments from `place` on.
+    /// Removes the bytes below `end` from the segments at `place` and later.
     fn trim_after(&mut self, place: usize, end: u64) {
         let covers = |one: &&Waiting| one.start < end && one.end <= end;
         let covered = self.list[place..].iter().take_while(covers).count();
@@ -91,7 +92,8 @@ impl ReassemblyQueue {
     }
 }
 
-/// The blocks to report, the latest first, after `[start, end)` has arrived and `nxt` is expected.
+/// Returns the blocks to report, the most recent first. `[start, end)` has just arrived, and `nxt`
+/// is the next expected byte.
 pub(super) fn update_sack_list(
     blocks: &[(u64, u64)],
     nxt: u64,

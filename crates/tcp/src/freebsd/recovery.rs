@@ -1,26 +1,26 @@
 //! The state of fast recovery.
 
-/// Duplicates that start fast retransmission (`tcprexmtthresh`).
+/// The number of duplicate acknowledgements that start fast retransmission (`tcprexmtthresh`).
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// The state of fast recovery.
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
-    /// Duplicate acknowledgements in a row (`t_dupacks`).
+    /// The number of consecutive duplicate acknowledgements (`t_dupacks`).
     pub(super) dup_acks: u32,
-    /// Fast recovery repairs losses (`TF_FASTRECOVERY`).
+    /// Whether fast recovery is active (`TF_FASTRECOVERY`).
     active: bool,
-    /// The window was reduced in this round trip (`TF_CONGRECOVERY`).
+    /// Whether the window was reduced in this round trip (`TF_CONGRECOVERY`).
     reduced: bool,
-    /// Recovery ends when this is acknowledged (`snd_recover`).
+    /// The sequence number whose acknowledgement ends recovery (`snd_recover`).
     pub(super) end: u64,
-    /// Segments that limited transmit has sent for the present duplicates.
+    /// The number of segments that limited transmit has sent for the current duplicates.
     limited: u32,
-    /// `snd_nxt` when recovery began (`sack_newdata`).
+    /// The value of `snd_nxt` when recovery began (`sack_newdata`).
     pub(super) new_data_from: u64,
 }
 
-/// The state to which a spurious timeout is undone.
+/// The state that is restored if a timeout was spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BeforeTimeout {
     pub(super) cwnd: u64,
@@ -28,7 +28,7 @@ pub(super) struct BeforeTimeout {
     end: u64,
     active: bool,
     reduced: bool,
-    /// An acknowledgement before this tick answers the original.
+    /// The tick before which an acknowledgement must be for the original transmission.
     pub(super) until: u64,
 }
 
@@ -43,20 +43,20 @@ impl Recovery {
         self.reduced
     }
 
-    /// Fast retransmission begins, with `max` the highest byte sent.
+    /// Starts fast retransmission. `max` is the highest byte sent.
     pub(super) fn enter(&mut self, max: u64) {
         self.end = max;
         self.active = true;
         self.reduced = true;
     }
 
-    /// An ECN echo reduces the window.
+    /// Records that an ECN echo reduces the window.
     pub(super) fn reduce(&mut self, max: u64) {
         self.end = max;
         self.reduced = true;
     }
 
-    /// Leaves recovery and reduction. Returns whether that was a reduction alone.
+    /// Ends recovery and reduction. Returns whether there was only a reduction.
     pub(super) fn leave(&mut self) -> bool {
         let only_reduced = !self.active;
         self.active = false;
@@ -64,7 +64,7 @@ impl Recovery {
         only_reduced
     }
 
-    /// A timeout ends recovery.
+    /// Ends recovery because of a timeout.
     pub(super) fn on_timeout(&mut self, max: u64) {
         self.end = max;
         self.dup_acks = 0;
@@ -72,20 +72,20 @@ impl Recovery {
         self.reduced = false;
     }
 
-    /// Saves the state before a timeout, with the window and its threshold.
+    /// Returns the state before a timeout, with the window and its threshold.
     pub(super) fn save(&self, cwnd: u64, ssthresh: u64, until: u64) -> BeforeTimeout {
         let (end, active, reduced) = (self.end, self.active, self.reduced);
         BeforeTimeout { cwnd, ssthresh, end, active, reduced, until }
     }
 
-    /// Returns to the state before a spurious timeout.
+    /// Restores the state before a spurious timeout.
     pub(super) fn restore(&mut self, before: &BeforeTimeout) {
         self.end = before.end;
         self.active |= before.active;
         self.reduced |= before.reduced;
     }
 
-    /// Segments that limited transmit may send for the present duplicates.
+    /// Returns the number of segments that limited transmit may send for the current duplicates.
     pub(super) fn limited_quota(&mut self) -> u64 {
         if self.dup_acks == 1 {
             self.limited = 0;
@@ -93,7 +93,7 @@ impl Recovery {
         u64::from(self.dup_acks.saturating_sub(self.limited))
     }
 
-    /// Limited transmit has sent `bytes`.
+    /// Records that limited transmit has sent `bytes`.
     pub(super) fn on_limited_transmit(&mut self, bytes: u64, mss: u64) {
         if bytes > mss {
             self.limited = 2;
@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Segments by which fast retransmission inflates the window: the threshold, less those that
-    /// limited transmit has sent.
+    /// Returns the number of segments by which fast retransmission inflates the window. It is the
+    /// duplicate threshold minus the segments that limited transmit has sent.
     pub(super) fn inflation(&self) -> u64 {
         u64::from(DUPLICATE_THRESHOLD - self.limited.min(DUPLICATE_THRESHOLD))
     }

@@ -1,4 +1,4 @@
-//! The estimator of the round-trip time in ticks, and the timeouts that follow.
+//! The estimator of the round-trip time in ticks, and the timeouts computed from it.
 //!
 //! Sources: FreeBSD 10.4 `sys/netinet/tcp_input.c` (`tcp_xmit_timer`), `tcp_timer.c`
 //! (`tcp_timer_rexmt`), `tcp_output.c` (`tcp_setpersist`), `tcp_timer.h`.
@@ -11,15 +11,15 @@ use crate::common::clock::Clock;
 use crate::common::rtt::Rtt;
 use crate::tcb::Tcb;
 
-/// Bounds of the persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
+/// The bounds of the persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 
-/// The estimator of one connection: integers, in fractions of a tick.
+/// The estimator of one connection, which uses integers in fractions of a tick.
 #[derive(Debug)]
 pub(super) struct RttEstimator {
     /// 32 times the smoothed round-trip time; zero before the first sample (`t_srtt`).
     srtt: i64,
-    /// 16 times its variation (`t_rttvar`).
+    /// 16 times the variation of the round-trip time (`t_rttvar`).
     rttvar: i64,
     initial: u64,
     minimum: u64,
@@ -43,7 +43,7 @@ impl RttEstimator {
         }
     }
 
-    /// Adds a sample in ticks, which is one too many as a rule, and computes the timeout.
+    /// Adds a sample in ticks, which usually is one tick too long, and computes the timeout.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     pub(super) fn sample(&mut self, rtt: &mut Rtt, ticks: u64, clock: &Clock) {
         self.estimate(ticks as i64);
@@ -63,59 +63,62 @@ impl RttEstimator {
         self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
     }
 
-    /// Copies the estimates into those that both stacks share.
+    /// Copies the estimates into the structure that both stacks share.
     fn publish(&self, rtt: &mut Rtt, clock: &Clock) {
         let tick = clock.tick().as_nanos();
         rtt.srtt8 = self.srtt as u64 * tick / 4;
         rtt.rttvar4 = self.rttvar as u64 * tick / 4;
     }
 
-    /// Sets the timeout after `shift` timeouts in a row.
+    /// Sets the timeout after `shift` consecutive timeouts.
     pub(super) fn back_off(&self, rtt: &mut Rtt, shift: u32, clock: &Clock) {
         let span = self.value() << shift.min(9);
         rtt.rto = clock.span(self.range(span, self.minimum));
     }
 
-    /// Turns the smoothed time into variation after several timeouts in a row. The timeout stays.
+    /// Moves the smoothed round-trip time into the variation after several consecutive timeouts.
+    /// The timeout does not change.
     pub(super) fn distrust(&mut self, rtt: &mut Rtt, clock: &Clock) {
         self.rttvar += self.srtt >> 5;
         self.srtt = 0;
         self.publish(rtt, clock);
     }
 
-    /// Sets the timeout of a SYN after `shift` timeouts. It does not grow before the sixth.
+    /// Sets the timeout of a SYN after `shift` timeouts. It does not grow before the sixth timeout.
     pub(super) fn back_off_syn(&self, rtt: &mut Rtt, shift: u32, clock: &Clock) {
         let span = self.initial << shift.saturating_sub(4).min(6);
         rtt.rto = clock.span(self.range(span, self.minimum));
     }
 
-    /// The wait before a probe of a closed window, after `shift` probes (`tcp_setpersist`).
+    /// Returns the wait before a probe of a closed window, after `shift` probes (`tcp_setpersist`).
     pub(super) fn persist(&self, shift: u32, clock: &Clock) -> Duration {
         let base = (((self.srtt >> 2) + self.rttvar) >> 1) as u64;
         let wait = clock.span((base << shift.min(9)) + self.slop);
         wait.max(PERSIST.0).min(PERSIST.1)
     }
 
-    /// `TCP_REXMTVAL`.
+    /// `TCP_REXMTVAL`: returns the timeout without bounds, in ticks.
     fn value(&self) -> u64 {
         self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
     }
 
-    /// `TCPT_RANGESET`.
+    /// `TCPT_RANGESET`: limits a timeout in ticks to its bounds.
     fn range(&self, span: u64, least: u64) -> u64 {
         (span + self.slop).max(least).min(self.maximum)
     }
 }
 
 impl FreeBsd {
-    /// The round trip of an echoed timestamp, in ticks; none for an echo from the future.
+    /// Returns the round-trip time of an echoed timestamp in ticks, or `None` for an echo from the
+    /// future.
     pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
         let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
         let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
         echoes.then(|| tcb.clock.within(Duration::from_millis(u64::from(millis))))
     }
 
-    /// Measures by timestamp or, without, by the segment that is timed.
+    /// Measures the round-trip time from the timestamp or, without timestamps, from the timed
+    /// segment.
     pub(super) fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
         let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
             (ticks, 1)
@@ -128,7 +131,7 @@ impl FreeBsd {
         Some(tcb.clock.span(ticks.max(1)))
     }
 
-    /// Adds a sample of `ticks`; the estimator gets `more` than that.
+    /// Adds a sample of `ticks`. The estimator gets `ticks` plus `more`.
     pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
         let span = tcb.clock.span(ticks);
         tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);
@@ -142,7 +145,7 @@ mod tests {
     use super::*;
     use crate::common::clock::Expiry;
 
-    /// A sample has one tick too many.
+    /// A sample is one tick too long.
     #[test]
     fn c78_the_timeout_after_one_sample_of_100_ms() {
         let profile = Profile::freebsd();

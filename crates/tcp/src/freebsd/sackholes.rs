@@ -1,17 +1,18 @@
 //! The holes that selective acknowledgements leave.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
-//! `tcp_sack_adjust`). That of 10.0 differs only in the news that it reports.
+//! `tcp_sack_adjust`). The code of 10.0 differs only in its result, which states whether an
+//! acknowledgement brought news.
 
 /// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;
 
-/// A range that has not arrived although later data has: `[start, end)` (`struct sackhole`).
+/// A range `[start, end)` that has not arrived although later data has (`struct sackhole`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hole {
     start: u64,
     pub(super) end: u64,
-    /// The end of its retransmission so far (`rxmit`).
+    /// The end of the part that has been retransmitted (`rxmit`).
     pub(super) next: u64,
 }
 
@@ -31,19 +32,20 @@ pub(super) struct SackHoles {
     list: Vec<Hole>,
     /// The hole to retransmit next (`nexthole`).
     hint: Option<usize>,
-    /// The end of the highest block on record (`snd_fack`). It stays when holes go.
+    /// The end of the highest block on record (`snd_fack`). It does not change when holes are
+    /// removed.
     pub(super) highest: u64,
-    /// Bytes retransmitted and not acknowledged (`sack_bytes_rexmit`).
+    /// The number of bytes retransmitted and not acknowledged (`sack_bytes_rexmit`).
     pub(super) retransmitted: u64,
 }
 
 impl SackHoles {
-    /// Processes an acknowledgement up to `ack`, where `una` was the first byte not acknowledged,
-    /// and its `blocks`, which are valid and in any order. Returns whether it brings news
+    /// Processes an acknowledgement up to `ack`. `una` was the first unacknowledged byte. The
+    /// `blocks` are valid and in any order. Returns whether the acknowledgement brings news
     /// (`sack_changed`).
     ///
-    /// Once there are 128 holes, a block beyond the highest is not recorded, and one within a hole
-    /// does not split it.
+    /// If there are already 128 holes, a block beyond the highest is not recorded, and a block
+    /// within a hole does not split the hole.
     pub(super) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
         let mut sorted = [(0, 0); 5];
         let mut count = 0;
@@ -64,8 +66,8 @@ impl SackHoles {
         self.cut(&sorted[..rest]) || beyond
     }
 
-    /// Advances the highest end. Returns the number of blocks, from the lowest, that remain to be cut
-    /// out, and whether the highest end is news.
+    /// Advances the highest end. Returns how many blocks, counted from the lowest, must still be
+    /// removed from the holes, and whether the highest end has changed.
     fn extend(&mut self, sorted: &[(u64, u64)]) -> (usize, bool) {
         let (start, end) = sorted[sorted.len() - 1];
         if self.highest >= start {
@@ -84,8 +86,8 @@ impl SackHoles {
         (rest, false)
     }
 
-    /// Removes the blocks' ranges from the holes, both from the highest down. Returns whether they
-    /// overlap.
+    /// Removes the blocks' ranges from the holes, from the highest to the lowest. Returns whether
+    /// blocks and holes overlap.
     fn cut(&mut self, sorted: &[(u64, u64)]) -> bool {
         let (mut block, mut hole, mut news) = (sorted.len(), self.list.len(), false);
         while block > 0 && hole > 0 {
@@ -104,8 +106,8 @@ impl SackHoles {
         news
     }
 
-    /// Removes `[start, end)` from hole `at`, which it overlaps. Returns whether the hole has no
-    /// part left below `start`.
+    /// Removes `[start, end)` from hole `at`, which overlaps the range. Returns whether no part of
+    /// the hole below `start` is left.
     fn shrink(&mut self, at: usize, start: u64, end: u64) -> bool {
         let mut hole = self.list[at];
         self.retransmitted -= hole.retransmitted();
@@ -125,7 +127,8 @@ impl SackHoles {
         start <= hole.start
     }
 
-    /// Makes the part of hole `at` above `end` a separate hole, if the limit allows one more.
+    /// Splits hole `at`: its part above `end` becomes a separate hole, if the limit allows another
+    /// hole.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };
@@ -157,8 +160,8 @@ impl SackHoles {
         self.list.is_empty()
     }
 
-    /// The first hole with bytes that were not retransmitted. Bytes are not sent a third time before
-    /// a timeout.
+    /// Returns the first hole with bytes that were not retransmitted. Before a timeout, bytes are
+    /// retransmitted only once.
     pub(super) fn next(&mut self) -> Option<Hole> {
         let mut at = self.hint?;
         while at < self.list.len() {
@@ -181,20 +184,21 @@ impl SackHoles {
         }
     }
 
-    /// The number from which go-back-N at `nxt` continues: past the ranges between holes.
+    /// Returns the number at which go-back-N at `nxt` continues. It skips the ranges between holes,
+    /// which have arrived.
     pub(super) fn skip(&self, nxt: u64) -> u64 {
         if self.list.is_empty() || nxt >= self.highest {
             return nxt;
         }
         match self.list.iter().position(|hole| nxt < hole.end) {
-            // The range below the first hole is left to the acknowledgement.
+            // The range below the first hole is not skipped; the acknowledgement covers it.
             Some(0) => nxt,
             Some(at) => nxt.max(self.list[at].start),
             None => self.highest,
         }
     }
 
-    /// Discards all holes, after a timeout.
+    /// Discards all holes after a timeout.
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.hint = None;

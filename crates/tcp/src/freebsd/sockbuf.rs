@@ -2,8 +2,8 @@
 //!
 //! Source: FreeBSD 10.4 `sys/kern/uipc_mbuf.c` (`m_uiotombuf`, `m_getm2`), `uipc_sockbuf.c`
 //! (`sbcompress`, `sbspace`), `sys/netinet/tcp_output.c` (automatic sizing of the send socket
-//! buffer). A writer that wakes at every acknowledgement puts two segments into a page, so data takes
-//! two thirds of the memory.
+//! buffer). A writer that wakes at every acknowledgement puts two segments into a page, so data
+//! takes 2/3 of the memory.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ use crate::common::send_sequence::SendSequence;
 use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
 use crate::tcb::Tcb;
 
-/// Space for which a writer is woken (`MCLBYTES`).
+/// The free space at which a writer is woken (`MCLBYTES`).
 const LOW_WATER: u64 = 2_048;
-/// The buffer before the connection is open.
+/// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// Bytes of an mbuf beside a cluster (`MSIZE`), and its payload without a cluster, with a packet's
-/// header or without.
+/// The bytes of an mbuf in addition to a cluster (`MSIZE`). The next constants are its payload
+/// without a cluster, with and without a packet header.
 const MBUF: u64 = 256;
 const HEADED: u64 = 168;
 const PLAIN: u64 = 224;
 const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;
-/// The space for headers before written data (`max_hdr`).
+/// The space reserved for headers before written data (`max_hdr`).
 const HEADERS: u64 = 76;
-/// The maximum bytes that are copied into the previous mbuf.
+/// The maximum number of bytes that are copied into the previous mbuf.
 const COPIED: u64 = CLUSTER / 4;
 /// The ratio of the memory limit to the payload limit (`sb_efficiency`).
 const EFFICIENCY: u64 = 8;
@@ -42,11 +42,11 @@ pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
 /// The send buffer of a socket.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
-    /// The payload that it may hold (`sb_hiwat`).
+    /// The maximum payload (`sb_hiwat`).
     size: u64,
-    /// The size for the transfer.
+    /// The size at the start of the transfer.
     initial: u64,
-    /// Whether it may grow (`SB_AUTOSIZE`).
+    /// Whether the buffer may grow (`SB_AUTOSIZE`).
     grows: bool,
     mbufs: Mbufs,
 }
@@ -61,17 +61,17 @@ impl SendBuffer {
         }
     }
 
-    /// Sizes the buffer for the transfer.
+    /// Sets the size of the buffer for the transfer.
     pub(super) fn init(&mut self, window: &Window) {
         self.size = round_to_segments(self.initial, window.mss);
     }
 
-    /// The free space, in payload and in memory.
+    /// Returns the free space, limited by payload and by memory.
     fn space(&self, snd: &SendSequence) -> u64 {
         self.mbufs.space(self.size.saturating_sub(snd.buffered()), self.size)
     }
 
-    /// Whether there is space for a writer that has more data than fits.
+    /// Returns whether there is enough space to wake a writer that has more data than fits.
     fn has_space(&self, snd: &SendSequence) -> bool {
         self.space(snd) >= LOW_WATER.min(self.size)
     }
@@ -87,7 +87,7 @@ impl SendBuffer {
         self.mbufs.free(una);
     }
 
-    /// Grows by a step while the buffer, and not the peer or `window`, limits the sender.
+    /// Grows the buffer by a step if the buffer limits the sender, and not the peer or `window`.
     pub(super) fn grow(&mut self, snd: &SendSequence, window: u64, profile: &Profile) {
         let held = snd.buffered();
         if self.grows
@@ -106,8 +106,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer: all of them, or as many as fit if those exceed the
-    /// low-water mark.
+    /// Adds up to `bytes` to the send buffer. If they do not all fit, as many as fit are added,
+    /// provided that these exceed the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);
@@ -117,8 +117,8 @@ impl FreeBsd {
         taken
     }
 
-    /// Fills the buffer for an application that writes without end, or wakes one that waits for
-    /// space.
+    /// Fills the buffer for an application that writes without limit, or wakes an application that
+    /// waits for space.
     pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
         while tcb.writer.is_unlimited
             && tcb.state.may_write()
@@ -140,18 +140,18 @@ impl FreeBsd {
     }
 }
 
-/// Mbufs by the end of their data, with their cost.
+/// The mbufs, by the end of their data, each with its cost.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,
-    /// The cost of all (`sb_mbcnt`).
+    /// The total cost (`sb_mbcnt`).
     cost: u64,
-    /// The free space of the last one.
+    /// The free space in the last mbuf.
     left: u64,
 }
 
 impl Mbufs {
-    /// Lays out `bytes` from number `start` on.
+    /// Stores `bytes`, starting at the number `start`, in mbufs.
     fn append(&mut self, mut start: u64, mut bytes: u64) {
         let (mut wanted, mut headers) = (bytes + HEADERS, HEADERS);
         while bytes > 0 {
@@ -194,7 +194,7 @@ impl Mbufs {
         }
     }
 
-    /// The part of `space` that the memory limit of a buffer of `size` allows.
+    /// Returns the part of `space` that the memory limit of a buffer of `size` allows.
     fn space(&self, space: u64, size: u64) -> u64 {
         space.min(EFFICIENCY.saturating_mul(size).min(SB_MAX).saturating_sub(self.cost))
     }

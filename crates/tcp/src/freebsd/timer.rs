@@ -8,15 +8,17 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The highest count of timeouts in a row (`TCP_MAXRXTSHIFT`).
+/// The maximum number of consecutive timeouts (`TCP_MAXRXTSHIFT`).
 const MAX_SHIFT: u32 = 12;
-/// The longest silence of a peer with a closed window after this end has closed (`TCPTV_PERSMAX`).
+/// The longest silence of a peer with a closed window that is tolerated after this end has closed
+/// (`TCPTV_PERSMAX`).
 const MAX_SILENCE: Duration = Duration::from_secs(60);
-/// Beyond this count, the estimates of the round-trip time are not trusted.
+/// The number of consecutive timeouts beyond which the estimates of the round-trip time are not
+/// trusted.
 const DOUBTFUL_SHIFT: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {
-    /// The transmission timer expired.
+    /// Handles the expiry of the transmission timer.
     pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
         if purpose == XmitTimer::Persist {
             self.on_persist_timer(tcb);
@@ -25,24 +27,24 @@ impl FreeBsd {
         }
     }
 
-    /// A delayed acknowledgement is due.
+    /// Sends a delayed acknowledgement that is due.
     pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.delayed_ack = Instant::NEVER;
         self.ack_now(tcb);
     }
 
-    /// FreeBSD compresses no acknowledgements.
+    /// Does nothing, because FreeBSD does not compress acknowledgements.
     pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.set_compressed_ack(Instant::NEVER);
     }
 
-    /// The next departure is due.
+    /// Sends the segments whose departure is due.
     pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
         self.output(tcb);
     }
 
-    /// Discards the selective acknowledgements, and goes back to the first byte not acknowledged
-    /// with a window of one segment.
+    /// Handles a retransmission timeout. Discards the selective acknowledgements, and goes back to
+    /// the first unacknowledged byte with a window of one segment.
     fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         self.holes.clear();
@@ -62,7 +64,7 @@ impl FreeBsd {
         self.owed_ack.now = true;
         self.timed = None;
         self.recovery.on_timeout(tcb.snd.max);
-        // The reduction starts from the window that was usable.
+        // The reduction starts from the window that could be used.
         tcb.window.cwnd = tcb.window.cwnd.min(tcb.snd.wnd);
         tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Rto);
         tcb.window.cwnd = u64::from(tcb.window.mss);
@@ -78,7 +80,7 @@ impl FreeBsd {
         tcb.die();
     }
 
-    /// Saves the state before the first timeout, which may be spurious.
+    /// Saves the state before the first timeout, because the timeout may be spurious.
     fn save_before_timeout(&mut self, tcb: &Tcb) {
         let half = tcb.clock.within(tcb.rtt.srtt().unwrap_or_default() / 2);
         let until = tcb.clock.jiffies() + half;
@@ -86,8 +88,8 @@ impl FreeBsd {
         self.before_timeout = (self.shift == 1).then(|| self.recovery.save(cwnd, ssthresh, until));
     }
 
-    /// Whether the application has closed, and the peer has been silent for so long that waiting for
-    /// its window ends.
+    /// Returns whether the peer has been silent for too long after the application has closed. The
+    /// connection then stops waiting for the peer's window.
     fn is_long_silent(&self, tcb: &Tcb) -> bool {
         let idle = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
         tcb.snd.fin_wanted && idle >= MAX_SILENCE
@@ -101,7 +103,7 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or a byte beyond it.
+    /// Sends the data that the window allows, or one byte beyond the window.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -16,7 +16,8 @@ impl Linux {
     /// segment.
     #[inline]
     pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
-        // The peer has reduced its window, so its next data is acknowledged at once.
+        // CWR shows that the peer has reduced its window, so its next data must be acknowledged at
+        // once.
         if header.flags.has(TcpFlags::CWR) {
             tcb.ecn.echo = false;
             if header.payload > 0 {
@@ -27,7 +28,7 @@ impl Linux {
             return false;
         }
         if header.ack < tcb.snd.una {
-            // RFC 5961 §5.2: older than any segment that can be in flight.
+            // RFC 5961 §5.2: the acknowledgement is older than any segment that can be in flight.
             if header.ack + tcb.snd.max_window < tcb.snd.una {
                 if tcb.may_challenge() {
                     self.send_ack(tcb);
@@ -39,15 +40,19 @@ impl Linux {
         }
         if is_without_news(tcb, header) && !self.tlp.is_in_flight() {
             self.update_send_window(tcb, header);
-            self.process_probe_ack(tcb);
+            if tcb.snd.has_unsent() {
+                self.process_probe_ack(tcb);
+            }
         } else {
             self.process_current_ack(tcb, header);
         }
-        tcb.on_fin_acknowledged();
+        if tcb.snd.fin_sent {
+            tcb.on_fin_acknowledged();
+        }
         true
     }
 
-    /// Processes an acknowledgement from `snd_una` on.
+    /// Processes an acknowledgement that is not older than `snd_una`.
     #[inline]
     fn process_current_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let mut ack = AckState::new(tcb.snd.una, 0);
@@ -77,7 +82,7 @@ impl Linux {
             self.process_ack_without_queue(tcb, &mut ack);
             return;
         }
-        let sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
+        let mut sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
         if self.tlp.is_in_flight() {
             self.process_tlp_ack(tcb, header.ack, &ack);
@@ -93,11 +98,11 @@ impl Linux {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
-        self.control_congestion(tcb, &ack, sample, counts, !is_reneging);
+        self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
         self.xmit_recovery(tcb, rexmit);
     }
 
-    /// Processes a segment older than `snd_una`, whose SACK blocks may be new.
+    /// Processes an acknowledgement older than `snd_una`, whose SACK blocks may be new.
     fn process_old_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if header.sack.is_empty() || !tcb.options.sack {
             return;
@@ -116,14 +121,15 @@ impl Linux {
         }
     }
 
-    /// `tcp_ack_is_dubious`.
+    /// `tcp_ack_is_dubious`: returns whether the acknowledgement needs the congestion state
+    /// machine.
     #[inline]
     fn is_dubious(&self, ack: &AckState) -> bool {
         !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
-    /// Nothing was outstanding: the acknowledgement can only open the window, or show that
-    /// retransmissions were unnecessary.
+    /// Processes an acknowledgement while nothing is outstanding. It can only open the window, or
+    /// show that retransmissions were unnecessary.
     fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {
             self.fastretrans_alert(tcb, &TcpHeader::default(), ack, false);
@@ -140,7 +146,7 @@ impl Linux {
         &mut self,
         tcb: &mut Tcb,
         ack: &AckState,
-        mut sample: Ack,
+        sample: &mut Ack,
         (delivered, lost): (u64, u64),
         is_valid: bool,
     ) {
@@ -154,17 +160,17 @@ impl Linux {
         sample.cwnd_limited = self.usage.is_limited(tcb);
         if tcb.cc.controls_cwnd() {
             let in_recovery = self.recovery.ca() >= CaState::Recovery;
-            tcb.cc.control(&mut tcb.window, &sample, in_recovery);
+            tcb.cc.control(&mut tcb.window, sample, in_recovery);
         } else if self.recovery.ca().is_reducing() {
             self.reduce_cwnd(tcb, delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
         } else if self.may_raise_cwnd(ack) {
-            tcb.cc.on_ack(&mut tcb.window, &sample);
+            tcb.cc.on_ack(&mut tcb.window, sample);
             self.usage.on_change(tcb.clock.now);
         }
     }
 
-    /// Growth needs data delivered in order, unless the path is known to reorder
-    /// (`tcp_may_raise_cwnd`).
+    /// Returns whether the window may grow. The data must be delivered in order, unless the path is
+    /// known to reorder (`tcp_may_raise_cwnd`).
     #[inline]
     fn may_raise_cwnd(&self, ack: &AckState) -> bool {
         let needed =
@@ -172,7 +178,7 @@ impl Linux {
         ack.has(needed)
     }
 
-    /// The controller's sample, before loss detection.
+    /// Returns the sample for the controller, before loss detection.
     #[inline]
     pub(super) fn ack_sample(&self, tcb: &Tcb, ack: &AckState) -> Ack {
         let since_sent = tcb.rate.delivered.saturating_sub(ack.rate.prior_delivered);
@@ -194,8 +200,8 @@ impl Linux {
         }
     }
 
-    /// Takes the window of a segment unless the segment is older than the one that last set it (RFC
-    /// 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it did.
+    /// Updates the send window from a segment, unless the segment is older than the one that last
+    /// updated it (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it was updated.
     #[inline]
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);
@@ -224,14 +230,15 @@ impl Linux {
     }
 }
 
-/// Whether nothing is outstanding and the segment acknowledges no more, as with every segment at a
-/// receiver of bulk data. For such a segment [`Linux::process_current_ack`] reduces to the window.
+/// Returns whether nothing is outstanding and the segment acknowledges nothing new, as with every
+/// segment at a receiver of bulk data. For such a segment, [`Linux::process_current_ack`] only
+/// updates the window.
 #[inline]
 fn is_without_news(tcb: &Tcb, header: &TcpHeader) -> bool {
     header.ack == tcb.snd.una && tcb.board.is_empty() && header.sack.is_empty()
 }
 
-/// Converts segments to the unit of the window.
+/// Converts a rate sample from segments to the unit of the window.
 fn scale_rate(rate: &mut RateSample, segment: u64) {
     for count in [
         &mut rate.delivered,

@@ -1,4 +1,4 @@
-//! The congestion window beyond the controller: validation, and the restart after idle periods.
+//! The congestion window outside the controller: validation, and the restart after idle periods.
 //!
 //! Sources: RFC 2861; Linux 6.1 `tcp_cwnd_validate`, `tcp_cwnd_application_limited`,
 //! `tcp_cwnd_restart`, `tcp_is_cwnd_limited`, `tcp_end_cwnd_reduction`.
@@ -14,16 +14,16 @@ use crate::tcb::Tcb;
 /// The use of the congestion window, in segments.
 #[derive(Debug)]
 pub(super) struct CwndUsage {
-    /// The window, not the application, limited the sender in the last round trip.
+    /// Whether the window, not the application, limited the sender in the last round trip.
     is_limited: bool,
-    /// The maximum number of segments in flight in it.
+    /// The maximum number of segments in flight in the last round trip.
     max_packets_out: u32,
-    /// It ends when this is acknowledged.
+    /// The sequence number whose acknowledgement ends the round trip.
     round_end: u64,
     /// The maximum number of segments in flight since the window was last found too large
     /// (`snd_cwnd_used`).
     used: u32,
-    /// The time when the window was last used in full or changed (`snd_cwnd_stamp`).
+    /// The time when the window was last fully used or changed (`snd_cwnd_stamp`).
     stamp: Instant,
 }
 
@@ -34,14 +34,14 @@ impl Default for CwndUsage {
 }
 
 impl CwndUsage {
-    /// The window changes.
+    /// Records that the window changes.
     #[inline]
     pub(super) fn on_change(&mut self, now: Instant) {
         self.stamp = now;
     }
 
-    /// Whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`). In slow
-    /// start half of the window is enough.
+    /// Returns whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`).
+    /// In slow start, using half of the window is sufficient.
     #[inline]
     pub(super) fn is_limited(&self, tcb: &Tcb) -> bool {
         self.is_limited
@@ -49,8 +49,8 @@ impl CwndUsage {
                 && tcb.cwnd_segments() < 2 * u64::from(self.max_packets_out))
     }
 
-    /// Records the use of the window after sending, and whether the window `limited` that. Returns
-    /// whether the window may grow.
+    /// Records the use of the window after sending. `limited` states whether the window limited the
+    /// sending. Returns whether the window may grow.
     #[inline]
     fn record(&mut self, tcb: &Tcb, limited: bool) -> bool {
         let out = tcb.board.packets_out();
@@ -74,7 +74,7 @@ impl CwndUsage {
 }
 
 impl Tcb {
-    /// Whether the congestion window allows another segment.
+    /// Returns whether the congestion window allows another segment.
     #[inline]
     pub(super) fn has_cwnd_space(&self) -> bool {
         u64::from(self.board.in_flight()) < self.cwnd_segments()
@@ -97,7 +97,7 @@ impl Linux {
         tcb.window.cwnd = tcb.units(self.prr.cwnd(reduction, segment));
     }
 
-    /// A reduction begins (`tcp_init_cwnd_reduction`).
+    /// Begins a reduction (`tcp_init_cwnd_reduction`).
     pub(super) fn init_reduction(&mut self, tcb: &mut Tcb, signal: Signal) {
         self.recovery.set_high_seq(tcb.snd.nxt);
         self.tlp.end();
@@ -109,7 +109,7 @@ impl Linux {
         }
     }
 
-    /// A reduction is complete (`tcp_end_cwnd_reduction`).
+    /// Completes a reduction (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, tcb: &mut Tcb) {
         if tcb.cc.controls_cwnd() {
             return;
@@ -122,7 +122,7 @@ impl Linux {
         tcb.notify(CcEvent::RecoveryLeft);
     }
 
-    /// The threshold to which a reduction would be undone (`tcp_current_ssthresh`).
+    /// Returns the threshold that an undone reduction would restore (`tcp_current_ssthresh`).
     pub(super) fn current_ssthresh(&self, tcb: &Tcb) -> u64 {
         let window = &tcb.window;
         if self.recovery.ca().is_reducing() {
@@ -144,9 +144,10 @@ impl Linux {
         }
     }
 
-    /// The window was not used in full for a timeout's length: gives up half of the unused part.
+    /// Halves the unused part of the window, because the window was not fully used for the length
+    /// of a timeout.
     fn shrink_unused_cwnd(&mut self, tcb: &mut Tcb) {
-        // An application that waits for space does not limit the sender.
+        // If the application waits for space in the send buffer, it does not limit the sender.
         if self.recovery.ca() == CaState::Open && !tcb.writer.has_more() {
             let used = u64::from(self.usage.used).max(tcb.profile.initial_window);
             let used = tcb.units(used);
@@ -160,7 +161,7 @@ impl Linux {
         self.usage.on_change(tcb.now());
     }
 
-    /// Data is to be sent and nothing is outstanding: after an idle period, halves the window for
+    /// Handles new data while nothing is outstanding. After an idle period, halves the window for
     /// each timeout that has passed, down to the restart window (`tcp_cwnd_restart`).
     pub(super) fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         if !tcb.profile.slow_start_after_idle

@@ -1,4 +1,4 @@
-//! The data and the FIN of a segment.
+//! The processing of a segment's data and FIN.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_fin`,
 //! `tcp_ecn_check_ce`); RFC 3168 §6.1.3.
@@ -12,7 +12,7 @@ use crate::common::receive_queue::Buffer;
 use crate::state::State;
 use crate::tcb::Tcb;
 
-/// Segments with less payload do not grow the window (`tcp_event_data_recv`).
+/// The payload below which a segment does not grow the window (`tcp_event_data_recv`).
 const MIN_GROWTH_PAYLOAD: u32 = 128;
 
 impl Linux {
@@ -26,31 +26,24 @@ impl Linux {
         tcb.rcv.sack.clear_duplicate();
         let (start, end, nxt) = (header.seq, header.end(), tcb.rcv.nxt);
         let open = tcb.rcv.open();
-        if start == nxt {
-            if open == 0 && header.payload > 0 {
-                self.refuse(tcb);
-            } else {
-                self.queue_in_order(tcb, header, ecn);
-            }
-        } else if end <= nxt {
-            // A retransmission of data that was received.
-            tcb.rcv.sack.set_duplicate(start, end);
+        if start < nxt {
+            tcb.rcv.sack.set_duplicate(start, end.min(nxt));
+        }
+        let is_refused = if start > nxt {
+            start >= nxt + open
+        } else {
+            (start < nxt && end <= nxt) || (open == 0 && header.payload > 0)
+        };
+        if is_refused {
             self.refuse(tcb);
-        } else if start >= nxt + open {
-            self.refuse(tcb);
-        } else if start < nxt {
-            tcb.rcv.sack.set_duplicate(start, nxt);
-            if open == 0 {
-                self.refuse(tcb);
-            } else {
-                self.queue_in_order(tcb, header, ecn);
-            }
+        } else if start <= nxt {
+            self.queue_in_order(tcb, header, ecn);
         } else {
             self.queue_out_of_order(tcb, header, ecn);
         }
     }
 
-    /// Drops data, which an acknowledgement answers at once.
+    /// Drops data; an acknowledgement is due at once.
     fn refuse(&mut self, tcb: &Tcb) {
         self.enter_quick_ack(tcb, tcb.profile.quick_acks);
         self.delack.on_refused();
@@ -72,7 +65,7 @@ impl Linux {
             let range = (before, tcb.rcv.nxt);
             let deliver = |buffer, bytes| unread.add(buffer, bytes);
             tcb.rcv.nxt = self.ooo.advance(range, &mut tcb.rcv.sack, deliver);
-            // RFC 5681 §4.2: at once when a gap is filled.
+            // RFC 5681 §4.2: a segment that fills a gap is acknowledged at once.
             if self.ooo.is_empty() {
                 self.delack.require_now();
             }
@@ -101,14 +94,15 @@ impl Linux {
             self.delack.schedule();
             return;
         }
-        // Blocks far back must be reported before they drop out of the option.
+        // Blocks at the end of the list must be reported before they no longer fit into the option.
         if tcb.rcv.sack.displaces_several(header.seq, data_end) {
             self.flush_compressed_ack(tcb);
         }
         let inserted = self.ooo.insert(header.seq, data_end, &mut tcb.rcv.sack);
         self.delack.schedule();
-        // Without SACK the window stays, so that duplicates look like duplicates. A segment that
-        // joins a buffer is charged before the window grows, another one after (`skb_set_owner_r`).
+        // Without SACK, the window must not change, so that duplicate acknowledgements are
+        // recognised as such. A segment that joins a buffer is charged before the window grows; any
+        // other segment is charged after (`skb_set_owner_r`).
         if tcb.options.sack && inserted != Inserted::Duplicate {
             let memory = u64::from(header.payload) + tcb.profile.segment_overhead;
             let uncharged = if inserted == Inserted::Own { memory } else { 0 };
@@ -116,8 +110,8 @@ impl Linux {
         }
     }
 
-    /// Remembers a CE mark until the peer has reduced its window, and acknowledges it soon
-    /// (`tcp_ecn_check_ce`).
+    /// Records a CE mark until the peer has reduced its window, and makes the next acknowledgement
+    /// prompt (`tcp_ecn_check_ce`).
     #[inline]
     fn check_ce(&mut self, tcb: &mut Tcb, ecn: Ecn) {
         if !tcb.options.ecn {
@@ -125,7 +119,7 @@ impl Linux {
         }
         match ecn {
             Ecn::NotEct => {
-                // Probably a retransmission.
+                // The segment is probably a retransmission.
                 if tcb.ecn.seen {
                     self.enter_quick_ack(tcb, 2);
                 }
@@ -141,7 +135,8 @@ impl Linux {
         }
     }
 
-    /// The peer's FIN is in order, and the application has read all data before it (`tcp_fin`).
+    /// Processes the peer's FIN, which is in order, after the application has read all data before
+    /// it (`tcp_fin`).
     fn process_fin(&mut self, tcb: &mut Tcb) {
         self.delack.schedule();
         self.deliver(tcb);
@@ -163,7 +158,7 @@ impl Linux {
         }
     }
 
-    /// Data or a FIN after the peer's FIN can only be a retransmission.
+    /// Processes data or a FIN after the peer's FIN, which can only be a retransmission.
     fn process_data_after_fin(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if header.seq < tcb.rcv.nxt {
             let end = header.end().min(tcb.rcv.nxt);

@@ -1,4 +1,4 @@
-//! Delayed acknowledgements: at once, after a delay, or with the next data.
+//! Delayed acknowledgements, which are sent at once, after a delay, or with the next data.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
 //! `__tcp_ack_snd_check`), `tcp_output.c` (`tcp_send_delayed_ack`), `tcp_timer.c`
@@ -14,16 +14,16 @@ use super::Linux;
 use crate::profile::DelayedAckRule;
 use crate::tcb::Tcb;
 
-/// The longest delay at low rates.
+/// The longest delay of an acknowledgement at low rates.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 impl Linux {
-    /// Owes the peer `count` acknowledgements at once (`tcp_enter_quickack_mode`).
+    /// Makes the next `count` acknowledgements immediate (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_ack(&mut self, tcb: &Tcb, count: u64) {
         self.delack.enter_quick_ack(tcb.rcv.wnd, count);
     }
 
-    /// Data has arrived in order (`tcp_event_data_recv`).
+    /// Handles data that has arrived in order (`tcp_event_data_recv`).
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb, header: &TcpHeader) {
         self.delack.schedule();
@@ -32,7 +32,7 @@ impl Linux {
         self.delack.on_data_received(tcb);
     }
 
-    /// Sends or delays the acknowledgement that is owed (`__tcp_ack_snd_check`).
+    /// Sends or delays the pending acknowledgement (`__tcp_ack_snd_check`).
     #[inline]
     pub(super) fn check_ack(&mut self, tcb: &mut Tcb) {
         if !self.delack.is_scheduled() {
@@ -57,8 +57,9 @@ impl Linux {
         }
     }
 
-    /// Windows, as FreeBSD: the first segment waits, and the second is acknowledged with it. Segments
-    /// out of order never wait.
+    /// Applies the fixed rule of Windows, which is also that of FreeBSD. The acknowledgement of the
+    /// first segment is delayed until the second segment arrives. Out-of-order segments are
+    /// acknowledged at once.
     fn check_fixed_ack(&mut self, tcb: &mut Tcb) {
         let waits = tcb.timers.delayed_ack != Instant::NEVER;
         if waits || self.delack.is_forced() || !self.ooo.is_empty() {
@@ -69,7 +70,7 @@ impl Linux {
         }
     }
 
-    /// Lets duplicate acknowledgements beyond the third wait for more of them.
+    /// Delays duplicate acknowledgements beyond the third, so that several of them become one.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {
@@ -85,7 +86,7 @@ impl Linux {
         tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
     }
 
-    /// Sends a compressed acknowledgement before its time.
+    /// Sends a compressed acknowledgement early.
     pub(super) fn flush_compressed_ack(&mut self, tcb: &mut Tcb) {
         if self.delack.has_compressed() {
             self.send_ack(tcb);
@@ -107,15 +108,15 @@ impl Linux {
         tcb.timers.delayed_ack = at;
     }
 
-    /// The application has read all data (`tcp_cleanup_rbuf`). Acknowledges at once a small segment
-    /// that emptied the buffer, unless a reply is likely, and a window that has at least doubled.
+    /// Sends an acknowledgement after the application has read all data, if one is due
+    /// (`tcp_cleanup_rbuf`). One is due in two cases: a small segment emptied the buffer and no
+    /// reply is likely, or the window has at least doubled.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {
             return;
         }
-        let unacknowledged = tcb.rcv.unacknowledged();
-        let mut is_due = self.delack.is_due_after_read(unacknowledged, self.ooo.is_empty());
+        let mut is_due = self.is_ack_due_after_read(tcb);
         if !is_due && tcb.rcv.fin.is_none() {
             let open = tcb.rcv.open();
             if 2 * open <= self.rcv_window.clamp() {
@@ -128,6 +129,27 @@ impl Linux {
         }
     }
 
+    #[inline]
+    fn is_ack_due_after_read(&self, tcb: &Tcb) -> bool {
+        self.delack.is_due_after_read(tcb.rcv.unacknowledged(), self.ooo.is_empty())
+    }
+
+    /// Whether the application's next read, at the time of its wakeup, causes nothing that anyone
+    /// else can see. No acknowledgement is due, the read does not enlarge the buffer, and the window
+    /// cannot be twice the open one.
+    #[inline]
+    pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
+        if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {
+            return true;
+        }
+        let open = tcb.rcv.open();
+        let may_double = 2 * open <= self.rcv_window.clamp()
+            && !self.rcv_window.is_far_below(2 * open, tcb.options.rcv_shift);
+        !may_double
+            && !self.is_ack_due_after_read(tcb)
+            && !self.autotune.may_grow(tcb.timers.wakeup, tcb.rcv.nxt)
+    }
+
     /// A delayed acknowledgement is due (`tcp_delack_timer_handler`).
     pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.delayed_ack = Instant::NEVER;
@@ -136,7 +158,7 @@ impl Linux {
         }
     }
 
-    /// A compressed acknowledgement is due (`tcp_compressed_ack_kick`).
+    /// Sends a compressed acknowledgement that is due (`tcp_compressed_ack_kick`).
     pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.set_compressed_ack(Instant::NEVER);
         self.flush_compressed_ack(tcb);

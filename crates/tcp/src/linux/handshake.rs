@@ -1,4 +1,4 @@
-//! The handshake: the parts in which Linux differs.
+//! The handshake: the parts that differ on Linux.
 //!
 //! Source: Linux 6.1 `tcp_rcv_synsent_state_process`, `tcp_rcv_state_process`, `tcp_check_req`,
 //! `tcp_init_transfer`, `tcp_init_metrics`.
@@ -11,18 +11,19 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The smallest segment that half of a window allows.
+/// The smallest segment size that half of a window may impose.
 const MIN_HALF_WINDOW: u64 = 48;
 
 impl Linux {
     pub(crate) fn on_first_syn(&mut self, _tcb: &mut Tcb, _kind: SynKind) {}
 
-    /// A SYN-ACK shows the time at which it is sent.
+    /// Returns the time for the timestamp of a SYN-ACK, which is the time at which it is sent.
     pub(crate) fn syn_ack_time(&self, _handshake: &Handshake, now: Instant) -> Instant {
         now
     }
 
-    /// A repeated SYN is answered within the limit of challenges.
+    /// Handles a repeated SYN, which is answered within the rate limit of challenge
+    /// acknowledgements.
     pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, _header: &TcpHeader) -> RepeatedSyn {
         if tcb.may_challenge() { RepeatedSyn::Answer } else { RepeatedSyn::Ignore }
     }
@@ -37,7 +38,7 @@ impl Linux {
         tcb.snd.wl1 = header.seq;
     }
 
-    /// Sizes segments, windows and buffers for the transfer (`tcp_init_transfer`).
+    /// Sets the sizes of segments, windows and buffers for the transfer (`tcp_init_transfer`).
     pub(crate) fn init_transfer(
         &mut self,
         tcb: &mut Tcb,
@@ -46,8 +47,8 @@ impl Linux {
     ) {
         tcb.size_segments_within_half_window();
         self.measure_handshake(tcb, header, handshake);
-        // One segment after the second loss of a SYN, unless the peer's echo shows that the timeouts
-        // were spurious.
+        // The initial window is one segment after the second loss of a SYN, unless the peer's echo
+        // shows that the timeouts were spurious.
         let lost = handshake.retransmits() > 1 && !handshake.is_first_echoed(header);
         tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });
         tcb.start_controller();
@@ -58,7 +59,8 @@ impl Linux {
         self.usage.on_change(tcb.clock.now);
     }
 
-    /// Karn's rule: a SYN that was repeated gives no sample, except by timestamp.
+    /// Takes the first round-trip sample. By Karn's rule, a repeated SYN gives no sample, except by
+    /// its timestamp.
     fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         let direct = handshake.sample(tcb.now());
         let mut ack = AckState::new(tcb.snd.una, flag::SYN_ACKED);
@@ -67,7 +69,7 @@ impl Linux {
         self.rtt.end_handshake(&mut tcb.rtt, tcb.profile.rto_fallback, &tcb.clock);
     }
 
-    /// The SYN counts as delivered, if it was sent once.
+    /// Counts the SYN as delivered if it was sent only once.
     pub(crate) fn on_active_open(&mut self, tcb: &mut Tcb, handshake: &Handshake) {
         if let Some(sent) = handshake.first_syn().filter(|_| handshake.retransmits() == 0) {
             self.rack.on_syn_delivered(tcb, sent);

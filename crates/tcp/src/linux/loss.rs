@@ -1,4 +1,5 @@
-//! Loss: its detection by time, by counting and by duplicates, and the state after a timeout.
+//! Loss: its detection by time, by counting and by duplicate acknowledgements, and the state after
+//! a timeout.
 //!
 //! Sources: RFC 5682, RFC 6582, RFC 6675; Linux 6.1 `tcp_identify_packet_loss`,
 //! `tcp_mark_head_lost`, `tcp_timeout_mark_lost`, `tcp_enter_loss`, `tcp_process_loss`.
@@ -23,7 +24,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Marks the segments that an acknowledgement shows to be lost.
+    /// Marks the segments that are lost according to an acknowledgement.
     pub(super) fn identify_losses(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if tcb.board.is_empty() {
             return;
@@ -41,7 +42,7 @@ impl Linux {
         }
     }
 
-    /// NewReno (RFC 6582): the head is lost at the third duplicate, and at each partial
+    /// NewReno (RFC 6582): marks the head as lost at the third duplicate, and at each partial
     /// acknowledgement.
     fn mark_head_without_sack(&self, tcb: &mut Tcb, advanced: bool) {
         let ca = self.recovery.ca();
@@ -59,13 +60,13 @@ impl Linux {
         tcb.board.lost_out() > 0 || counted
     }
 
-    /// Whether data is selectively acknowledged beyond the degree of reordering.
+    /// Returns whether data beyond the degree of reordering is selectively acknowledged.
     pub(super) fn has_far_sacks(&self, tcb: &Tcb) -> bool {
         let reach = u64::from(self.reordering.degree()) * u64::from(tcb.window.mss);
         tcb.board.highest_sack(tcb.snd.una) > tcb.snd.una + reach
     }
 
-    /// RFC 6675: a segment is lost when enough segments above it are selectively acknowledged
+    /// RFC 6675: marks a segment as lost when enough segments above it are selectively acknowledged
     /// (`tcp_update_scoreboard`).
     pub(super) fn update_scoreboard(&self, tcb: &mut Tcb, fast: bool) {
         if !tcb.options.sack {
@@ -78,7 +79,7 @@ impl Linux {
         }
     }
 
-    /// A timeout: marks every segment as lost that was not sent quite recently.
+    /// Handles a timeout: marks every segment as lost, except segments sent very recently.
     fn mark_lost_by_timeout(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
         let reneging = tcb.board.get(head).is(SACKED);
@@ -150,7 +151,7 @@ impl Linux {
                 }
             } else if advanced && !is_recovered {
                 self.recovery.set_high_seq(tcb.snd.nxt);
-                // Step 2b: sends new data once the window is up to date.
+                // Step 2b: new data is sent once the window is up to date.
                 if tcb.snd.has_unsent() && tcb.snd.window_end() > tcb.snd.nxt {
                     return Rexmit::New;
                 }
@@ -179,7 +180,7 @@ enum Extent {
     All,
 }
 
-/// Marks segments as lost, from the head on, until more than `limit` selectively acknowledged
+/// Marks segments as lost, starting at the head, until more than `limit` selectively acknowledged
 /// segments have been passed.
 fn mark_head_lost(tcb: &mut Tcb, limit: u32, extent: Extent) {
     let Some(front) = tcb.board.front_id() else { return };

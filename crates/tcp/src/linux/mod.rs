@@ -1,8 +1,8 @@
 //! Linux's TCP.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c`, `tcp_recovery.c`, `tcp_output.c`, `tcp_timer.c`, with
-//! the corrections of the stable series up to 6.1.192.
-//! The same stack runs Windows with its newer parts switched off.
+//! the corrections of the stable series up to 6.1.192. The same stack models Windows, with its
+//! newer parts switched off.
 
 mod ack;
 mod cwnd;
@@ -56,7 +56,7 @@ use tsq::Tsq;
 use undo::Undo;
 use zero_window::ZeroWindow;
 
-/// The span that is added to the timers of loss probes and of reordering (`TCP_TIMEOUT_MIN_US`).
+/// The time added to the timers of loss probes and of reordering (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 /// The state of Linux's stack.
@@ -101,12 +101,12 @@ impl Linux {
         }
     }
 
-    /// Timers expire by the wheel, or at ticks on a host without one.
+    /// Returns the expiry rule: that of the timer wheel, or whole ticks on a host without a wheel.
     pub(crate) fn expiry(&self, profile: &Profile) -> Expiry {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }
 
-    /// A closed connection sends no response.
+    /// Ignores a segment for a closed connection.
     pub(crate) fn process_closed(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
 
     /// Sends the data that the application has written since the connection last ran.
@@ -119,10 +119,11 @@ impl Linux {
         self.check_space(tcb);
     }
 
-    /// The application has closed its half, which ends when the FIN is sent.
+    /// Does nothing when the application closes, because the sending direction ends when the FIN is
+    /// sent.
     pub(crate) fn on_close(&mut self, _tcb: &mut Tcb) {}
 
-    /// The transmission timer expired.
+    /// Handles the expiry of the transmission timer.
     pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
         match purpose {
             XmitTimer::Off => {}
@@ -133,7 +134,7 @@ impl Linux {
         }
     }
 
-    /// The next departure is due.
+    /// Sends the segments whose departure is due.
     pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
         if tcb.board.has_lost_to_send() && tcb.has_cwnd_space() {
             self.retransmit_lost(tcb);
@@ -149,7 +150,7 @@ impl Linux {
         }
     }
 
-    /// The application is awake: it reads, and writes if there is space.
+    /// Runs the application, which is awake: it reads, and writes if there is space.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let end = tcb.wakeup.unread.first_end();
@@ -163,6 +164,15 @@ impl Linux {
         }
     }
 
+    /// The application reads without an effect; see [`Self::reads_silently`].
+    #[inline]
+    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
+        if let Some(end) = tcb.wakeup.unread.first_end() {
+            self.adjust_rcv_space(tcb, end);
+        }
+        tcb.take_unread()
+    }
+
     /// Notifies the application that the connection is open, and passes it all unread data.
     fn deliver(&mut self, tcb: &mut Tcb) {
         if tcb.announce_open() {
@@ -171,12 +181,12 @@ impl Linux {
         tcb.deliver_unread();
     }
 
-    /// The payload estimated to be in the network.
+    /// Returns the payload estimated to be in the network.
     pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
         u64::from(tcb.board.in_flight()) * u64::from(tcb.window.mss)
     }
 
-    /// The name of the state of loss recovery.
+    /// Returns the name of the state of loss recovery.
     pub(crate) const fn recovery_name(&self) -> &'static str {
         self.recovery.ca().name()
     }

@@ -9,11 +9,11 @@ use crate::common::sack_report::SackReport;
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inserted {
-    /// The queue held all of it already.
+    /// The queue already held the whole segment.
     Duplicate,
-    /// It joined the buffer before it.
+    /// The segment joined the buffer before it.
     Coalesced,
-    /// It is a separate buffer.
+    /// The segment is a separate buffer.
     Own,
 }
 
@@ -31,14 +31,14 @@ impl OooQueue {
         self.buffers.is_empty()
     }
 
-    /// The memory of the queue, with `overhead` bytes for each buffer.
+    /// Returns the memory of the queue, with an overhead of `overhead` bytes for each buffer.
     pub(super) fn memory(&self, overhead: u64) -> u64 {
         self.bytes + self.buffers.len() as u64 * overhead
     }
 
-    /// Removes the buffers that follow without a gap when `[.., end)` has arrived and `before` was
-    /// the next byte expected. Passes each buffer, with its new bytes, to `deliver`. Returns the next
-    /// byte expected.
+    /// Removes the buffers that are now in order. Data up to `end` has arrived, and `before` was
+    /// the next byte expected. Passes each buffer, with its new bytes, to `deliver`. Returns the
+    /// next byte expected.
     pub(super) fn advance(
         &mut self,
         (before, end): (u64, u64),
@@ -68,14 +68,14 @@ impl OooQueue {
         nxt
     }
 
-    /// Discards the queue, after the end of the stream.
+    /// Discards the queue after the end of the stream.
     pub(super) fn purge(&mut self, sack: &mut SackReport) {
         self.buffers.clear();
         self.bytes = 0;
         sack.clear_blocks();
     }
 
-    /// Inserts `[start, end)`, which lies beyond the next byte expected, and reports it.
+    /// Inserts `[start, end)`, which lies beyond the next expected byte, and reports it in `sack`.
     pub(super) fn insert(&mut self, start: u64, end: u64, sack: &mut SackReport) -> Inserted {
         sack.add(start, end);
         let mut place = self.buffers.partition_point(|one| one.start <= start);
@@ -91,7 +91,7 @@ impl OooQueue {
             }
             let (left_start, left_end) = (left.start, left.end);
             if left_start == start {
-                place -= 1; // the new segment covers that buffer and replaces it
+                place -= 1; // the new segment covers and replaces that buffer
             } else if left_end > start {
                 sack.set_duplicate(start, left_end);
             }
@@ -102,7 +102,7 @@ impl OooQueue {
         Inserted::Own
     }
 
-    /// Removes the buffers that the one at `place` covers.
+    /// Removes the buffers that the buffer at `place` covers.
     fn remove_covered(&mut self, place: usize, sack: &mut SackReport) {
         let end = self.buffers[place].end;
         let mut next = place + 1;

@@ -1,4 +1,4 @@
-//! Sending new data: the permitted amount, its segments, and the delay of small ones.
+//! The sending of new data: the permitted amount, its segments, and the delay of small segments.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
@@ -18,12 +18,12 @@ use crate::timers::XmitTimer;
 /// The amount to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Push {
-    /// All that may leave. Small segments wait by Nagle's rule, unless the application turned it
-    /// off.
+    /// All data that may be sent. Small segments wait by Nagle's rule, unless the application
+    /// disabled it.
     Pending,
-    /// All that may leave, without Nagle's rule.
+    /// All data that may be sent, without Nagle's rule.
     All,
-    /// One burst, if it may leave.
+    /// One burst, if it may be sent.
     One,
     /// One segment, regardless of the congestion window.
     Probe,
@@ -34,25 +34,32 @@ impl Push {
         matches!(self, Self::Pending | Self::All)
     }
 
-    /// Whether small segments wait by Nagle's rule.
+    /// Returns whether small segments wait by Nagle's rule.
     pub(super) fn obeys_nagle(self, tcb: &Tcb) -> bool {
         self == Self::Pending && !tcb.nodelay
     }
 }
 
 impl Tcb {
-    /// Whether the next segment fits the peer's window whole.
+    /// Returns whether the whole next segment fits into the peer's window.
     #[inline]
     pub(super) fn next_fits_window(&self) -> bool {
         self.fits_window(self.snd.unsent())
     }
 
-    /// Whether a segment of `unsent` bytes, or the first of several, fits the peer's window whole.
+    /// Returns whether a segment of `unsent` bytes, or the first of several segments, fits into the
+    /// peer's window as a whole.
     #[inline]
     pub(super) fn fits_window(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
+    }
+
+    /// Whether the next segment of new data starts the retransmission timeout.
+    #[inline]
+    fn starts_rto(&self) -> bool {
+        self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe
     }
 
     /// Minshall's rule: a small segment waits while another small one is unacknowledged.
@@ -64,8 +71,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Sends pending data, or starts to probe a window that is closed
-    /// (`__tcp_push_pending_frames`).
+    /// Sends pending data, or starts to probe a closed window (`__tcp_push_pending_frames`).
     #[inline]
     pub(super) fn push_pending(&mut self, tcb: &mut Tcb) {
         if tcb.snd.has_unsent() && tcb.state.is_synchronized() && !tcb.wakeup.opened {
@@ -76,16 +82,23 @@ impl Linux {
         }
     }
 
-    /// Sends data. Returns whether data waits although nothing is outstanding (`tcp_write_xmit`).
+    /// Sends data. Returns whether there is unsent data although nothing is outstanding
+    /// (`tcp_write_xmit`).
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
         let mss = tcb.current_mss();
         let max_segments = tcb.tso_segments(mss);
+        // The timer of a loss probe, if one follows, replaces the timeout.
+        let is_probed = push != Push::Probe && self.may_probe_loss(tcb);
+        let mut starts_timer = !is_probed && tcb.starts_rto();
         let (mut sent, mut limited) = (0, false);
         while !self.must_wait(tcb) {
             let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
                 break;
             };
             sent += self.send_burst(tcb, burst, mss);
+            if std::mem::take(&mut starts_timer) {
+                tcb.rearm_rto();
+            }
             if !push.is_all() {
                 break;
             }
@@ -106,7 +119,7 @@ impl Linux {
         false
     }
 
-    /// Sends a burst in segments of up to `mss` bytes. Returns their number.
+    /// Sends a burst in segments of up to `mss` bytes. Returns the number of segments.
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
         let mut left = burst.bytes;
         let mut sent = 0;
@@ -118,7 +131,7 @@ impl Linux {
             let is_last = left == 0;
             let fin = if burst.fin && is_last { FIN } else { 0 };
             let tags = if is_last { tags | fin } else { 0 };
-            // The end of a burst carries PSH in its first transmission only.
+            // The last segment of a burst carries PSH only in its first transmission.
             let control = if is_last && sent > 0 { TcpFlags::PSH } else { TcpFlags::default() };
             self.send_new(tcb, payload, tags, control);
             sent += 1;
@@ -131,24 +144,28 @@ impl Linux {
             tcb.snd.small_end = tcb.snd.nxt;
         }
         // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
-        // not full while another burst follows, so the buffer grows. Linux 3.17 checks it after all
-        // bursts. A host whose application never sleeps does the same, because the application
-        // could otherwise write within a burst.
+        // not full while another burst follows, so the buffer grows. Linux 3.17 checks the space
+        // after all bursts. A host whose application never sleeps does the same, because the
+        // application could otherwise write within a burst.
         if tcb.profile.bursts && !tcb.never_sleeps() {
             self.check_space(tcb);
         }
         sent
     }
 
-    /// Sends `payload` new bytes into a small window. They carry PSH, as every probe of a window
-    /// does.
+    /// Sends `payload` new bytes into a small window. The segment carries PSH, as every window
+    /// probe does.
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
         tcb.pace(u64::from(payload));
         let tags = if payload > 0 { PUSH } else { 0 };
+        let starts_timer = tcb.starts_rto();
         self.send_new(tcb, payload, tags, TcpFlags::default());
+        if starts_timer {
+            tcb.rearm_rto();
+        }
     }
 
-    /// Sends `payload` bytes for the first time. `tags` are kept for retransmissions, `control` is not.
+    /// Sends `payload` bytes for the first time. Retransmissions keep `tags` but not `control`.
     fn send_new(&mut self, tcb: &mut Tcb, payload: u32, tags: u8, control: TcpFlags) {
         let nothing_out = tcb.board.is_empty();
         let seq = tcb.snd.nxt;
@@ -164,15 +181,12 @@ impl Linux {
         tcb.board.push(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);
-        if nothing_out || tcb.timers.xmit == XmitTimer::LossProbe {
-            tcb.rearm_rto();
-        }
         if fin {
             tcb.close_half();
         }
     }
 
-    /// A data segment is about to be sent.
+    /// Prepares for a data segment that is about to be sent.
     #[inline]
     pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
         tcb.on_data_sent();

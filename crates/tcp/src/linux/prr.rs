@@ -5,11 +5,11 @@
 /// The progress of a reduction.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
-    /// The window when the reduction began (`prior_cwnd`).
+    /// The window at the start of the reduction (`prior_cwnd`).
     prior_cwnd: u64,
-    /// Segments delivered since (`prr_delivered`).
+    /// The number of segments delivered since then (`prr_delivered`).
     delivered: u64,
-    /// Segments sent since (`prr_out`).
+    /// The number of segments sent since then (`prr_out`).
     out: u64,
 }
 
@@ -18,36 +18,36 @@ pub(super) struct Prr {
 pub(super) struct Reduction {
     pub(super) ssthresh: u64,
     pub(super) in_flight: u64,
-    /// Delivered by the acknowledgement.
+    /// The number of segments that the acknowledgement delivered.
     pub(super) delivered: u64,
     /// Whether the acknowledgement advances `snd_una` and shows no new loss.
     pub(super) is_safe: bool,
 }
 
 impl Prr {
-    /// The window when the reduction began.
+    /// Returns the window when the reduction began.
     pub(super) const fn prior_cwnd(&self) -> u64 {
         self.prior_cwnd
     }
 
-    /// A reduction begins.
+    /// Begins a reduction.
     pub(super) fn begin(&mut self, cwnd: u64) {
         *self = Self { prior_cwnd: cwnd, delivered: 0, out: 0 };
     }
 
-    /// A timeout resets the window, without a reduction in proportion.
+    /// Records a timeout, which resets the window without a proportional reduction.
     pub(super) fn on_timeout(&mut self, cwnd: u64) {
         self.prior_cwnd = cwnd;
     }
 
-    /// `segments` were sent during the reduction.
+    /// Records that `segments` were sent during the reduction.
     #[inline]
     pub(super) fn on_sent(&mut self, segments: u64) {
         self.out += segments;
     }
 
-    /// The window in segments after an acknowledgement (PRR-SSRB); `segment` is a segment in the unit
-    /// of the window.
+    /// Returns the window in segments after an acknowledgement (PRR-SSRB). `segment` is the size of
+    /// a segment in the unit of the window.
     pub(super) fn cwnd(&mut self, now: Reduction, segment: u64) -> u64 {
         let prior_cwnd = (self.prior_cwnd / segment).max(1);
         self.delivered += now.delivered;
@@ -58,7 +58,7 @@ impl Prr {
             let conserved = self.delivered.saturating_sub(self.out).max(now.delivered);
             (conserved + u64::from(now.is_safe)).min(now.ssthresh - now.in_flight)
         };
-        // The first retransmission always leaves.
+        // The first retransmission is always sent.
         if self.out == 0 {
             quota = quota.max(1);
         }

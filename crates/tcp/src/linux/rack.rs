@@ -1,4 +1,4 @@
-//! RACK: a segment is lost when one sent sufficiently later has been delivered.
+//! RACK: a segment is lost if a segment sent sufficiently later has been delivered.
 //!
 //! Sources: RFC 8985 §6; Linux 6.1 `net/ipv4/tcp_recovery.c`.
 
@@ -11,26 +11,28 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// Recoveries for which an enlarged reordering window persists (`TCP_RACK_RECOVERY_THRESH`).
+/// The number of recoveries for which an enlarged reordering window persists
+/// (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u8 = 16;
 
 /// The state of RACK.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The latest transmission that was delivered: its time and its end (`mstamp`, `end_seq`).
+    /// The time of the latest transmission that was delivered; the next field is the end of its
+    /// segment (`mstamp`, `end_seq`).
     sent: Instant,
     end: u64,
-    /// Its round-trip time.
+    /// The round-trip time of that transmission.
     rtt: Duration,
-    /// A delivery has happened since the last detection.
+    /// Whether a delivery has happened since the last detection.
     advanced: bool,
-    /// A duplicate was reported since the reordering window last changed.
+    /// Whether a duplicate was reported since the reordering window last changed.
     dsack_seen: bool,
     /// The reordering window in quarters of the minimum round-trip time (`reo_wnd_steps`).
     steps: u64,
-    /// Recoveries until the window shrinks again (`reo_wnd_persist`).
+    /// The number of recoveries until the window shrinks again (`reo_wnd_persist`).
     persist: u8,
-    /// The segments delivered when the window last changed (`last_delivered`).
+    /// The number of segments delivered when the window last changed (`last_delivered`).
     changed_at: u64,
 }
 
@@ -50,14 +52,15 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A transmission at `sent` of a segment with `flags` and `end` was delivered
+    /// Records the delivery of a segment with `flags` and `end` that was transmitted at `sent`
     /// (`tcp_rack_advance`).
     #[inline]
     pub(super) fn advance(&mut self, tcb: &Tcb, flags: u8, end: u64, sent: Instant) {
         let rtt = tcb.clock.now.since(sent);
         let ambiguous = flags & ANY_RETRANS != 0;
         if ambiguous && tcb.rtt.min().is_none_or(|min| rtt < min) {
-            // Too soon: the original, or an earlier retransmission, was delivered.
+            // The round trip is too short: the original, or an earlier retransmission, was
+            // delivered.
             return;
         }
         self.advanced = true;
@@ -68,52 +71,52 @@ impl Rack {
         }
     }
 
-    /// The SYN was delivered, which calls for no detection.
+    /// Records the delivery of the SYN, which triggers no detection.
     pub(super) fn on_syn_delivered(&mut self, tcb: &Tcb, sent: Instant) {
         self.advance(tcb, 0, 1, sent);
         self.advanced = false;
     }
 
-    /// The next acknowledgement runs a detection.
+    /// Makes the next acknowledgement run a detection.
     pub(super) fn force_detection(&mut self) {
         self.advanced = true;
     }
 
-    /// The peer reports a duplicate.
+    /// Records that the peer reports a duplicate.
     pub(super) fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }
 
-    /// A reduction was undone by the duplicates reported.
+    /// Records that the reported duplicates led to the undoing of a reduction.
     pub(super) fn on_dsack_undo(&mut self) {
         self.persist = (self.persist + 1).min(PERSISTENCE);
     }
 
-    /// A recovery ends that was not undone.
+    /// Records the end of a recovery that was not undone.
     pub(super) fn on_recovery_kept(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Whether the segment was sent after the latest one delivered.
+    /// Returns whether the segment was sent after the latest delivered segment.
     fn is_later(&self, sent: &Sent) -> bool {
         !sent_after(self.sent, self.end, sent.sent, sent.end())
     }
 
-    /// The remaining time of a segment sent at `sent`; `None` if it is lost
+    /// Returns the time until a segment sent at `sent` counts as lost; `None` if it is lost
     /// (`tcp_rack_skb_timeout`).
     fn remaining(&self, now: Instant, sent: Instant, window: Duration) -> Option<Duration> {
         let due = sent + self.rtt + window;
         (due > now).then(|| due.since(now))
     }
 
-    /// Whether a timeout spares a segment sent at `sent`, because that was recent.
+    /// Returns whether a timeout spares a segment sent at `sent`, because it was sent recently.
     pub(super) fn is_recent(&self, now: Instant, sent: Instant) -> bool {
         self.remaining(now, sent, Duration::ZERO).is_some()
     }
 
-    /// Adapts the reordering window once a round trip: up by a quarter of the minimum round-trip time
-    /// when duplicates are reported, back after sixteen recoveries without
-    /// (`tcp_rack_update_reo_wnd`).
+    /// Adapts the reordering window once per round trip (`tcp_rack_update_reo_wnd`). If duplicates
+    /// are reported, it grows by a quarter of the minimum round-trip time. After sixteen recoveries
+    /// without duplicates, it returns to its initial size.
     #[inline]
     pub(super) fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered == 0 {
@@ -134,7 +137,7 @@ impl Rack {
 }
 
 impl Linux {
-    /// The time by which a segment may be overtaken (RFC 8985 §6.2 step 4).
+    /// Returns the time by which a segment may be reordered (RFC 8985 §6.2 step 4).
     fn reordering_window(&self, tcb: &Tcb) -> Duration {
         let is_certain = self.recovery.ca() >= CaState::Recovery
             || tcb.board.sacked_out() >= self.reordering.degree();
@@ -146,7 +149,8 @@ impl Linux {
         ((min / 4) * self.rack.steps).min(most)
     }
 
-    /// Marks lost segments. Returns the time until more may be lost (`tcp_rack_detect_loss`).
+    /// Marks lost segments. Returns the time until further segments may be lost
+    /// (`tcp_rack_detect_loss`).
     fn detect_losses(&mut self, tcb: &mut Tcb) -> Option<Duration> {
         let window = self.reordering_window(tcb);
         let now = tcb.now();
@@ -182,7 +186,7 @@ impl Linux {
         true
     }
 
-    /// The reordering timer expired (`tcp_rack_reo_timeout`).
+    /// Handles the expiry of the reordering timer (`tcp_rack_reo_timeout`).
     pub(super) fn on_reorder_timer(&mut self, tcb: &mut Tcb) {
         let (in_flight, lost) = (tcb.board.in_flight(), tcb.rate.lost);
         self.detect_losses(tcb);

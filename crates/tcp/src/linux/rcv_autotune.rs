@@ -10,7 +10,8 @@ use super::tso::MAX_TCP_HEADER;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The cost of a buffer beyond its payload in right-sizing: `SKB_TRUESIZE` of its headers.
+/// The cost of a buffer beyond its payload, as right-sizing counts it: `SKB_TRUESIZE` of its
+/// headers.
 const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 
 /// The receiver's measurements.
@@ -22,11 +23,11 @@ pub(super) struct RcvAutotune {
     rtt8: u64,
     /// The round trip being measured without timestamps: its start, and the end of its window.
     round: Option<(Instant, u64)>,
-    /// The timestamp last echoed.
+    /// The timestamp that was last echoed.
     last_echo: u32,
-    /// The maximum data read in a round trip so far (`rcvq_space.space`).
+    /// The maximum amount of data read in a round trip so far (`rcvq_space.space`).
     space: u64,
-    /// The start of the round trip being counted, in bytes and in time.
+    /// The byte at which the round trip being counted starts; the next field is its time.
     from: u64,
     since: Instant,
 }
@@ -44,20 +45,20 @@ impl RcvAutotune {
         }
     }
 
-    /// The transfer starts, with an expectation of `space` bytes a round trip.
+    /// Starts the transfer. `space` is the number of bytes expected per round trip.
     pub(super) fn start(&mut self, space: u64, nxt: u64, now: Instant) {
         self.space = space.max(1);
         self.from = nxt;
         self.since = now;
     }
 
-    /// The receiver's estimate of the round-trip time.
+    /// Returns the receiver's estimate of the round-trip time.
     pub(super) fn rtt(&self) -> Option<Duration> {
         (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
     }
 
-    /// Adds a sample. A lower one counts at once; a higher one is smoothed if a timestamp gave it,
-    /// and ignored otherwise.
+    /// Adds a sample. A lower sample counts at once. A higher sample is smoothed if it comes from a
+    /// timestamp, and otherwise ignored.
     fn sample(&mut self, rtt: Duration, by: Measured) {
         let rtt = rtt.as_nanos().max(1_000);
         if self.rtt8 == 0 || rtt * 8 < self.rtt8 {
@@ -67,7 +68,7 @@ impl RcvAutotune {
         }
     }
 
-    /// Measures a round trip as the time in which a full window arrives.
+    /// Measures a round trip as the time in which a full window of data arrives.
     #[inline]
     pub(super) fn measure_by_window(&mut self, tcb: &Tcb) {
         let now = tcb.clock.now;
@@ -81,8 +82,8 @@ impl RcvAutotune {
         self.round = Some((now, nxt + tcb.rcv.wnd));
     }
 
-    /// Measures a round trip by the echo of a timestamp in a segment of full size, which is
-    /// `rcv_mss`.
+    /// Measures a round trip by the echo of a timestamp in a full-sized segment. `rcv_mss` is the
+    /// size of such a segment.
     #[inline]
     pub(super) fn measure_by_echo(&mut self, tcb: &Tcb, header: &TcpHeader, rcv_mss: u32) {
         if !header.timestamps || header.ts_ecr == self.last_echo {
@@ -98,11 +99,23 @@ impl RcvAutotune {
         }
     }
 
+    /// Whether the buffer may grow when the application reads up to `end` at `now`.
+    #[inline]
+    pub(super) fn may_grow(&self, now: Instant, end: u64) -> bool {
+        self.is_on && self.ends_round(now) && end > self.from + self.space
+    }
+
+    /// Whether the round trip that is being counted is over.
+    #[inline]
+    fn ends_round(&self, now: Instant) -> bool {
+        self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
+    }
+
     /// The application has read up to `end`. Once a round trip, returns the bytes of this round trip
     /// and of the greatest one before, if that is less.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
-        if self.rtt8 == 0 || now.since(self.since).as_nanos() < self.rtt8 / 8 {
+        if !self.ends_round(now) {
             return None;
         }
         let copied = end.saturating_sub(self.from);
@@ -125,9 +138,9 @@ enum Measured {
 }
 
 impl Linux {
-    /// Sizes the buffer when the application has read (`tcp_rcv_space_adjust`). The application reads
-    /// buffer by buffer, and the check follows the first, which ends at `end`. Data in later buffers
-    /// counts in the next round trip.
+    /// Adapts the size of the buffer after the application has read (`tcp_rcv_space_adjust`). The
+    /// application reads buffer by buffer. The check follows the first buffer, which ends at `end`.
+    /// Data in later buffers counts in the next round trip.
     #[inline]
     pub(super) fn adjust_rcv_space(&mut self, tcb: &Tcb, end: u64) {
         if let Some((copied, before)) = self.autotune.on_read(tcb.clock.now, end) {
@@ -135,14 +148,15 @@ impl Linux {
         }
     }
 
-    /// Grows the buffer to twice the data of the last round trip. Because the sender may be in slow
-    /// start, adds as much again as that data has grown.
+    /// Grows the buffer to twice the data of the last round trip. The sender may be in slow start,
+    /// so the growth of that data is added once more.
     fn enlarge_buffer(&mut self, tcb: &Tcb, copied: u64, before: u64) {
         let advmss = u64::from(tcb.options.advmss.max(1));
         let steady = 2 * copied + 16 * advmss;
         let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
         let window = u128::from(steady) + 2 * growth;
-        // The cost of a full-sized segment: its share of window is at least its payload.
+        // The cost of a full-sized segment, so that the part of this memory offered as window is at
+        // least its payload.
         let mut memory = advmss + TRUE_SIZE;
         while self.rcv_window.window_in(memory) < advmss {
             memory += 128;

@@ -4,28 +4,28 @@
 //! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
 //! `tcp_init_buffer_space`).
 //!
-//! The application reads as soon as it is awake. The buffer holds only the segments out of order and
-//! those that arrived since it slept.
-//! Differences: [`crate::Profile::segment_overhead`] bytes a buffer, which up to seventeen segments
-//! share, replace the kernel's page accounting; and a full buffer never makes the receiver discard
-//! data that it acknowledged selectively.
+//! The application reads as soon as it is awake. The buffer holds only out-of-order segments and
+//! segments that arrived while the application slept. Differences:
+//! [`crate::Profile::segment_overhead`] bytes per buffer, which up to seventeen segments share,
+//! replace the kernel's page accounting. A full buffer never makes the receiver discard data that
+//! it acknowledged selectively.
 
 use super::Linux;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The receive buffer and the window made of it.
+/// The receive buffer and the window derived from it.
 #[derive(Debug)]
 pub(super) struct RcvWindow {
     /// The memory of the buffer (`sk_rcvbuf`).
     buffer: u64,
-    /// The largest window to offer (`window_clamp`).
+    /// The upper limit of the window (`window_clamp`).
     clamp: u64,
-    /// The largest window to offer now (`rcv_ssthresh`).
+    /// The current limit of the window (`rcv_ssthresh`).
     ssthresh: u64,
     /// Whether the user fixed the window.
     is_fixed: bool,
-    /// All of the memory but one in two to this power is window.
+    /// The window is the memory minus the memory divided by two to this power.
     adv_win_scale: u32,
 }
 
@@ -44,7 +44,7 @@ impl RcvWindow {
         window
     }
 
-    /// The share of `memory` that is window (`tcp_win_from_space`).
+    /// Returns the part of `memory` that is offered as window (`tcp_win_from_space`).
     #[inline]
     pub(super) const fn window_in(&self, memory: u64) -> u64 {
         if self.adv_win_scale == 0 {
@@ -53,7 +53,7 @@ impl RcvWindow {
         memory - (memory >> self.adv_win_scale)
     }
 
-    /// The smallest memory with a share of `window`.
+    /// Returns the smallest memory whose window is at least `window`.
     const fn memory_for(&self, window: u64) -> u64 {
         if self.adv_win_scale == 0 {
             return window;
@@ -63,7 +63,7 @@ impl RcvWindow {
         (window.saturating_mul(power)).div_ceil(power - 1)
     }
 
-    /// The largest window to offer.
+    /// Returns the upper limit of the window.
     #[inline]
     pub(super) const fn clamp(&self) -> u64 {
         self.clamp
@@ -90,8 +90,8 @@ impl RcvWindow {
         self.ssthresh = tcb.rcv.wnd;
     }
 
-    /// Sets the window at the start of the transfer, and returns the space that it is expected to
-    /// fill (`tcp_init_buffer_space`).
+    /// Sets the window at the start of the transfer. Returns the space that the window is expected
+    /// to fill (`tcp_init_buffer_space`).
     pub(super) fn init(&mut self, tcb: &Tcb) -> u64 {
         let advmss = u64::from(tcb.options.advmss);
         let most = self.window_in(self.buffer);
@@ -104,6 +104,13 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
+    /// Whether no window of `window` or more can be offered now with a scale of `shift`, however
+    /// empty the buffer is.
+    #[inline]
+    pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
+        shift > 0 && expressible(self.ssthresh, shift) < window
+    }
+
     /// Grows the buffer to `memory`.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
         if memory > self.buffer {
@@ -113,13 +120,13 @@ impl RcvWindow {
     }
 }
 
-/// The smallest window of at least `window` that a scale of `shift` can express.
+/// Returns the smallest window that is at least `window` and that a scale of `shift` can express.
 #[inline]
 const fn expressible(window: u64, shift: u8) -> u64 {
     ((window + (1 << shift) - 1) >> shift) << shift
 }
 
-/// The memory of unread data.
+/// Returns the memory of unread data.
 #[inline]
 fn unread_memory(tcb: &Tcb) -> u64 {
     tcb.wakeup.unread.memory(tcb.profile.segment_overhead)
@@ -131,25 +138,25 @@ impl Linux {
         self.rcv_window.offer(tcb);
     }
 
-    /// Never offers a window above `limit`.
+    /// Limits the window that is offered to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
     }
 
-    /// The memory of the data out of order and of unread data.
+    /// Returns the memory of out-of-order data and of unread data.
     #[inline]
     fn held_memory(&self, tcb: &Tcb) -> u64 {
         self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)
     }
 
-    /// The window that could be offered, before scaling; zero to avoid a silly window
-    /// (`__tcp_select_window`).
+    /// Returns the window that could be offered, before scaling. The result is zero if the window
+    /// would be silly (`__tcp_select_window`).
     #[inline]
     pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {
         let (window, shift) = (&self.rcv_window, tcb.options.rcv_shift);
         if self.ooo.is_empty() && shift > 0 {
             let free = window.window_in(window.buffer.saturating_sub(unread_memory(tcb)));
-            // Hardly any data waits, so only the offer limits.
+            // Hardly any data is stored, so only the offer limits the window.
             if free >= window.clamp.min(window.window_in(window.buffer)) / 2 {
                 return expressible(free.min(window.ssthresh), shift);
             }
@@ -187,8 +194,8 @@ impl Linux {
         offered
     }
 
-    /// The window to offer in a segment that is about to be sent. It takes back nothing that was
-    /// offered before (`tcp_select_window`).
+    /// Returns the window to offer in a segment that is about to be sent. It never withdraws a
+    /// window that was offered before (`tcp_select_window`).
     #[inline]
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let open = tcb.rcv.open();
@@ -201,8 +208,8 @@ impl Linux {
         ((window.min(65_535 << shift) >> shift) << shift) as u32
     }
 
-    /// Grows the offer by two segments for each segment of some size, as long as its memory is in
-    /// proportion to its payload. Of the held memory, `uncharged` does not count yet
+    /// Grows the offer by two segments for each segment whose memory is in proportion to its
+    /// payload. `uncharged` is the part of the held memory that does not count yet
     /// (`tcp_grow_window`).
     #[inline]
     pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
@@ -216,8 +223,8 @@ impl Linux {
         if growth == 0 {
             return;
         }
-        // A received segment's head is empty and does not count, so its memory is its payload, and
-        // the rule for costlier segments never applies.
+        // The head of a received segment is empty and does not count, so its memory is its payload.
+        // The kernel's rule for segments that cost more therefore never applies.
         let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
         window.ssthresh += growth.min(step);
         self.delack.ensure_quick();

@@ -1,4 +1,4 @@
-//! The congestion state machine: `tcp_fastretrans_alert`, and its transitions.
+//! The congestion state machine: `tcp_fastretrans_alert`, and its state transitions.
 
 use aqmlab_core::{Duration, TcpHeader};
 
@@ -17,13 +17,14 @@ const RENEGING_WAIT: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Recovery {
     ca: CaState,
-    /// `snd_nxt` when the state began. The state ends when this is acknowledged.
+    /// The value of `snd_nxt` when the state began. The acknowledgement of this number ends the
+    /// state.
     high_seq: u64,
-    /// The receiver discarded data that it had acknowledged selectively (`is_sack_reneg`).
+    /// Whether the receiver discarded data that it had acknowledged selectively (`is_sack_reneg`).
     is_reneging: bool,
-    /// F-RTO checks whether a timeout was spurious (`frto`).
+    /// Whether F-RTO is checking for a spurious timeout (`frto`).
     frto: bool,
-    /// Timeouts since the last progress (`icsk_retransmits`).
+    /// The number of timeouts since the last progress (`icsk_retransmits`).
     retransmits: u32,
 }
 
@@ -43,13 +44,13 @@ impl Recovery {
         self.ca = ca;
     }
 
-    /// Recovery is complete.
+    /// Completes recovery.
     pub(super) fn open(&mut self) {
         self.ca = CaState::Open;
         self.is_reneging = false;
     }
 
-    /// `snd_nxt` when the state began.
+    /// Returns the value of `snd_nxt` when the state began.
     #[inline]
     pub(super) const fn high_seq(&self) -> u64 {
         self.high_seq
@@ -76,7 +77,7 @@ impl Recovery {
         self.frto = frto;
     }
 
-    /// Timeouts since the last progress.
+    /// Returns the number of timeouts since the last progress.
     pub(super) const fn retransmits(&self) -> u32 {
         self.retransmits
     }
@@ -92,8 +93,8 @@ impl Recovery {
 }
 
 impl Linux {
-    /// Processes an acknowledgement that is dubious, or that arrives in any state but open. Reduces
-    /// no window; that follows later (`tcp_fastretrans_alert`).
+    /// Processes an acknowledgement that is dubious, or that arrives in any state except open. It
+    /// does not reduce the window, which is done later (`tcp_fastretrans_alert`).
     pub(super) fn fastretrans_alert(
         &mut self,
         tcb: &mut Tcb,
@@ -143,13 +144,15 @@ impl Linux {
         Rexmit::Lost
     }
 
-    /// Ends a state whose flight is acknowledged. Returns whether processing also ends.
+    /// Ends a state if the data that was in flight at its start is acknowledged. Returns whether
+    /// processing also ends.
     fn leave_finished_state(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.recovery.ca == CaState::Open {
             self.undo.clear_retrans_stamp();
         } else if tcb.snd.una >= self.recovery.high_seq {
             match self.recovery.ca {
-                // The CWR bit must reach the receiver first, so data above `high_seq` is needed.
+                // Data above `high_seq` must be acknowledged, because only that data shows that the
+                // CWR bit has reached the receiver.
                 CaState::Cwr if tcb.snd.una != self.recovery.high_seq => {
                     self.end_reduction(tcb);
                     self.recovery.set_ca(CaState::Open);
@@ -169,7 +172,7 @@ impl Linux {
         false
     }
 
-    /// The state is recovery. Returns whether retransmissions are to follow.
+    /// Processes an acknowledgement in the recovery state. Returns whether to retransmit.
     fn alert_in_recovery(
         &mut self,
         tcb: &mut Tcb,
@@ -200,7 +203,8 @@ impl Linux {
         true
     }
 
-    /// The state is open, disorder or CWR. Returns whether recovery begins.
+    /// Processes an acknowledgement in the open, disorder or CWR state. Returns whether recovery
+    /// begins.
     fn alert_otherwise(&mut self, tcb: &mut Tcb, ack: &mut AckState, is_duplicate: bool) -> bool {
         if !tcb.options.sack {
             if ack.has(flag::SND_UNA_ADVANCED) {
@@ -223,8 +227,9 @@ impl Linux {
         true
     }
 
-    /// The acknowledgement stops where selectively acknowledged data begins: the receiver may have
-    /// discarded that data. Waits a little for another acknowledgement (`tcp_check_sack_reneging`).
+    /// Checks whether the acknowledgement ends where selectively acknowledged data begins, because
+    /// the receiver may have discarded that data. If so, waits briefly for another acknowledgement
+    /// (`tcp_check_sack_reneging`).
     fn check_reneging(tcb: &mut Tcb, ack: &mut AckState) -> bool {
         if !ack.has(flag::SACK_RENEGING) || !ack.has(flag::SND_UNA_ADVANCED) {
             return false;
@@ -236,7 +241,8 @@ impl Linux {
         true
     }
 
-    /// An ECN echo: reduces the window once a round trip, for good (`tcp_enter_cwr`).
+    /// Handles an ECN echo: reduces the window once per round trip. This reduction is never undone
+    /// (`tcp_enter_cwr`).
     fn enter_cwr(&mut self, tcb: &mut Tcb) {
         self.undo.set_prior_ssthresh(0);
         if self.recovery.ca < CaState::Cwr {
@@ -247,7 +253,7 @@ impl Linux {
         }
     }
 
-    /// Fast recovery begins, perhaps with an ECN echo (`tcp_enter_recovery`).
+    /// Begins fast recovery, possibly with an ECN echo (`tcp_enter_recovery`).
     pub(super) fn enter_recovery(&mut self, tcb: &mut Tcb, ece: bool) {
         tcb.stats.fast_recoveries += 1;
         self.cleanup_retrans_stamp(tcb);
@@ -263,7 +269,7 @@ impl Linux {
         tcb.notify(CcEvent::RecoveryEntered);
     }
 
-    /// Returns to open, or to disorder while losses are possible (`tcp_try_keep_open`).
+    /// Returns to the open state, or to disorder while losses are possible (`tcp_try_keep_open`).
     pub(super) fn try_keep_open(&mut self, tcb: &Tcb) {
         let is_unclear = tcb.board.left_out() > 0 || has_retransmitted(tcb);
         let ca = if is_unclear { CaState::Disorder } else { CaState::Open };

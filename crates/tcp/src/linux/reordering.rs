@@ -6,10 +6,10 @@
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The segments that may overtake one another.
+/// The degree of reordering of a connection.
 #[derive(Debug)]
 pub(super) struct Reordering {
-    /// The degree (`reordering`).
+    /// The number of segments by which a segment may be reordered (`reordering`).
     degree: u32,
     initial: u64,
     max: u64,
@@ -32,19 +32,20 @@ impl Reordering {
         self.degree
     }
 
-    /// Whether reordering has ever occurred.
+    /// Returns whether reordering has ever occurred.
     #[inline]
     pub(super) const fn is_seen(&self) -> bool {
         self.seen > 0
     }
 
-    /// Whether the degree exceeds the initial one.
+    /// Returns whether the degree exceeds the initial one.
     #[inline]
     pub(super) fn has_grown(&self) -> bool {
         u64::from(self.degree) > self.initial
     }
 
-    /// `low` was overtaken by the highest segment selectively acknowledged.
+    /// Records that the segment at `low` arrived after the highest selectively acknowledged
+    /// segment.
     pub(super) fn on_overtaken(&mut self, tcb: &Tcb, low: u64) {
         let fack = tcb.board.highest_sack(tcb.snd.una);
         if low >= fack {
@@ -58,13 +59,15 @@ impl Reordering {
         self.seen += 1;
     }
 
-    /// Without SACK: more duplicates than `segments` in flight arrived.
+    /// Records, without SACK, that more duplicate acknowledgements arrived than the number of
+    /// `segments` in flight.
     pub(super) fn on_excess_duplicates(&mut self, segments: u64) {
         self.degree = segments.min(self.max) as u32;
         self.seen += 1;
     }
 
-    /// A timeout after as many duplicates as the initial degree: the degree was too high.
+    /// Reduces the degree if a timeout follows at least as many duplicates as the initial degree,
+    /// because the degree was too high.
     pub(super) fn on_timeout_after(&mut self, sacked: u32) {
         let initial = saturated(self.initial);
         if sacked >= initial {

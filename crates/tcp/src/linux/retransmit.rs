@@ -1,4 +1,4 @@
-//! Retransmission: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
+//! Retransmission of segments: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
 
 use super::Linux;
 use super::ack::Rexmit;
@@ -10,8 +10,7 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
 impl Linux {
-    /// Sends the segments of loss recovery, now that the window is up to date
-    /// (`tcp_xmit_recovery`).
+    /// Sends the segments of loss recovery after the window has been updated (`tcp_xmit_recovery`).
     #[inline]
     pub(super) fn xmit_recovery(&mut self, tcb: &mut Tcb, rexmit: Rexmit) {
         match rexmit {
@@ -28,7 +27,7 @@ impl Linux {
         self.retransmit_lost(tcb);
     }
 
-    /// Retransmits lost segments as far as the window allows.
+    /// Retransmits as many lost segments as the window allows.
     pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
         let mut id = tcb.board.hint().unwrap_or(head);
@@ -73,10 +72,10 @@ impl Linux {
         true
     }
 
-    /// Sends a segment again. Returns whether the peer's window allowed it. A window that was taken
-    /// back still allows the head, as a probe.
+    /// Sends a segment again. Returns whether the peer's window allowed it. A window that the peer
+    /// has reduced still allows the head, as a probe.
     ///
-    /// Difference from Linux: a segment that fits a shrunken window in part is sent whole.
+    /// Difference from Linux: a segment that only partly fits a reduced window is sent as a whole.
     pub(super) fn resend(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         let sent = *tcb.board.get(id);
         if sent.seq >= tcb.snd.window_end() && sent.seq != tcb.snd.una {

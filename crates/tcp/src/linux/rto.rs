@@ -8,21 +8,21 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
 impl Tcb {
-    /// The time until the timeout of the head; zero if it has passed.
+    /// Returns the time until the timeout of the head; zero if that time has passed.
     #[inline]
     pub(super) fn until_timeout(&self) -> Duration {
         let sent = self.board.front().map_or(self.now(), |front| front.sent);
         (sent + self.rtt.rto).since(self.now())
     }
 
-    /// Sets the transmission timer, later by the wait until the next departure.
+    /// Sets the transmission timer. The wait until the next departure is added to `span`.
     #[inline]
     pub(super) fn arm_paced(&mut self, purpose: XmitTimer, span: Duration) {
         let wait = self.pacer.wait(self.clock.now);
         self.arm(purpose, span + wait, self.profile.rto_max);
     }
 
-    /// Restarts the retransmission timer (RFC 6298 §5.3). If the timer ran for another purpose, the
+    /// Restarts the retransmission timer (RFC 6298 §5.3). If the timer had another purpose, the
     /// timeout counts from the last transmission of the head.
     pub(super) fn rearm_rto(&mut self) {
         if self.board.is_empty() {
@@ -38,7 +38,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
+    /// Sets the timer for a tail loss probe. If no probe is due, sets it for the retransmission
+    /// timeout.
     #[inline]
     pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
         if !self.schedule_loss_probe(tcb, TimeoutFrom::Now) {
@@ -46,12 +47,13 @@ impl Linux {
         }
     }
 
-    /// The retransmission timer expired.
+    /// Handles the expiry of the retransmission timer.
     pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         let Some(head) = tcb.board.front_id() else { return };
         self.tlp.end();
-        // A peer that took its window back is probed by retransmissions, which never give up.
+        // If the peer reduced its window to zero, retransmissions probe the window and never give
+        // up.
         let probes = tcb.snd.wnd == 0;
         if !probes {
             tcb.stats.rtos += 1;
@@ -69,8 +71,8 @@ impl Linux {
         tcb.arm_rto();
     }
 
-    /// Whether the allowed retransmissions have taken their time: doublings of the minimum timeout
-    /// (`retransmits_timed_out`).
+    /// Returns whether the time that the allowed retransmissions take has passed. It is computed by
+    /// doubling the minimum timeout (`retransmits_timed_out`).
     fn has_given_up(&self, tcb: &Tcb) -> bool {
         let (Some(stamp), true) = (self.undo.retrans_stamp(), self.recovery.retransmits() > 0)
         else {

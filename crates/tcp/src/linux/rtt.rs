@@ -1,8 +1,8 @@
-//! The estimator of the round-trip time, and the timeout that follows.
+//! The estimator of the round-trip time, and the timeout computed from it.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`); RFC 6298 §2, for
-//! hosts with the RFC's own timeout. Linux keeps eight times the smoothed time and four times the
-//! deviation in microseconds; here they are in nanoseconds.
+//! hosts with the RFC's own timeout. Linux stores eight times the smoothed time and four times the
+//! deviation in microseconds; this module stores them in nanoseconds.
 
 use aqmlab_core::Duration;
 
@@ -17,11 +17,11 @@ pub(super) struct RttEstimator {
     rule: RtoRule,
     minimum: u64,
     maximum: Duration,
-    /// Four times the mean deviation.
+    /// Four times the mean deviation of the round-trip time.
     mdev4: u64,
-    /// The greatest deviation of this round trip.
+    /// Four times the maximum deviation in this round trip.
     mdev4_max: u64,
-    /// The round trip ends when this is acknowledged.
+    /// The sequence number whose acknowledgement ends the round trip.
     round_end: u64,
 }
 
@@ -53,8 +53,9 @@ impl RttEstimator {
         self.set_rto(rtt, clock);
     }
 
-    /// Linux: the variation never falls below the minimum timeout, rises at once and falls once a
-    /// round trip. A decreasing round-trip time moves it at an eighth of the speed.
+    /// Updates the estimates as Linux does. The variation is at least the minimum timeout. It rises
+    /// at once, and falls once per round trip. If the round-trip time decreases, the deviation
+    /// changes at an eighth of the speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
@@ -104,8 +105,8 @@ impl RttEstimator {
         rtt.rto = (rtt.rto * 2).min(self.maximum);
     }
 
-    /// Ends a handshake: removes the backoff, or starts from `fallback` if the handshake gave no
-    /// sample (RFC 6298 §5.7).
+    /// Ends a handshake: removes the backoff. If the handshake gave no sample, the timeout starts
+    /// at `fallback` (RFC 6298 §5.7).
     pub(super) fn end_handshake(&mut self, rtt: &mut Rtt, fallback: Duration, clock: &Clock) {
         if rtt.srtt8 != 0 {
             self.set_rto(rtt, clock);
@@ -118,7 +119,7 @@ impl RttEstimator {
     }
 }
 
-/// RFC 6298 §2.2 and §2.3: the variation first, from the old smoothed time.
+/// RFC 6298 §2.2 and §2.3: updates the variation first, with the old smoothed time.
 fn estimate_rfc6298(rtt: &mut Rtt, sample: u64) {
     if rtt.srtt8 == 0 {
         rtt.srtt8 = sample * 8;
@@ -162,8 +163,8 @@ mod tests {
 
     #[test]
     fn c79_the_variation_is_updated_before_the_smoothed_time() {
-        // 100 then 180: var = 3/4·50 + 1/4·|100 − 180| = 57.5, srtt = 110. The other order
-        // would give |110 − 180| and 55.
+        // Samples of 100 ms and 180 ms: var = 3/4·50 + 1/4·|100 − 180| = 57.5, srtt = 110. In the
+        // opposite order, |110 − 180| would give 55.
         let rtt = after(&Profile::windows(), &[100, 180]);
         assert_eq!(rtt.srtt(), Some(ms(110)));
         assert_eq!(rtt.rttvar(), Some(Duration::from_micros(57_500)));
@@ -179,10 +180,12 @@ mod tests {
     #[test]
     fn linux_rises_at_once_and_falls_once_a_round() {
         let up = after(&Profile::linux(), &[20, 20, 400]);
-        // mdev4: 40, 30, then 22.5 + 380 = 402.5 ms; srtt 20 + 380/8 = 67.5 ms; 470 to ticks.
+        // mdev4: 40, 30, then 22.5 + 380 = 402.5 ms; srtt 20 + 380/8 = 67.5 ms; 470 ms, rounded up
+        // to ticks.
         assert_eq!(up.rto, ms(472));
-        // Falling: srtt 61.5625; mdev4 rises by an eighth of zero. The round's maximum was the
-        // floor, so the variation falls a fourth of the way.
+        // Falling round-trip time: srtt is 61.5625 ms; mdev4 rises by an eighth of zero. The
+        // maximum of the round was the floor, so the variation falls by a quarter of the
+        // difference.
         let down = after(&Profile::linux(), &[20, 20, 400, 20]);
         assert!(down.rto < up.rto, "{} {}", down.rto, up.rto);
         assert!(down.rto > ms(400), "{}", down.rto);

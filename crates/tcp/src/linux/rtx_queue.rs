@@ -1,4 +1,4 @@
-//! The removal of acknowledged segments and the samples from them: `tcp_clean_rtx_queue`,
+//! The removal of acknowledged segments, and the samples from them: `tcp_clean_rtx_queue`,
 //! `tcp_ack_update_rtt`.
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
@@ -10,15 +10,15 @@ use crate::common::clock::{Clock, later_by};
 use crate::common::scoreboard::{ANY_RETRANS, SACKED};
 use crate::tcb::Tcb;
 
-/// The originals among the removed segments.
+/// Information on the segments that were removed, mainly on those never retransmitted.
 #[derive(Debug, Default)]
 struct Removed {
-    /// The first and the last transmission time.
+    /// The first transmission time of these segments; the next field is the last one.
     first: Option<Instant>,
     last: Option<Instant>,
-    /// All removed segments.
+    /// The number of all removed segments.
     packets: u64,
-    /// The lowest original that was never selectively acknowledged.
+    /// The lowest of these segments that was never selectively acknowledged.
     lowest: Option<u64>,
 }
 
@@ -59,8 +59,8 @@ impl Linux {
             ack.set(flag::SET_XMIT_TIMER);
             self.check_filled_hole(tcb, &removed, (prior_fack, prior_sacked), ack);
         } else if let (true, Some(rtt), Some(front)) = (measured, sack_rtt, tcb.board.front()) {
-            // A sample of data sent before the head's last retransmission does not count: it could
-            // delay the timeout for ever.
+            // A sample of data sent before the head's last retransmission does not count, because
+            // it could delay the timeout indefinitely.
             if rtt > now.since(front.sent) {
                 ack.set(flag::SET_XMIT_TIMER);
             }
@@ -113,8 +113,8 @@ impl Linux {
         removed
     }
 
-    /// A hole that fills without a retransmission was reordering. Without SACK, duplicates stood for
-    /// the segments that are acknowledged now.
+    /// Records reordering if a hole fills without a retransmission. Without SACK, duplicate
+    /// acknowledgements stood for the segments that are now acknowledged.
     fn check_filled_hole(
         &mut self,
         tcb: &mut Tcb,
@@ -137,8 +137,9 @@ impl Linux {
         tcb.board.discount_lost_hint(prior_sacked - tcb.board.sacked_out());
     }
 
-    /// Adds a round-trip sample (`tcp_ack_update_rtt`). The echo of a timestamp is used only where
-    /// retransmissions make the direct measurement ambiguous (Karn). Returns whether there was one.
+    /// Adds a round-trip sample (`tcp_ack_update_rtt`). The echo of a timestamp is used only if
+    /// retransmissions make the direct measurement ambiguous (Karn). Returns whether there was a
+    /// sample.
     pub(super) fn update_rtt(
         &mut self,
         tcb: &mut Tcb,
@@ -157,7 +158,8 @@ impl Linux {
         }
         let Some(rtt) = sample else { return false };
         let cc_rtt = ack.cc_rtt.unwrap_or(rtt);
-        // Acknowledgements that are always delayed would raise the minimum.
+        // A sample that a delayed acknowledgement may have lengthened does not count. It would
+        // raise the minimum if every acknowledgement is delayed.
         let is_delayed =
             ack.has(flag::MAYBE_DELAYED) && tcb.rtt.min().is_some_and(|min| cc_rtt > min);
         if !is_delayed {
@@ -170,13 +172,13 @@ impl Linux {
     }
 }
 
-/// Whether the peer's echo shows that the segment arrived before its retransmission.
+/// Returns whether the peer's echo shows that the segment arrived before its retransmission.
 #[inline]
 fn is_spurious_retransmission(flags: u8, sent: Instant, header: &TcpHeader) -> bool {
     flags & ANY_RETRANS != 0 && echoes_before(header, Clock::timestamp_of(sent))
 }
 
-/// Whether the peer echoes a segment sent before `stamp`.
+/// Returns whether the peer echoes a timestamp before `stamp`.
 #[inline]
 pub(super) fn echoes_before(header: &TcpHeader, stamp: u32) -> bool {
     header.timestamps && header.ts_ecr != 0 && later_by(header.ts_ecr, stamp) < 0

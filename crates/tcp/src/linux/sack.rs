@@ -1,7 +1,7 @@
 //! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
 //!
-//! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the
-//! growth of a block. A binary search finds the place.
+//! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the new
+//! part of a block. A binary search finds the start of that part.
 
 use aqmlab_core::TcpHeader;
 
@@ -11,7 +11,7 @@ use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts}
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The blocks of one acknowledgement, valid and in order.
+/// The valid blocks of one acknowledgement, in order.
 struct Blocks {
     list: [(u64, u64); 4],
     count: usize,
@@ -53,8 +53,8 @@ impl Linux {
         }
     }
 
-    /// Processes the first block if it reports a duplicate (RFC 2883 §4; `tcp_check_dsack`). Returns
-    /// whether it does.
+    /// Processes the first block if it reports a duplicate (RFC 2883 §4; `tcp_check_dsack`).
+    /// Returns whether it reports one.
     fn check_dsack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) -> bool {
         let mut blocks = header.sack.iter(header.ack);
         let Some((start, end)) = blocks.next() else { return false };
@@ -66,14 +66,15 @@ impl Linux {
         }
         let Some(segments) = self.count_dsack(tcb, start, end, ack) else { return false };
         tcb.stats.dsacks += 1;
-        // Data that was acknowledged long ago can only be counted.
+        // A duplicate of data that was acknowledged earlier can only be counted.
         if self.undo.is_possible() && end <= ack.prior_una && end > self.undo.marker() {
             self.undo.discount(segments);
         }
         true
     }
 
-    /// Counts a duplicate in segments, unless this end cannot have caused it (`tcp_dsack_seen`).
+    /// Counts a duplicate in segments, unless a retransmission of this end cannot have caused it
+    /// (`tcp_dsack_seen`).
     fn count_dsack(&mut self, tcb: &Tcb, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
         if start >= end || end - start > tcb.snd.max_window {
             return None;
@@ -94,7 +95,7 @@ impl Linux {
         Some(segments as u32)
     }
 
-    /// The valid blocks, in order of sequence.
+    /// Returns the valid blocks, in order of sequence.
     fn read_blocks(
         &self,
         tcb: &Tcb,
@@ -126,7 +127,7 @@ impl Linux {
         blocks
     }
 
-    /// `tcp_is_sackblock_valid`.
+    /// `tcp_is_sackblock_valid`: returns whether a block is valid.
     fn is_valid_block(&self, tcb: &Tcb, start: u64, end: u64, is_duplicate: bool) -> bool {
         let snd = &tcb.snd;
         if end > snd.nxt || start >= end {
@@ -163,7 +164,7 @@ impl Linux {
         }
     }
 
-    /// `tcp_sacktag_one`.
+    /// `tcp_sacktag_one`: tags one segment.
     fn tag(&mut self, tcb: &mut Tcb, id: u32, report: Report, ack: &mut AckState) {
         let sent = *tcb.board.get(id);
         let (flags, end) = (sent.flags, sent.end());
@@ -193,7 +194,7 @@ impl Linux {
         let fack = tcb.board.highest_sack(tcb.snd.una);
         let sent = *tcb.board.get(id);
         if sent.is(RETRANS) {
-            // Unless the segment is lost, its retransmission counts as in flight.
+            // If the segment does not count as lost, its retransmission counts as in flight.
             if sent.is(LOST) {
                 tcb.board.unmark_lost(id);
                 tcb.board.unmark_retransmitted(id);
@@ -225,8 +226,8 @@ impl Linux {
         tcb.rate.delivered += u64::from(tcb.board.sacked_out().saturating_sub(before));
     }
 
-    /// Without SACK, one acknowledged segment filled the hole; the others were counted already
-    /// (`tcp_remove_reno_sacks`).
+    /// Without SACK, accounts for an acknowledgement of new data. One acknowledged segment filled
+    /// the hole; the others were already counted (`tcp_remove_reno_sacks`).
     pub(super) fn remove_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         if acked > 0 {
             let sacked = u64::from(tcb.board.sacked_out());
@@ -236,7 +237,8 @@ impl Linux {
         self.limit_emulated_sacks(tcb, acked);
     }
 
-    /// More duplicates than segments in flight show reordering (`tcp_limit_reno_sacked`).
+    /// Records reordering if there are more duplicate acknowledgements than segments in flight
+    /// (`tcp_limit_reno_sacked`).
     fn limit_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         let out = tcb.board.packets_out();
         let holes = tcb.board.lost_out().max(1).min(out);

@@ -1,4 +1,4 @@
-//! Writes into the send buffer.
+//! The application's writes into the send buffer.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_sendmsg_locked`, `tcp_xmit_size_goal`).
 
@@ -7,10 +7,10 @@ use super::output::Push;
 use super::tso::GSO_MAX;
 use crate::tcb::Tcb;
 
-/// The bytes of one `write`.
+/// The number of bytes of one `write`.
 const WRITE: u64 = 65_536;
 
-/// Whether data is the first of a `write`.
+/// Whether data begins a `write` or continues it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     First,
@@ -18,7 +18,7 @@ pub(super) enum Part {
 }
 
 impl Tcb {
-    /// The bytes of one `skb`: whole segments, and at most half of the peer's largest window
+    /// Returns the size of one `skb`: whole segments, and at most half of the peer's largest window
     /// (`tcp_xmit_size_goal`).
     fn size_goal(&self, mss: u32) -> u64 {
         let window = self.snd.max_window;
@@ -44,7 +44,7 @@ impl Linux {
         }
     }
 
-    /// Writes the data that the application has had since before the connection opened.
+    /// Writes the data that the application already had before the connection opened.
     pub(super) fn write_early(&mut self, tcb: &mut Tcb) {
         let early = tcb.snd.early;
         if early > 0 {
@@ -54,8 +54,9 @@ impl Linux {
         }
     }
 
-    /// Adds up to `bytes`, and returns the number added. The application writes until a write adds
-    /// nothing, because the end of a short write may be sent and leave space in the last `skb`.
+    /// Adds up to `bytes`, and returns the number of bytes added. The application writes until a
+    /// write adds nothing. The end of a short write may be sent, which leaves space in the last
+    /// `skb`.
     pub(super) fn append(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let mut taken = 0;
         while taken < bytes {
@@ -67,7 +68,7 @@ impl Linux {
         taken
     }
 
-    /// Fills the buffer for an application that writes without end.
+    /// Fills the buffer for an application that writes without limit.
     pub(super) fn fill(&mut self, tcb: &mut Tcb) {
         let is_ready = tcb.state.is_synchronized() && !tcb.wakeup.opened;
         let writer = &tcb.writer;
@@ -86,7 +87,8 @@ impl Linux {
         tcb.writer.waits_for_space = true;
     }
 
-    /// Does one `write`, which sends each full `skb` at once. Returns the bytes taken.
+    /// Performs one `write`, which sends each full `skb` at once. Returns the number of bytes
+    /// accepted.
     fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let goal = tcb.size_goal(tcb.current_mss());
         let mut left = bytes;
@@ -108,8 +110,9 @@ impl Linux {
         }
     }
 
-    /// Lays out up to `bytes` in the last `skb` or in a new one. Returns the bytes, which are none if
-    /// there is no space. An `skb` in which a write begins no longer carries PSH.
+    /// Stores up to `bytes` in the last `skb` or in a new one. Returns the number of bytes stored,
+    /// which is zero if there is no space. If a write begins in an `skb`, that `skb` no longer
+    /// carries PSH.
     pub(super) fn lay_out(&mut self, tcb: &mut Tcb, bytes: u64, goal: u64, part: Part) -> u64 {
         let mut left = self.sndbuf.left_in_tail(tcb, goal);
         if left == 0 {
@@ -126,8 +129,8 @@ impl Linux {
         taken
     }
 
-    /// Sends from a full `skb`: all that may leave if it is to carry PSH, or else one burst if it is
-    /// the next to be sent.
+    /// Sends data when an `skb` is full. If the `skb` carries PSH, sends all data that may be sent.
+    /// If the `skb` is the next to be sent, sends one burst.
     fn push_full_skb(&mut self, tcb: &mut Tcb) {
         if self.sndbuf.needs_push(tcb) {
             self.sndbuf.mark_push(tcb.snd.written());

@@ -1,16 +1,17 @@
-//! The send buffer, which counts memory, not payload.
+//! The send buffer, whose limit applies to memory, not to payload.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `tcp_input.c` (`tcp_sndbuf_expand`,
 //! `tcp_should_expand_sndbuf`, `tcp_new_space`), `include/net/sock.h` (`sk_stream_memory_free`,
 //! `sk_stream_is_writeable`).
 //!
-//! Written data is laid out in `skb`s of up to 64 KiB. A new `skb` may begin while the memory is
+//! Written data is stored in `skb`s of up to 64 KiB. A new `skb` may begin while the memory is
 //! below the limit, so the buffer exceeds the limit by up to one `skb`. A writer that found no
-//! space wakes when a third of the limit is free. Each check of that condition raises the limit
-//! while the congestion window is not full. A check follows each burst.
+//! space wakes when a third of the limit is free. This condition is checked after each burst. Each
+//! check raises the limit while the congestion window is not full.
 //!
-//! An `skb` carries PSH (`tcp_mark_push`) if a write ended in it and the next one did not continue
-//! it, or if it was full and more than half a window had been written since the last PSH.
+//! An `skb` carries PSH (`tcp_mark_push`) in two cases. A write ended in it and the next write did
+//! not continue it. Or it was full, and more than half a window had been written since the last
+//! PSH.
 
 use std::collections::VecDeque;
 
@@ -20,11 +21,11 @@ use super::tso::MAX_TCP_HEADER;
 use crate::tcb::Tcb;
 use crate::{Event, Profile};
 
-/// Linux doubles the value of `SO_SNDBUF`.
+/// The factor by which Linux multiplies the value of `SO_SNDBUF`.
 const DOUBLED: u64 = 2;
-/// The buffer before the connection is open.
+/// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The cost of an `skb` beyond its data, with its page list: `SKB_TRUESIZE(0)`.
+/// The cost of an `skb` beyond its data, including its page list: `SKB_TRUESIZE(0)`.
 const SHARED_INFO: u64 = 320;
 const SKB: u64 = 256;
 
@@ -32,24 +33,24 @@ const SKB: u64 = 256;
 #[derive(Clone, Copy, Debug)]
 struct Skb {
     end: u64,
-    /// Whether its last segment carries PSH in every transmission.
+    /// Whether the last segment of the `skb` carries PSH in every transmission.
     push: bool,
 }
 
 /// The memory of the send buffer.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
-    /// The memory that it may take (`sk_sndbuf`).
+    /// The maximum memory (`sk_sndbuf`).
     limit: u64,
     /// Whether the limit may grow (`!SOCK_SNDBUF_LOCK`).
     grows: bool,
-    /// The payload that it may take before the connection is open.
+    /// The maximum payload before the connection is open.
     unopened: u64,
-    /// The ends of the `skb`s that were sent and are not acknowledged.
+    /// The ends of the `skb`s that were sent and are unacknowledged.
     sent: VecDeque<u64>,
-    /// The `skb`s that are unsent, whole or in part.
+    /// The `skb`s that are unsent, as a whole or in part.
     queued: VecDeque<Skb>,
-    /// The end of the data that was last to carry PSH (`pushed_seq`).
+    /// The end of the last data that carried PSH (`pushed_seq`).
     pushed: u64,
 }
 
@@ -65,12 +66,12 @@ impl SendBuffer {
         }
     }
 
-    /// The payload that it may still take before the connection is open.
+    /// Returns the payload that the buffer still accepts before the connection is open.
     pub(super) fn unopened_space(&self, buffered: u64) -> u64 {
         self.unopened.saturating_sub(buffered)
     }
 
-    /// Whether another `skb` may begin (`sk_stream_memory_free`).
+    /// Returns whether another `skb` may begin (`sk_stream_memory_free`).
     pub(super) fn has_memory(&self, tcb: &Tcb) -> bool {
         self.memory(tcb) < self.limit
     }
@@ -80,7 +81,7 @@ impl SendBuffer {
         self.queued.push_back(Skb { end: written, push: false });
     }
 
-    /// Adds `bytes` to the last `skb`, which no longer carries PSH if a write begins in it.
+    /// Adds `bytes` to the last `skb`. If a write begins in it, the `skb` no longer carries PSH.
     pub(super) fn extend_skb(&mut self, bytes: u64, part: Part) {
         if let Some(tail) = self.queued.back_mut() {
             tail.end += bytes;
@@ -88,12 +89,12 @@ impl SendBuffer {
         }
     }
 
-    /// Whether only one `skb` is unsent.
+    /// Returns whether exactly one `skb` is unsent.
     pub(super) fn has_one_skb(&self) -> bool {
         self.queued.len() == 1
     }
 
-    /// The data up to `end` was sent.
+    /// Records that the data up to `end` was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
         self.sent.push_back(end);
@@ -102,13 +103,13 @@ impl SendBuffer {
         }
     }
 
-    /// The end of the `skb` to send next.
+    /// Returns the end of the `skb` to send next.
     #[inline]
     pub(super) fn head_end(&self) -> Option<u64> {
         self.queued.front().map(|skb| skb.end)
     }
 
-    /// Whether a segment that ends at `end` carries PSH.
+    /// Returns whether a segment that ends at `end` carries PSH.
     #[inline]
     pub(super) fn pushes_at(&self, end: u64) -> bool {
         self.queued.front().is_some_and(|skb| skb.push && skb.end == end)
@@ -122,7 +123,7 @@ impl SendBuffer {
         }
     }
 
-    /// The last `skb` carries PSH; `written` is its end (`tcp_mark_push`).
+    /// Makes the last `skb` carry PSH. `written` is the end of that `skb` (`tcp_mark_push`).
     pub(super) fn mark_push(&mut self, written: u64) {
         if let Some(tail) = self.queued.back_mut() {
             tail.push = true;
@@ -130,9 +131,20 @@ impl SendBuffer {
         }
     }
 
-    /// Whether more than half of the largest window was written since the last PSH (`forced_push`).
+    /// Returns whether more than half of the largest window was written since the last PSH
+    /// (`forced_push`).
     pub(super) fn needs_push(&self, tcb: &Tcb) -> bool {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
+    }
+
+    /// Bounds of the memory in use. At least, each segment tagged S has merged with another `skb`; at
+    /// most, every outstanding segment is an `skb` of its own.
+    #[inline]
+    fn memory_bounds(&self, tcb: &Tcb) -> (u64, u64) {
+        let written = (self.sent.len() + self.queued.len()) as u64;
+        let (sacked, out) = (tcb.board.sacked_out(), tcb.board.packets_out());
+        let with = |skbs: u64| tcb.snd.buffered() + skbs * tcb.profile.segment_overhead;
+        (with(written.saturating_sub(sacked.into())), with(written + u64::from(out)))
     }
 
     /// The memory in use (`sk_wmem_queued`).
@@ -146,7 +158,7 @@ impl SendBuffer {
         tcb.snd.buffered() + skbs * tcb.profile.segment_overhead
     }
 
-    /// The bytes that the last `skb` may still take, up to `goal`.
+    /// Returns the number of bytes that still fit into the last `skb`, up to `goal`.
     pub(super) fn left_in_tail(&self, tcb: &Tcb, goal: u64) -> u64 {
         let start = match self.queued.len() {
             0 => return 0,
@@ -156,8 +168,8 @@ impl SendBuffer {
         (start + goal).saturating_sub(tcb.snd.written())
     }
 
-    /// Grows the limit to the memory of two windows, or three with BBR, of the costliest segments;
-    /// `degree` is that of reordering (`tcp_sndbuf_expand`).
+    /// Grows the limit to the memory of two windows, or of three with BBR, for the segments that
+    /// cost most. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
     fn expand(&mut self, tcb: &Tcb, degree: u32) {
         if !self.grows {
             return;
@@ -171,15 +183,15 @@ impl SendBuffer {
 }
 
 impl Linux {
-    /// Sizes the buffer for the transfer.
+    /// Sets the size of the buffer for the transfer.
     pub(super) fn init_sndbuf(&mut self, tcb: &mut Tcb) {
         self.sndbuf.expand(tcb, self.reordering.degree());
-        // A write from before the connection opened is still with the application.
+        // Data that was written before the connection opened goes back to the application.
         tcb.snd.early = tcb.snd.take_back();
         self.sndbuf.pushed = tcb.snd.nxt;
     }
 
-    /// Wakes an application that waits for space, when a third of the buffer is free
+    /// Wakes an application that waits for space, if a third of the buffer is free
     /// (`tcp_check_space`).
     #[inline]
     pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
@@ -189,21 +201,22 @@ impl Linux {
         }
     }
 
-    /// Whether a writer that waits for space has some again (`tcp_new_space`).
+    /// Returns whether a writer that waits for space has enough space again (`tcp_new_space`).
     fn has_new_space(&mut self, tcb: &Tcb) -> bool {
         if tcb.has_cwnd_space() {
             self.sndbuf.expand(tcb, self.reordering.degree());
         }
         let limit = self.sndbuf.limit;
-        // The payload alone decides in most cases, without the cost of the `skb`s.
+        // In most cases the payload alone decides, without the cost of the `skb`s.
         if tcb.snd.buffered() > limit / 3 * 2 {
             return false;
         }
-        let memory = self.sndbuf.memory(tcb);
-        limit.saturating_sub(memory) >= memory / 2 && memory < limit
+        let is_enough = |memory| limit.saturating_sub(memory) >= memory / 2 && memory < limit;
+        let (least, most) = self.sndbuf.memory_bounds(tcb);
+        is_enough(least) && (is_enough(most) || is_enough(self.sndbuf.memory(tcb)))
     }
 
-    /// The application is awake and there is space: it writes, or is notified of the space.
+    /// Lets the application use the space, if it is awake: it writes, or is notified of the space.
     pub(super) fn use_space(&mut self, tcb: &mut Tcb) {
         tcb.writer.waits_for_space = false;
         self.write_early(tcb);

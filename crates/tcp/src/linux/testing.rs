@@ -1,4 +1,4 @@
-//! Connections for unit tests.
+//! Open connections for unit tests.
 
 use aqmlab_core::{Args, Instant};
 
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::tcb::Tcb;
 use crate::{Config, Profile};
 
-/// An open connection of `profile`, with segments of 1448 bytes.
+/// Returns an open connection of `profile`, with segments of 1448 bytes.
 pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     let kind = kinds::find(cc).expect("it is registered");
     let mut config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
@@ -24,7 +24,7 @@ pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Lin
     (linux, tcb)
 }
 
-/// An open connection of Linux 6.1.
+/// Returns an open connection of Linux 6.1.
 pub(super) fn open(cc: &str) -> (Linux, Tcb) {
     with(Profile::linux(), cc, None)
 }

@@ -1,4 +1,4 @@
-//! Tail loss probes.
+//! Tail loss probes (TLP).
 //!
 //! Sources: RFC 8985 §7; Linux 6.1 `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
 //! `tcp_process_tlp_ack`.
@@ -13,38 +13,39 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The probe in flight.
+/// The tail loss probe in flight.
 #[derive(Debug, Default)]
 pub(super) struct Tlp {
-    /// `snd_nxt` when the probe was sent; zero if none is in flight (`tlp_high_seq`).
+    /// The value of `snd_nxt` when the probe was sent; zero if no probe is in flight
+    /// (`tlp_high_seq`).
     high_seq: u64,
-    /// The probe repeated old data (`tlp_retrans`).
+    /// Whether the probe repeated old data (`tlp_retrans`).
     repeats: bool,
 }
 
 impl Tlp {
-    /// Whether a probe is in flight.
+    /// Returns whether a probe is in flight.
     #[inline]
     pub(super) const fn is_in_flight(&self) -> bool {
         self.high_seq != 0
     }
 
-    /// Whether the probe in flight repeated old data.
+    /// Returns whether the probe in flight repeated old data.
     pub(super) const fn has_retransmitted(&self) -> bool {
         self.is_in_flight() && self.repeats
     }
 
-    /// Whether the probe in flight ends at `end`.
+    /// Returns whether the probe in flight ends at `end`.
     pub(super) const fn ends_at(&self, end: u64) -> bool {
         self.is_in_flight() && self.high_seq == end
     }
 
-    /// A probe was sent, after which `nxt` is the next byte.
+    /// Records that a probe was sent. `nxt` is the next byte after it.
     pub(super) fn begin(&mut self, nxt: u64, repeats: bool) {
         (self.high_seq, self.repeats) = (nxt, repeats);
     }
 
-    /// The probe is answered or has lost its meaning.
+    /// Ends the probe, which is answered or no longer needed.
     pub(super) fn end(&mut self) {
         self.high_seq = 0;
     }
@@ -59,20 +60,24 @@ pub(super) enum TimeoutFrom {
 }
 
 impl Linux {
+    /// Whether the loss of outstanding segments is probed for.
+    #[inline]
+    pub(super) fn may_probe_loss(&self, tcb: &Tcb) -> bool {
+        tcb.profile.tlp
+            && tcb.options.sack
+            && matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
+    }
+
     /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
     /// whether it did.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         let packets = tcb.board.packets_out();
-        if !tcb.profile.tlp
-            || packets == 0
-            || !tcb.options.sack
-            || !matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
-        {
+        if packets == 0 || !self.may_probe_loss(tcb) {
             return false;
         }
         let mut span = if tcb.rtt.srtt().is_some() {
-            // The acknowledgement of a lone segment may be delayed.
+            // The acknowledgement of a single segment may be delayed.
             let extra = if packets == 1 { tcb.profile.rto_min } else { TIMEOUT_MIN };
             Duration::from_nanos(tcb.rtt.srtt8 / 4) + extra
         } else {
@@ -89,11 +94,12 @@ impl Linux {
         true
     }
 
-    /// Sends a probe: a new segment if there is one, else a retransmission of the last one.
+    /// Sends a probe: a new segment if there is one, otherwise a retransmission of the last
+    /// segment.
     pub(super) fn send_loss_probe(&mut self, tcb: &mut Tcb) {
         if !self.tlp.is_in_flight() && self.probe_tail(tcb) {
             tcb.stats.tlps += 1;
-            // The timeout counts from now.
+            // The timeout counts from the time of the probe.
             tcb.timers.xmit = XmitTimer::Off;
         }
         tcb.rearm_rto();
@@ -127,7 +133,7 @@ impl Linux {
         if !self.tlp.repeats || ack.has(flag::DSACK_TLP) {
             self.tlp.end();
         } else if number > high {
-            // A duplicate would have been reported, so the original or the probe was lost.
+            // No duplicate was reported, so the original or the probe was lost.
             self.init_reduction(tcb, Signal::Loss);
             self.recovery.set_ca(CaState::Cwr);
             self.end_reduction(tcb);

@@ -1,13 +1,14 @@
-//! Bursts: the data that leaves at once, as for segmentation offload, and when it waits for more.
+//! Bursts: the data that is sent at once, as for segmentation offload, and the rule for waiting for
+//! more data.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_tso_autosize`, `tcp_mss_split_point`,
-//! `tcp_cwnd_test`; `tcp_tso_should_defer` as of 6.1.158, where it never waits for an
-//! acknowledgement that is more than a millisecond away) and `tcp.c` (`tcp_xmit_size_goal`).
-//! Since 4.17 TCP builds bursts even for an interface without offloads, which then cuts them into
-//! segments. A burst's segments leave at the same time, and the last one carries PSH in its first
+//! `tcp_cwnd_test`; `tcp_tso_should_defer` as of 6.1.158, where it does not wait if the next
+//! acknowledgement is more than 1 ms away) and `tcp.c` (`tcp_xmit_size_goal`). Since 4.17, TCP
+//! builds bursts even for an interface without offloads; the kernel then splits them into segments.
+//! All segments of a burst are sent at the same time. The last one carries PSH in its first
 //! transmission.
 //!
-//! Difference: of a burst that is retransmitted, each segment is on its own.
+//! Difference: when a burst is retransmitted, each segment is sent separately.
 
 use aqmlab_core::Duration;
 
@@ -16,23 +17,27 @@ use super::output::Push;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The space that Linux reserves for headers: 256 B in a kernel without wireless networks, such as
-/// those of clouds and the one that the simulator is validated against; 320 B with them.
+/// The space that Linux reserves for headers. It is 256 B in kernels without wireless networks,
+/// such as those of clouds and the one that the simulator is validated against. It is 320 B in
+/// kernels with wireless networks.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
-/// The maximum bytes that an interface accepts at once: 64 KiB less that space (`sk_gso_max_size`).
+/// The maximum number of bytes that an interface accepts at once: 64 KiB minus the space for
+/// headers (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
-/// The share of the window that is worth sending at once (`tcp_tso_win_divisor`).
+/// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
-/// No burst waits if the last segment, or the next acknowledgement, is further away.
+/// A burst does not wait if the last segment was sent longer ago than this, or if the next
+/// acknowledgement is further away than this.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
-/// The microseconds of round-trip time that halve a burst, as a power of two (`tcp_tso_rtt_log`).
+/// The round-trip time that halves a burst, as the binary logarithm of microseconds
+/// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 
-/// The data that leaves at once.
+/// The data that is sent at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Burst {
     pub(super) bytes: u64,
-    /// The FIN leaves with it.
+    /// Whether the FIN is sent with the burst.
     pub(super) fin: bool,
 }
 
@@ -40,15 +45,15 @@ pub(super) struct Burst {
 #[derive(Clone, Copy, Debug)]
 struct Head {
     bytes: u64,
-    /// No data follows it.
+    /// Whether no data follows the `skb`.
     is_last: bool,
-    /// The FIN follows it.
+    /// Whether the FIN follows the `skb`.
     fin: bool,
 }
 
 impl Tcb {
-    /// Segments that are worth sending at once: a millisecond of the rate, and at least two
-    /// (`tcp_tso_autosize`).
+    /// Returns the number of segments that are worth sending at once: a millisecond at the send
+    /// rate, and at least two segments (`tcp_tso_autosize`).
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
@@ -62,12 +67,12 @@ impl Tcb {
             }
         }
         let (mss, least) = (u64::from(mss), self.cc.min_tso_segments());
-        // Slower flows, which are the rule, need no division.
+        // Most flows are slow enough that they need no division.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }
 
-    /// Segments that the congestion window allows: half of it at most, so that two bursts are out
-    /// (`tcp_cwnd_test`).
+    /// Returns the number of segments that the congestion window allows. It is at most half of the
+    /// window, so that two bursts are in flight (`tcp_cwnd_test`).
     fn cwnd_quota(&self, push: Push) -> Option<u64> {
         let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
         if in_flight < cwnd {
@@ -76,8 +81,8 @@ impl Tcb {
         (push == Push::Probe).then_some(1)
     }
 
-    /// The bytes to send of `held`. A small segment at the end waits by Nagle's rule
-    /// (`tcp_mss_split_point`).
+    /// Returns how many of the `held` bytes to send. A small segment at the end waits by Nagle's
+    /// rule (`tcp_mss_split_point`).
     fn split_point(&self, held: u64, mss: u64, segments: u64, push: Push) -> u64 {
         let most = mss * segments;
         let needed = held.min(self.snd.window_end() - self.snd.nxt);
@@ -94,8 +99,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// The next burst of up to `max_segments` segments of `mss` bytes, if one may leave now. Sets
-    /// `limited` if it waits for the congestion window.
+    /// Returns the next burst of up to `max_segments` segments of `mss` bytes, if one may be sent
+    /// now. Sets `limited` if the burst waits for the congestion window.
     pub(super) fn next_burst(
         &self,
         tcb: &Tcb,
@@ -107,7 +112,7 @@ impl Linux {
         if unsent == 0 && !tcb.snd.fin_pending() {
             return None;
         }
-        // A burst does not reach beyond its `skb`.
+        // A burst ends at the end of its `skb` at the latest.
         let bytes = match self.sndbuf.head_end() {
             Some(end) if max_segments > 1 => end - tcb.snd.nxt,
             _ => unsent,
@@ -115,7 +120,7 @@ impl Linux {
         let is_last = bytes == unsent;
         let head = Head { bytes, is_last, fin: is_last && tcb.snd.fin_pending() };
         let is_small = bytes <= u64::from(mss);
-        // The last segment of all passes the congestion window.
+        // The congestion window does not delay the last segment of all.
         let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push)? };
         if !tcb.fits_window(bytes) {
             return None;
@@ -133,7 +138,7 @@ impl Linux {
         Some(Burst { bytes: sent, fin: head.fin && sent == bytes })
     }
 
-    /// Whether to wait for the next acknowledgement, so that more leaves at once
+    /// Returns whether to wait for the next acknowledgement, so that more data is sent at once
     /// (`tcp_tso_should_defer`).
     fn should_defer(&self, tcb: &Tcb, head: Head, max_segments: u64, limited: &mut bool) -> bool {
         let now = tcb.clock.now;
@@ -171,8 +176,8 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: a 1024th of 1.2 windows per round trip; on short paths also 64 KiB,
-    /// halved for each half millisecond.
+    /// `tcp_tso_autosize`: 1/1024 s at a rate of 1.2 windows per round trip. On short paths, 64 KiB
+    /// are added, halved for each half millisecond.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [
@@ -195,7 +200,7 @@ mod tests {
         assert_eq!(tcb.tso_segments(1_448), 1);
     }
 
-    /// `tcp_cwnd_test`: never more than half the window at once.
+    /// `tcp_cwnd_test`: a burst is never more than half of the window.
     #[test]
     fn two_bursts_fit_the_window() {
         let (_, mut tcb) = testing::open("reno");

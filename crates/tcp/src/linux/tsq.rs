@@ -1,34 +1,34 @@
-//! TCP small queues: the bound on a connection's segments in the queue of its host, which the link
-//! reports by `note_waiting`. The send rate (`sk_pacing_rate`) is computed here.
+//! TCP small queues: the limit on a connection's segments in the queue of its host, which the link
+//! reports by `note_waiting`. This module also computes the send rate (`sk_pacing_rate`).
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
-//! (`tcp_update_pacing_rate`). The bound is two bursts or a millisecond of the send rate, and at most
-//! `tcp_limit_output_bytes` unless the connection paces. The rate spreads the window over the round
-//! trip, and is twice that in slow start and 1.2 times that later. In Linux 3.13 to 3.18
-//! (`tcp_write_xmit` of 3.14) the bound is `tcp_limit_output_bytes`, or a millisecond of the rate if
-//! that is more.
+//! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, and at
+//! most `tcp_limit_output_bytes` unless the connection paces. The send rate is the window divided
+//! by the round-trip time, times 2 in slow start and times 1.2 later. In Linux 3.13 to 3.18
+//! (`tcp_write_xmit` of 3.14), the limit is `tcp_limit_output_bytes`, or a millisecond of the rate
+//! if that is more.
 
 use aqmlab_core::Bytes;
 
 use super::Linux;
 use crate::tcb::Tcb;
 
-/// The memory of a full-sized segment in Linux, with its header and bookkeeping.
+/// The memory of a full-sized segment in Linux in bytes, including its header and bookkeeping.
 const SEGMENT_MEMORY: u64 = 2_304;
 
 /// The connection's segments in the queue of its host.
 #[derive(Debug, Default)]
 pub(super) struct Tsq {
-    /// Their memory (`sk_wmem_alloc`); `None` if the driver does not report it.
+    /// The memory of these segments (`sk_wmem_alloc`); `None` if the driver does not report it.
     memory: Option<u64>,
-    /// Segments are held back (`TSQ_THROTTLED`).
+    /// Whether segments are held back (`TSQ_THROTTLED`).
     is_throttled: bool,
-    /// Segments that were held back may leave.
+    /// Whether segments that were held back may be sent.
     is_released: bool,
 }
 
 impl Tsq {
-    /// A segment leaves for the queue.
+    /// Records that a segment leaves for the queue.
     #[inline]
     pub(super) fn on_sent(&mut self) {
         if let Some(memory) = &mut self.memory {
@@ -36,12 +36,14 @@ impl Tsq {
         }
     }
 
-    /// Whether segments that were held back may leave now; true once.
+    /// Returns whether segments that were held back may now be sent. Returns true only once per
+    /// release.
     pub(super) fn take_release(&mut self) -> bool {
         std::mem::take(&mut self.is_released)
     }
 
-    /// Whether the queue is full. A connection with one segment out is never held back (6.1.60).
+    /// Returns whether the queue is full. A connection with only one segment in flight is never
+    /// held back (6.1.60).
     fn is_full(&self, tcb: &Tcb) -> bool {
         let queued = self.memory.unwrap_or(0);
         tcb.tsq_bound().is_some_and(|bound| queued >= bound) && tcb.board.packets_out() > 1
@@ -50,7 +52,7 @@ impl Tsq {
 
 impl Linux {
     /// Updates the memory of this connection's segments in the queue of its host. Returns whether
-    /// segments that were held back may leave.
+    /// segments that were held back may be sent.
     pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {
         self.tsq.memory = Some(memory.0 + tcb.out.len() as u64 * SEGMENT_MEMORY);
         let released = self.tsq.is_throttled && !self.tsq.is_full(tcb);
@@ -62,7 +64,7 @@ impl Linux {
         released
     }
 
-    /// Whether the next segment must wait for the queue or for its departure time.
+    /// Returns whether the next segment must wait for the queue or for its departure time.
     #[inline]
     pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
         if self.tsq.memory.is_some() && self.tsq.is_full(tcb) {
@@ -74,7 +76,7 @@ impl Linux {
 }
 
 impl Tcb {
-    /// The memory that may be in the queue, or `None` for a host without a bound.
+    /// Returns the memory that may be in the queue, or `None` for a host without a limit.
     fn tsq_bound(&self) -> Option<u64> {
         let most = self.profile.small_queue;
         if most == 0 {
@@ -90,20 +92,21 @@ impl Tcb {
         Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
     }
 
-    /// The send rate in bytes a second (`sk_pacing_rate`).
+    /// Returns the send rate in bytes per second (`sk_pacing_rate`).
     pub(super) fn send_rate(&self) -> u64 {
         let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
         paced.unwrap_or_else(|| self.spreading_rate())
     }
 
-    /// The rate in bytes a second that spreads the window over a round trip.
+    /// Returns the rate in bytes per second that spreads the window over a round trip.
     fn spreading_rate(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return 0 };
         let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));
         let window = segments.saturating_mul(u64::from(self.window.mss));
-        // Slow start with a margin: below half of the threshold (`sysctl_tcp_pacing_ss_ratio`).
+        // Below half of the threshold, slow start gets a larger margin
+        // (`sysctl_tcp_pacing_ss_ratio`).
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
-        // Fits 64 bits up to windows of 4 GB.
+        // The product fits into 64 bits for windows of up to 4 GB.
         window.saturating_mul(percent * 10_000_000) / srtt.as_nanos().max(1)
     }
 }
@@ -120,8 +123,8 @@ mod tests {
         tcb.rtt.srtt8 = 80_000_000;
         tcb.window.cwnd = 1_000;
         tcb.window.ssthresh = 1_000;
-        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. A 1024th of that may wait, but two
-        // bursts of 45 segments are more.
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued,
+        // but two bursts of 45 segments are more.
         assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
         tcb.window.ssthresh = u64::MAX;
         assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(131_072));
         tcb.rtt.srtt8 = 8_000_000;
         (tcb.window.cwnd, tcb.window.ssthresh) = (1_000, 1_000);
-        // A 1024th of 1.2 windows of 1.448 MB in a millisecond, which are 1737.6 MB/s.
+        // 1/1024 s at 1.2 windows of 1.448 MB per millisecond, which is 1737.6 MB/s.
         assert_eq!(tcb.tsq_bound(), Some(1_737_600_000 >> 10));
     }
 

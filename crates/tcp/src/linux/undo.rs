@@ -1,7 +1,7 @@
-//! The undoing of spurious reductions.
+//! The undoing of spurious window reductions.
 //!
-//! Sources: RFC 3522 (Eifel: a timestamp echoes an original that was retransmitted), RFC 3708 (a
-//! duplicate is reported for every retransmission); Linux 6.1 `tcp_init_undo`, `tcp_may_undo`,
+//! Sources: RFC 3522 (Eifel: a timestamp echoes an original that was also retransmitted), RFC 3708
+//! (a duplicate is reported for every retransmission); Linux 6.1 `tcp_init_undo`, `tcp_may_undo`,
 //! `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_*`.
 
 use aqmlab_core::TcpHeader;
@@ -11,104 +11,107 @@ use super::rtx_queue::echoes_before;
 use crate::cc::CcEvent;
 use crate::tcb::Tcb;
 
-/// The state to which a reduction is undone, and the evidence.
+/// The state that undoing a reduction restores, and the evidence for undoing it.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// `snd_una` when the reduction began; zero if it cannot be undone (`undo_marker`).
+    /// The value of `snd_una` when the reduction began; zero if the reduction cannot be undone
+    /// (`undo_marker`).
     marker: u64,
-    /// Retransmissions that were not reported as duplicates; `None` before the first
-    /// (`undo_retrans`).
+    /// The number of retransmissions not reported as duplicates; `None` before the first
+    /// retransmission (`undo_retrans`).
     retrans: Option<u32>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     retrans_stamp: Option<u32>,
-    /// The threshold to return to; zero if the congestion is certain (`prior_ssthresh`).
+    /// The threshold to restore; zero if the congestion is certain (`prior_ssthresh`).
     prior_ssthresh: u64,
-    /// Duplicates reported since the start (`dsack_dups`).
+    /// The number of duplicates reported since the start (`dsack_dups`).
     dsack_dups: u64,
-    /// Segments retransmitted since the start (`total_retrans`).
+    /// The number of segments retransmitted since the start (`total_retrans`).
     total_retrans: u64,
 }
 
 impl Undo {
-    /// Whether the present reduction can be undone.
+    /// Returns whether the current reduction can be undone.
     #[inline]
     pub(super) const fn is_possible(&self) -> bool {
         self.marker != 0
     }
 
-    /// `snd_una` when the reduction began; zero if it cannot be undone.
+    /// Returns the value of `snd_una` when the reduction began; zero if the reduction cannot be
+    /// undone.
     #[inline]
     pub(super) const fn marker(&self) -> u64 {
         self.marker
     }
 
-    /// The timestamp of the first retransmission.
+    /// Returns the timestamp of the first retransmission.
     pub(super) const fn retrans_stamp(&self) -> Option<u32> {
         self.retrans_stamp
     }
 
-    /// The congestion is certain: the reduction stays.
+    /// Makes the current reduction permanent, because the congestion is certain.
     pub(super) fn rule_out(&mut self) {
         self.marker = 0;
     }
 
-    /// Sets the threshold to return to; zero if the congestion is certain.
+    /// Sets the threshold to restore; zero if the congestion is certain.
     pub(super) fn set_prior_ssthresh(&mut self, ssthresh: u64) {
         self.prior_ssthresh = ssthresh;
     }
 
-    /// A reduction begins at `una` with `out` retransmissions in flight.
+    /// Begins a reduction at `una` with `out` retransmissions in flight.
     fn begin(&mut self, una: u64, out: u32) {
         self.marker = una;
         self.retrans = (out > 0).then_some(out);
     }
 
-    /// A segment is sent again, as a retransmission or a probe.
+    /// Records that a segment is sent again, as a retransmission or a probe.
     pub(super) fn on_resend(&mut self) {
         self.total_retrans += 1;
     }
 
-    /// A segment is retransmitted with `timestamp`.
+    /// Records that a segment is retransmitted with `timestamp`.
     pub(super) fn on_retransmit(&mut self, timestamp: u32) {
         self.retrans_stamp.get_or_insert(timestamp);
         *self.retrans.get_or_insert(0) += 1;
     }
 
-    /// Clears the time of the first retransmission.
+    /// Clears the timestamp of the first retransmission.
     pub(super) fn clear_retrans_stamp(&mut self) {
         self.retrans_stamp = None;
     }
 
-    /// Counts `segments` reported as duplicates. Returns whether that many were retransmitted.
+    /// Counts `segments` that were reported as duplicates. Returns whether at least as many
+    /// segments were retransmitted.
     pub(super) fn count_dsack(&mut self, segments: u64) -> bool {
         self.dsack_dups += segments;
         self.dsack_dups <= self.total_retrans
     }
 
-    /// The peer had `segments` before they were retransmitted.
+    /// Subtracts `segments` that the peer had received before they were retransmitted.
     pub(super) fn discount(&mut self, segments: u32) {
         if let Some(retrans) = &mut self.retrans {
             *retrans = retrans.saturating_sub(segments);
         }
     }
 
-    /// Whether the peer reported a duplicate for every retransmission.
+    /// Returns whether the peer reported a duplicate for every retransmission.
     fn all_duplicates(&self) -> bool {
         self.retrans == Some(0)
     }
 }
 
 impl Linux {
-    /// A reduction begins that may be undone.
+    /// Begins a reduction that may be undone.
     pub(super) fn init_undo(&mut self, tcb: &Tcb) {
-        // A probe in flight may be reported as a duplicate, too.
+        // A probe in flight may also be reported as a duplicate.
         let probes = u32::from(self.tlp.has_retransmitted());
         self.undo.begin(tcb.snd.una, tcb.board.retrans_out() + probes);
     }
 
-    /// Whether the data acknowledged now was sent before the first retransmission. That is so if there
-    /// was none. Without SACK, the state outlasts recovery, when the first retransmission is
-    /// forgotten.
+    /// Returns whether the data acknowledged now was sent before the first retransmission. This
+    /// also holds if there was no retransmission. Without SACK, the state outlasts recovery, when
+    /// the first retransmission is no longer known.
     fn is_packet_delayed(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let delayed = match self.undo.retrans_stamp {
             Some(stamp) => echoes_before(header, stamp),
@@ -117,8 +120,8 @@ impl Linux {
         tcb.profile.undo && delayed
     }
 
-    /// Clears the first retransmission once none is in flight, so that a new recovery has its own
-    /// (`tcp_retrans_stamp_cleanup`).
+    /// Clears the first retransmission when none is in flight, so that a new recovery records its
+    /// own (`tcp_retrans_stamp_cleanup`).
     pub(super) fn cleanup_retrans_stamp(&mut self, tcb: &Tcb) {
         if !has_retransmitted(tcb) {
             self.undo.clear_retrans_stamp();
@@ -146,13 +149,14 @@ impl Linux {
         tcb.notify(CcEvent::Undone);
     }
 
-    /// Undoes the reduction, and the losses that caused it.
+    /// Undoes the reduction, and unmarks the losses that caused it.
     fn undo_losses(&mut self, tcb: &mut Tcb) {
         tcb.board.clear_lost();
         self.undo_reduction(tcb);
     }
 
-    /// The end of recovery. Returns whether the old state must stay for now.
+    /// Ends recovery, and undoes the reduction if possible. Returns whether the state must be kept
+    /// for now.
     pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.may_undo(tcb, header) {
             self.undo_reduction(tcb);
@@ -177,7 +181,8 @@ impl Linux {
         true
     }
 
-    /// During loss recovery: after a partial acknowledgement, or because F-RTO has `proof`.
+    /// Undoes a reduction during loss recovery, after a partial acknowledgement or because F-RTO
+    /// has `proof`.
     pub(super) fn try_undo_loss(&mut self, tcb: &mut Tcb, header: &TcpHeader, proof: Frto) -> bool {
         let proven = proof == Frto::Proven;
         if !proven && !self.may_undo(tcb, header) {
@@ -194,7 +199,7 @@ impl Linux {
         true
     }
 
-    /// During fast recovery, after a partial acknowledgement.
+    /// Undoes a reduction during fast recovery, after a partial acknowledgement.
     pub(super) fn try_undo_partial(
         &mut self,
         tcb: &mut Tcb,
@@ -214,8 +219,9 @@ impl Linux {
         PartialUndo::Done
     }
 
-    /// Without SACK the state stays until data above `high_seq` is acknowledged, so that duplicates
-    /// of the old flight do not start another recovery (RFC 6582 §3.2).
+    /// Returns whether the state must be kept without SACK. It is kept until data above `high_seq`
+    /// is acknowledged, so that duplicates of old data do not start another recovery (RFC 6582
+    /// §3.2).
     fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
         let stays = tcb.snd.una == self.recovery.high_seq() && !tcb.options.sack;
         if stays {
@@ -238,11 +244,12 @@ pub(super) enum PartialUndo {
     No,
     /// The reduction is undone.
     Done,
-    /// There is more reordering than was known. Retransmissions are still out.
+    /// The path reorders more than was known. Retransmissions are still in flight.
     Wait,
 }
 
-/// Whether the head, or any segment in flight, has been retransmitted (`tcp_any_retrans_done`).
+/// Returns whether the head, or any segment in flight, has been retransmitted
+/// (`tcp_any_retrans_done`).
 pub(super) fn has_retransmitted(tcb: &Tcb) -> bool {
     use crate::common::scoreboard::EVER_RETRANS;
     tcb.board.retrans_out() > 0 || tcb.board.front().is_some_and(|front| front.is(EVER_RETRANS))
@@ -253,8 +260,8 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: a duplicate caused by a probe is no evidence about the
-    /// retransmissions of a recovery that begins while the probe is in flight.
+    /// Linux 6.1.100 `tcp_init_undo`: if a recovery begins while a probe is in flight, a duplicate
+    /// caused by the probe is no evidence about the recovery's retransmissions.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [
@@ -275,8 +282,8 @@ mod tests {
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission, no loss could have been
-    /// repaired. Without SACK, `retrans_stamp` is cleared early.
+    /// Linux 6.1.113 `tcp_packet_delayed`: without a retransmission, nothing can have repaired a
+    /// loss. Without SACK, `retrans_stamp` is cleared early.
     #[test]
     fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };

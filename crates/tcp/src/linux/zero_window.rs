@@ -1,4 +1,4 @@
-//! Probes of a closed window.
+//! Probes of a closed window (zero-window probes).
 //!
 //! Sources: RFC 9293 §3.8.6.1; Linux 6.1 `tcp_check_probe_timer`, `tcp_probe_timer`,
 //! `tcp_send_probe0`, `tcp_write_wakeup`, `tcp_ack_probe`.
@@ -16,31 +16,31 @@ const MAX_DOUBLINGS: u32 = 10;
 /// The backoff of the probes.
 #[derive(Debug, Default)]
 pub(super) struct ZeroWindow {
-    /// Doublings of the timer (`icsk_backoff`).
+    /// The number of doublings of the timer (`icsk_backoff`).
     backoff: u32,
 }
 
 impl ZeroWindow {
-    /// The peer answers: the next probe is not delayed.
+    /// Resets the backoff, because the peer answers.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.backoff = 0;
     }
 
-    /// The span until the next probe (`tcp_probe0_when`).
+    /// Returns the time until the next probe (`tcp_probe0_when`).
     fn span(&self, tcb: &Tcb) -> Duration {
         let shift = self.backoff.min(MAX_DOUBLINGS);
         (base(tcb) * (1 << shift)).min(tcb.profile.rto_max)
     }
 }
 
-/// The span until the first probe (`tcp_probe0_base`).
+/// Returns the time until the first probe (`tcp_probe0_base`).
 fn base(tcb: &Tcb) -> Duration {
     tcb.rtt.rto.max(tcb.profile.rto_min)
 }
 
 impl Tcb {
-    /// Sets the persist timer if no other timer will make the peer answer
+    /// Sets the persist timer if no other timer ensures a response of the peer
     /// (`tcp_check_probe_timer`).
     pub(super) fn check_probe_timer(&mut self) {
         let idle = self.board.is_empty() && self.timers.xmit == XmitTimer::Off;
@@ -51,8 +51,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Processes an acknowledgement while nothing is outstanding: the window is open, or probing
-    /// continues (`tcp_ack_probe`).
+    /// Processes an acknowledgement while nothing is outstanding. If the window is open, probing
+    /// ends; otherwise it continues (`tcp_ack_probe`).
     pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
         if !tcb.snd.has_unsent() {
             return;
@@ -67,7 +67,7 @@ impl Linux {
         }
     }
 
-    /// The persist timer expired.
+    /// Handles the expiry of the persist timer.
     pub(super) fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if !tcb.board.is_empty() || !tcb.snd.has_unsent() {
@@ -75,12 +75,12 @@ impl Linux {
         }
         tcb.stats.window_probes += 1;
         if tcb.snd.nxt < tcb.snd.window_end() {
-            // The window is open, but too small for the rule against silly windows.
+            // The window is open, but too small to avoid the silly window syndrome.
             let space = tcb.snd.window_end() - tcb.snd.nxt;
             let payload = tcb.snd.unsent().min(space).min(u64::from(tcb.current_mss()));
             self.send_probe_segment(tcb, payload as u32);
         } else {
-            // An old number makes the peer acknowledge.
+            // A segment with an old sequence number makes the peer send an acknowledgement.
             let old = tcb.snd.una - 1;
             self.emit(tcb, (old, 0), TcpFlags::default(), Transmission::Original);
         }

@@ -7,8 +7,8 @@ use super::{DelayedAckRule, Profile, RtoRule, SB_MAX_ADJUSTED, Stack, ms};
 impl Profile {
     /// Linux 3.17, which the papers of 2014 to 2016 used: no RACK, and a smaller initial buffer.
     ///
-    /// With the interface's offloads off, as in those testbeds, it sends segment by segment; Linux
-    /// builds bursts in any case since 4.17.
+    /// With the interface's offloads off, as in those testbeds, it sends segment by segment. Since
+    /// 4.17, Linux builds bursts in any case.
     ///
     /// Of its forward acknowledgement (FACK), only the counting rule of RFC 6675 is modelled.
     pub fn linux_3_17() -> Self {
@@ -54,16 +54,17 @@ impl Profile {
         }
     }
 
-    /// FreeBSD 10.3, which counts duplicates by RFC 6675.
+    /// FreeBSD 10.3, which counts duplicate acknowledgements by RFC 6675.
     pub fn freebsd_10_3() -> Self {
         Self { name: "freebsd-10.3", sack_news: true, ..Self::freebsd() }
     }
 
-    /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, delayed
-    /// acknowledgements of 50 ms, initial window of four segments.
+    /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, acknowledgements
+    /// delayed by 50 ms, and an initial window of four segments.
     ///
-    /// Its loss recovery is modelled as that of RFC 6675 with limited transmit: Linux's stack without
-    /// time-based detection. Its source is not public, so that cannot be verified.
+    /// Its loss recovery is modelled as that of RFC 6675 with limited transmit, which is Linux's
+    /// stack without time-based detection. The source of Windows is not public, so this model
+    /// cannot be verified.
     pub fn windows() -> Self {
         Self {
             name: "windows",

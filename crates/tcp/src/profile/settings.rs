@@ -1,4 +1,4 @@
-//! The macro that declares a profile's settings, and the types of those that are words.
+//! The macro that declares a profile's settings, and the types of settings whose values are words.
 
 /// Declares an enumeration whose variants users write as words.
 macro_rules! words {
@@ -13,14 +13,14 @@ macro_rules! words {
             /// The words, in the order of the variants.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The word that users write.
+            /// Returns the word that users write.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
                 }
             }
 
-            /// The variant that `word` names.
+            /// Returns the variant that `word` names.
             pub fn find(word: &str) -> Option<Self> {
                 [$(Self::$variant),+].into_iter().find(|one| one.word() == word)
             }
@@ -29,17 +29,17 @@ macro_rules! words {
 }
 
 words! {
-    /// The rule of the retransmission timeout.
+    /// The rule for the retransmission timeout.
     enum RtoRule {
-        /// Linux's `tcp_rtt_estimator`.
+        /// The rule of Linux's `tcp_rtt_estimator`.
         Linux = "linux",
-        /// RFC 6298 by the letter.
+        /// The rule of RFC 6298, without changes.
         Rfc6298 = "rfc6298",
     }
 }
 
 words! {
-    /// The rule of the delay of acknowledgements.
+    /// The rule for the delay of acknowledgements.
     enum DelayedAckRule {
         /// The delay adapts to the gaps between the peer's segments.
         Adaptive = "adaptive",
@@ -102,7 +102,7 @@ macro_rules! from_value {
     };
 }
 
-/// The bounds of a setting; those of its type unless its declaration has others.
+/// The bounds of a setting. Without explicit bounds, they are those of its type.
 macro_rules! bounds {
     ($kind:ident: $bounds:expr) => {
         $bounds
@@ -113,7 +113,7 @@ macro_rules! bounds {
     (count:) => {
         Bounds::Whole(0, u32::MAX as u64)
     };
-    // Socket buffers and windows are signed and of 32 bits in every kernel.
+    // Socket buffers and windows are signed 32-bit numbers in every kernel.
     (bytes:) => {
         Bounds::Whole(0, i32::MAX as u64)
     };
@@ -122,7 +122,7 @@ macro_rules! bounds {
     };
 }
 
-/// The stack that alone reads a setting, if one is named.
+/// The only stack that reads a setting, if one is named.
 macro_rules! reader {
     () => {
         None
@@ -135,12 +135,12 @@ macro_rules! reader {
 macro_rules! profile {
     ($($(#[doc = $doc:literal])+ $(@$stack:ident)? $name:ident
        ($kind:ident $($type:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
-        /// The constants and habits of a host.
+        /// The constants and rules of a host.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Profile {
             /// The name that users write.
             pub name: &'static str,
-            /// The congestion control of such a host, unless a scenario names another.
+            /// The default congestion controller of such a host.
             pub default_cc: &'static str,
             /// The stack of the host.
             pub stack: Stack,
@@ -148,7 +148,7 @@ macro_rules! profile {
         }
 
         impl Profile {
-            /// Linux 6.1 as Debian configures it.
+            /// Returns Linux 6.1 in Debian's configuration.
             pub const fn linux() -> Self {
                 Self {
                     name: "linux",
@@ -158,7 +158,7 @@ macro_rules! profile {
                 }
             }
 
-            /// The value of the setting called `name`.
+            /// Returns the value of the setting called `name`.
             pub fn get(&self, name: &str) -> Option<Value> {
                 match name {
                     $(stringify!($name) => Some(to_value!(self.$name, $kind $($type)?)),)+
@@ -170,8 +170,8 @@ macro_rules! profile {
             ///
             /// # Errors
             ///
-            /// If there is no such setting, the setting is of another type, or the word is not one of its
-            /// list.
+            /// If there is no such setting, if the value has another type, or if the word is not in
+            /// the setting's list.
             pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
                 let type_name = match name {
                     $(stringify!($name) => {
@@ -187,7 +187,7 @@ macro_rules! profile {
             }
         }
 
-        /// Every setting, with the stack that alone reads it, if there is one.
+        /// Every setting. If only one stack reads the setting, that stack is named.
         const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
             name: stringify!($name),
             default: to_value!($linux, $kind $($type)?),

@@ -1,9 +1,9 @@
-//! One sender over one bottleneck: a FIFO of limited length, an acknowledgement for every packet, no
-//! other traffic.
+//! One sender on one bottleneck: a FIFO of limited length, an acknowledgement for every packet, and
+//! no other traffic.
 //!
 //! A loss is detected when a later packet is acknowledged, and new data replaces the lost packet. A
-//! reduction sets the window to the threshold at once. That is less than a connection does, and
-//! enough for the laws of window and rate.
+//! reduction sets the window to the threshold at once. This is simpler than a real connection, but
+//! sufficient to test the laws of window and rate.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -15,11 +15,11 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Value};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 
-/// Payload of a full segment, and its length on the wire.
+/// The payload of a full segment; the next constant is its length on the wire.
 pub(crate) const MSS: u32 = 1_448;
 const WIRE: Bytes = Bytes(1_500);
 
-/// The controller called `name`, with some arguments changed.
+/// Returns the controller called `name`, with some arguments changed.
 pub(crate) fn controller(name: &str, changes: &[(&str, Value)]) -> Box<dyn CongestionControl> {
     let kind = kinds::find(name).unwrap_or_else(|| panic!("no controller is called {name}"));
     let args = changes
@@ -28,12 +28,12 @@ pub(crate) fn controller(name: &str, changes: &[(&str, Value)]) -> Box<dyn Conge
     (kind.build)(&args)
 }
 
-/// An initial window of ten segments, of `segment` units each.
+/// Returns an initial window of ten segments. Each segment has `segment` units.
 pub(crate) fn fresh_window(segment: u64) -> Window {
     Window { cwnd: 10 * segment, ssthresh: u64::MAX, segment, mss: MSS, clamp: 1_000_000 * segment }
 }
 
-/// The gauge called `name`.
+/// Returns the gauge called `name`.
 pub(crate) fn gauge(cc: &dyn CongestionControl, name: &str) -> f64 {
     let gauges = cc.gauges();
     let found = gauges.iter().find(|(gauge, _)| *gauge == name);
@@ -51,7 +51,7 @@ pub(crate) struct Path {
 /// A packet in flight.
 struct Sent {
     at: Instant,
-    /// The arrival of its acknowledgement; `None` if it was dropped.
+    /// The time at which the packet's acknowledgement arrives; `None` if the packet was dropped.
     acked: Option<Instant>,
     seq: u64,
     in_flight: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Run {
     lost: u64,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
-    /// Recovery ends when a packet from here on is acknowledged.
+    /// The number of the first packet whose acknowledgement ends recovery.
     recover: Option<u64>,
     established: bool,
 }
@@ -149,7 +149,8 @@ impl Run {
         }
     }
 
-    /// Sends all that may leave. Returns the next departure, if only pacing delays it.
+    /// Sends all packets that may be sent. Returns the time of the next departure, if only pacing
+    /// delays it.
     fn send(&mut self) -> Option<Instant> {
         while (self.flight.len() as u64 + 1) * self.window.segment <= self.window.cwnd.max(1) {
             if self.pace_free > self.now {
@@ -273,7 +274,7 @@ impl Run {
         self.cc.on_event(&mut self.window, CcEvent::RecoveryEntered, self.now);
     }
 
-    /// Everything outstanding is lost: a second later the timer expires.
+    /// Loses all outstanding packets; the timer expires one second later.
     fn time_out(&mut self) {
         self.now += Duration::from_secs(1);
         let outstanding = self.flight.len() as u64 * self.window.segment;

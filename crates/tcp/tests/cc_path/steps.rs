@@ -1,11 +1,11 @@
-//! Single steps of a controller: a loss, an acknowledgement, a span without queues.
+//! Single steps of a controller: a loss, an acknowledgement, and a time without queues.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 
 use super::MSS;
 
-/// The window in segments that starts growth after a loss at `at`.
+/// Loses a packet at a window of `at` segments. Returns with the window from which growth starts.
 pub(crate) fn lose(cc: &mut dyn CongestionControl, window: &mut Window, at: u64, now: Instant) {
     window.cwnd = at * window.segment;
     let congestion = Congestion { now, in_flight: window.cwnd, signal: Signal::Loss, srtt: None };
@@ -19,7 +19,7 @@ pub(crate) fn lose(cc: &mut dyn CongestionControl, window: &mut Window, at: u64,
     }
 }
 
-/// An acknowledgement of the `number`th segment, on a path with a constant delay of `rtt`.
+/// Returns an acknowledgement of the segment `number`, on a path with a constant delay of `rtt`.
 pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duration) -> Ack {
     Ack {
         now,
@@ -38,7 +38,7 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
     }
 }
 
-/// Passes one acknowledgement to `cc` for its round-trip time alone.
+/// Passes an acknowledgement to `cc` that only serves as a round-trip sample.
 pub(crate) fn sample(
     cc: &mut dyn CongestionControl,
     window: &mut Window,
@@ -49,7 +49,8 @@ pub(crate) fn sample(
     cc.on_sample(window, &ack);
 }
 
-/// Acknowledges a window, evenly spread, every `rtt` for `span`, and passes on each acknowledgement.
+/// Acknowledges a window every `rtt` for `span`, with evenly spaced acknowledgements, and passes
+/// each acknowledgement to `cc`.
 pub(crate) fn acknowledge_for(
     cc: &mut dyn CongestionControl,
     window: &mut Window,

@@ -1,4 +1,4 @@
-//! Two connections and a wire for tests, and scripts.
+//! Two connections joined by a wire for tests, and scripts.
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
@@ -10,18 +10,18 @@ use aqmlab_core::{Args, Duration, Ecn, Instant, Rng, TcpFlags};
 use aqmlab_tcp::cc::{CongestionControl, kinds};
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 
-/// A controller by name, with its defaults.
+/// Returns a controller by name, with its default parameters.
 pub(crate) fn controller(name: &str) -> Box<dyn CongestionControl> {
     let kind = kinds::find(name).unwrap_or_else(|| panic!("no controller `{name}`"));
     (kind.build)(&Args::defaults(kind.params))
 }
 
-/// The name of every registered controller.
+/// Returns the name of every registered controller.
 pub(crate) fn controllers() -> Vec<&'static str> {
     kinds::all().map(|kind| kind.name).collect()
 }
 
-/// A configuration of `profile` with the controller `cc`.
+/// Returns a configuration of `profile` with the controller `cc`.
 pub(crate) fn config(profile: Profile, cc: &str) -> Config {
     Config::new(profile, controller(cc))
 }
@@ -30,11 +30,11 @@ pub(crate) fn config(profile: Profile, cc: &str) -> Config {
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     pub(crate) delay: Duration,
-    /// The largest random extra delay, which reorders.
+    /// The largest random extra delay, which can reorder segments.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
-    /// The chance that an ECN-capable segment is marked.
+    /// The probability that an ECN-capable segment is marked.
     pub(crate) marking: f64,
 }
 
@@ -50,7 +50,7 @@ impl Wire {
     }
 }
 
-/// The events of an end.
+/// The events that an end has reported.
 #[expect(clippy::struct_excessive_bools, reason = "one for each event")]
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -61,7 +61,7 @@ pub(crate) struct Seen {
     pub(crate) aborted: bool,
 }
 
-/// Whether the wire drops a segment of an end.
+/// A function that decides whether the wire drops a segment of an end.
 pub(crate) type Filter = Box<dyn FnMut(usize, &Segment) -> bool>;
 
 /// Two connections and a wire between them.
@@ -69,12 +69,12 @@ pub(crate) struct Pair {
     pub(crate) ends: [Connection; 2],
     pub(crate) seen: [Seen; 2],
     pub(crate) now: Instant,
-    /// The bytes that each end has yet to write, and whether it closes after that.
+    /// The bytes that each end has yet to write; the next field is whether it closes afterwards.
     pub(crate) to_write: [u64; 2],
     pub(crate) closes: [bool; 2],
     pub(crate) sent: [u64; 2],
     pub(crate) wire: Wire,
-    /// Drops the data segments for which it returns `true`.
+    /// Drops the segments for which the function returns `true`.
     pub(crate) drop: Filter,
     /// Every segment sent, with its time and its end.
     pub(crate) log: Vec<(Instant, usize, Segment)>,
@@ -101,7 +101,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `until`, or until no event is left. Returns the number of steps.
+    /// Runs until `until`, or until there are no events. Returns the number of steps.
     pub(crate) fn run(&mut self, until: Instant) -> u64 {
         let mut steps = 0;
         self.drain();

@@ -1,7 +1,7 @@
-//! Scripts: timelines of a peer's segments, an application's calls, and the expected results.
+//! Scripts: timelines of a peer's segments, of an application's calls, and of the expected results.
 //!
 //! A script is read line by line; `#` starts a comment. The application is always awake, unless the
-//! script sets `wakeup`. The set-up comes first, one word a line:
+//! script sets `wakeup`. The set-up comes first, with one word per line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)
@@ -14,8 +14,8 @@
 //! establish rtt=100ms win=N    or: does the handshake, which is complete at time zero
 //! ```
 //!
-//! The timeline follows, each line at a time: `@20ms` since zero, `+5ms` since the line before,
-//! `@20ms..24ms` for a result expected within that span.
+//! The timeline follows, and each line has a time: `@20ms` counts from zero, and `+5ms` from the
+//! line before. `@20ms..24ms` is for a result that is expected within that interval.
 //!
 //! ```text
 //! +0ms in  . 1(1000) ack 1 win 5000 sack 2001-3001 ecr 40ms ce
@@ -25,9 +25,9 @@
 //! +0ms check cwnd = 10
 //! ```
 //!
-//! Flags are `S F R P . E W`. An `out` line checks flags (except P) and numbers, and the fields that it
-//! mentions. Every segment sent needs an `out` line, in order. `x3` stands for three such segments in
-//! a row, `again` for a retransmission.
+//! Flags are `S F R P . E W`. An `out` line checks flags (except P), numbers, and the fields that
+//! it mentions. Every segment sent needs an `out` line, in order. `x3` stands for three such
+//! segments in a row, `again` for a retransmission.
 
 mod described;
 mod words;
@@ -42,7 +42,7 @@ use self::described::{Described, show};
 use self::words::{duration, number, setting};
 use super::controller;
 
-/// Runs the script in `file`. An error names the place, the result and the expected result.
+/// Runs the script in `file`. An error names the place, the actual result and the expected result.
 pub(crate) fn run(file: &Path) -> Result<(), String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -90,7 +90,7 @@ impl Default for Script {
     }
 }
 
-/// The host with an application that never sleeps, so that it acts at the time of its line.
+/// Returns the host with an application that never sleeps, so that it acts at the time of its line.
 fn awake(mut profile: Profile) -> Profile {
     profile.wakeup = Duration::ZERO;
     profile
@@ -160,7 +160,8 @@ impl Script {
         Ok(())
     }
 
-    /// Does the handshake of an active opener, with a peer that offers the options of the script.
+    /// Performs the handshake of an active opener with a peer that offers the options of the
+    /// script.
     fn establish(&mut self, options: &[&str]) -> Outcome {
         let mut rtt = Duration::from_millis(100);
         for option in options {
@@ -197,7 +198,7 @@ impl Script {
         if answer.1.header.flags.0 & !0x40 != TcpFlags::ACK.0 || answer.1.header.ack != 1 {
             return Err(format!("the handshake was completed by {}", show(&answer.1)));
         }
-        // The window of a SYN is never scaled, so another segment follows with the real one.
+        // The window of a SYN is never scaled, so another segment with the actual window follows.
         if self.window > 65_535 {
             let header = self.header(TcpFlags::ACK, 1, 0, 1);
             self.connection().handle_segment(&header, Ecn::NotEct, now);
@@ -211,7 +212,7 @@ impl Script {
         self.connection.as_mut().expect("opened before")
     }
 
-    /// The peer's clock in milliseconds, which is that of this end.
+    /// Returns the peer's clock in milliseconds, which equals that of this end.
     fn clock(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32 + 1_000
     }
@@ -326,7 +327,7 @@ impl Script {
         }
     }
 
-    /// A segment of the peer.
+    /// Processes a segment of the peer.
     fn arrive(&mut self, words: &[&str]) -> Outcome {
         let wanted = Described::parse(words)?;
         if let Some(window) = wanted.window {

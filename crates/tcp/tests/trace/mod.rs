@@ -1,10 +1,11 @@
-//! Two FreeBSD hosts on a path with stated drops and delays, and the segments that they send.
+//! Runs two FreeBSD hosts on a path with given drops and delays, and records the segments that they
+//! send.
 //!
-//! A scenario states the path, the hosts and the applications in lines of words: `delay` (ns), `rate`
+//! A scenario describes the path, the hosts and the applications in lines of words. `until` (ms) is
+//! for the whole scenario. The following words are each for host 0 or 1: `delay` (ns), `rate`
 //! (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns), `sack`,
-//! `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3), each for host
-//! 0 or 1; `write T BYTES`, `pour T` (without end) and `close T` for its application; and `until` (ms)
-//! for all.
+//! `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3). For its
+//! application there are `write T BYTES`, `pour T` (without limit) and `close T`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -37,7 +38,7 @@ struct Host {
     acts: Vec<(u64, Act)>,
 }
 
-/// A scenario.
+/// A path, two hosts and their applications.
 #[derive(Debug, Default)]
 pub(crate) struct Scenario {
     hosts: [Host; 2],
@@ -105,12 +106,12 @@ impl Scenario {
     }
 }
 
-/// An end while it runs.
+/// The state of an end during a run.
 #[expect(clippy::struct_excessive_bools, reason = "what the application is about to do")]
 struct End {
     tcp: Connection,
     established: bool,
-    /// The application waits for space.
+    /// Whether the application waits for space.
     waits: bool,
     pending: u64,
     writes_unlimited: bool,
@@ -160,7 +161,8 @@ impl Run {
         }
     }
 
-    /// Runs the scenario. Returns a line for each segment sent, and the bytes that each side read.
+    /// Runs the scenario. Returns a line for each segment sent, and the number of bytes that each
+    /// side read.
     pub(crate) fn run(mut self) -> String {
         self.serve(0);
         while let Some((at, which)) = self.next().filter(|(at, _)| *at <= self.scenario.until) {
@@ -172,7 +174,8 @@ impl Run {
         self.lines
     }
 
-    /// The next event: an arrival before a timer, a timer before an application.
+    /// Returns the next event. At equal times, an arrival precedes a timer, and a timer precedes an
+    /// application.
     fn next(&self) -> Option<(u64, usize)> {
         let arrival = self.air.keys().next().map(|(at, _)| (*at, 0));
         let timer = |end: &End| end.tcp.poll_timeout().map(|at| (at.as_nanos(), 1));
@@ -239,7 +242,7 @@ impl Run {
                 acted = true;
                 end.tcp.send_unlimited();
             }
-            // Data written before leaves without the FIN.
+            // Data that was written before is sent without the FIN.
             if end.established && !acted && end.close && end.pending == 0 {
                 end.close = false;
                 end.tcp.close();
@@ -290,7 +293,7 @@ impl Run {
             return;
         }
         let begun = end.departures.last().map_or(self.now, |last| self.now.max(*last));
-        // A link without a rate takes no time.
+        // On a link without a rate, transmission takes no time.
         let sent = begun + (size * 8_000_000_000).checked_div(host.rate).unwrap_or(0);
         end.departures.push(sent);
         let at = sent + host.delay + host.late.get(&which).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The engine's interface to one application.
+//! The interface of the engine to one application.
 
 use aqmlab_apps::{ConnId, Io, Open};
 use aqmlab_core::{Instant, Rng, Side};

@@ -1,5 +1,5 @@
-//! Read marks: the bytes that an application had read when its part of the measured interval
-//! began, and when it ended.
+//! Read marks: the bytes that an application had read at two times. These are the beginning and the
+//! end of its part of the measured interval.
 
 use aqmlab_core::Instant;
 
@@ -12,11 +12,11 @@ pub(super) const END: usize = 1;
 
 /// The read marks of all applications.
 pub(super) struct ReadMarks {
-    /// Time, mark and application, in the order of time.
+    /// The time, number and application of each mark, in the order of time.
     schedule: Vec<(Instant, usize, usize)>,
-    /// The number of marks of the schedule that have passed.
+    /// The number of marks in the schedule that have passed.
     passed: usize,
-    /// By application and mark: bytes at home and on the internet.
+    /// The bytes read at home and on the internet, by application and mark.
     set: Vec<[Option<[u64; 2]>; 2]>,
 }
 
@@ -30,24 +30,25 @@ impl ReadMarks {
         Self { schedule, passed: 0, set: vec![Default::default(); spec.apps.len()] }
     }
 
-    /// The time of the next mark.
+    /// Returns the time of the next mark.
     pub(super) fn next(&self) -> Option<Instant> {
         self.schedule.get(self.passed).map(|(at, ..)| *at)
     }
 
-    /// Takes the next mark, if it is due: the application, and the mark's number.
+    /// Removes the next mark, if it is due. Returns the application and the mark's number.
     pub(super) fn pop(&mut self, now: Instant) -> Option<(usize, usize)> {
         let &(_, mark, app) = self.schedule.get(self.passed).filter(|(at, ..)| *at <= now)?;
         self.passed += 1;
         Some((app, mark))
     }
 
-    /// Sets a mark, unless it is set: an application that ends sets its second mark early.
+    /// Sets a mark, unless it is already set. An application that ends early sets its second mark
+    /// early.
     pub(super) fn set(&mut self, app: usize, mark: usize, read: [u64; 2]) {
         self.set[app][mark].get_or_insert(read);
     }
 
-    /// The bytes that an application read between its two marks.
+    /// Returns the bytes that an application read between its two marks.
     pub(super) fn read(&self, app: usize) -> [u64; 2] {
         let [before, after] = self.set[app].map(Option::unwrap_or_default);
         [0, 1].map(|side: usize| after[side].saturating_sub(before[side]))

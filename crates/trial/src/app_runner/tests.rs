@@ -5,7 +5,8 @@ use aqmlab_core::{Direction, Duration};
 
 use super::*;
 
-/// Requests wake-ups, opens one connection, and ends with its token 9.
+/// An application that requests wake-ups, opens one connection, and ends at the wake-up with token
+/// 9.
 struct Probe {
     log: Arc<Mutex<Vec<(Instant, Notice, u64)>>>,
     ended: Option<Instant>,
@@ -163,7 +164,7 @@ fn an_application_that_ends_sets_its_second_mark() {
     let at = Instant::from_millis(40);
     fake.runner.wakes.push(1, at, Wake::Token(9));
     fake.run(spec.end());
-    // Its stop reports the end again; the mark stays.
+    // The stop reports the end a second time; the mark stays unchanged.
     assert_eq!(fake.ended.first(), Some(&(at, 1)));
     assert_eq!(fake.runner.findings(&spec, 1, FlowReport::default()).read, [400, 0]);
     assert_eq!(fake.runner.findings(&spec, 0, FlowReport::default()).read, [800, 0]);

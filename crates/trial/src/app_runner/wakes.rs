@@ -1,4 +1,4 @@
-//! Wake-ups: the times of the next calls of applications.
+//! Wake-ups: the times at which the driver next calls the applications.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use aqmlab_apps::Notice;
 use aqmlab_core::Instant;
 
-/// The reason for a call.
+/// The reason why the driver calls an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wake {
     Start,
@@ -24,8 +24,8 @@ impl Wake {
     }
 }
 
-/// The wake-ups of all applications, those of each in the order of their times and, at one time,
-/// of the requests.
+/// The wake-ups of all applications. The wake-ups of an application are in the order of their
+/// times, and at equal times in the order of the requests.
 pub(super) struct Wakes {
     by_app: Vec<BinaryHeap<Reverse<(Instant, u64, Wake)>>>,
     /// The number of requests so far.
@@ -42,13 +42,13 @@ impl Wakes {
         self.by_app[app].push(Reverse((at, self.requests, wake)));
     }
 
-    /// Takes the first wake-up of an application, if it is due.
+    /// Removes and returns the first wake-up of an application, if it is due.
     pub(super) fn pop(&mut self, app: usize, now: Instant) -> Option<Notice> {
         self.next_of(app).filter(|at| *at <= now)?;
         self.by_app[app].pop().map(|Reverse((.., wake))| wake.notice())
     }
 
-    /// Takes the first wake-up of all, if it is due.
+    /// Removes and returns the first wake-up of all applications, if it is due.
     pub(super) fn pop_any(&mut self, now: Instant) -> Option<(u32, Notice)> {
         let first = self.by_app.iter().enumerate();
         let first = first.filter_map(|(app, wakes)| Some((wakes.peek()?.0, app)));

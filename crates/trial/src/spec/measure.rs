@@ -16,7 +16,7 @@ pub struct MeasureSpec {
     #[serde(rename = "from_ns", with = "units::instant")]
     #[schemars(with = "u64")]
     pub from: Instant,
-    /// The end of the measured interval; the end of the trial if absent.
+    /// The end of the measured interval. If it is absent, the interval ends with the trial.
     #[serde(rename = "to_ns", with = "units::maybe_instant")]
     #[schemars(with = "Option<u64>")]
     pub to: Option<Instant>,
@@ -24,12 +24,13 @@ pub struct MeasureSpec {
     #[serde(rename = "window_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub window: Duration,
-    /// The distance between the starts of two windows; the width is a whole multiple of it.
+    /// The step between the starts of two windows. The window width is a whole multiple of the
+    /// step.
     #[serde(rename = "step_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub step: Duration,
-    /// The interval at which TCPs and queues are sampled; zero for never. A long trial is sampled
-    /// less often.
+    /// The interval at which TCPs and queues are sampled; zero disables sampling. A long trial is
+    /// sampled less often.
     #[serde(rename = "sample_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub sample: Duration,
@@ -38,7 +39,7 @@ pub struct MeasureSpec {
     /// Whether time series are kept: throughput, delays, queues, TCPs, and the metrics that
     /// applications record.
     pub series: bool,
-    /// The maximum number of points of a time series; a longer trial has coarser steps.
+    /// The maximum number of points of a time series. A longer trial has coarser steps.
     pub points: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Names out of a list: a specification that holds another name is refused when it is read.
+//! Names from a fixed list. Parsing a specification fails if it contains a name outside the list.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,18 +14,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A member of a list of names.
 pub trait Named: Copy {
-    /// The noun for a member, in messages.
+    /// The noun for a member of the list, for messages.
     const NOUN: &'static str;
     /// The name of the list, in the JSON Schema.
     const LIST: &'static str;
 
-    /// The member called `name`.
+    /// Returns the member called `name`.
     fn find(name: &str) -> Option<Self>;
 
-    /// Its name.
+    /// Returns the member's name.
     fn name(self) -> &'static str;
 
-    /// The names of all members.
+    /// Returns the names of all members.
     fn names() -> Vec<&'static str>;
 }
 
@@ -34,7 +34,7 @@ pub trait Listed: 'static {
     /// The name of the list, in the JSON Schema.
     const LIST: &'static str;
 
-    /// All kinds.
+    /// Returns all kinds.
     fn all() -> Vec<&'static Kind<Self>>;
 }
 
@@ -99,9 +99,9 @@ impl<T: ?Sized + Listed> Named for Registered<T> {
 /// A congestion controller.
 #[derive(Clone, Copy)]
 pub enum Controller {
-    /// A congestion control of the simulator.
+    /// A congestion controller of the simulator.
     Simulated(&'static Kind<dyn CongestionControl>),
-    /// One that only the Linux kernel has.
+    /// A congestion controller that only the Linux kernel has.
     LinuxOnly(&'static str),
 }
 
@@ -123,7 +123,7 @@ const LINUX_ONLY: &[&str] = &[
 ];
 
 impl Controller {
-    /// The parameters that it declares.
+    /// Returns the parameters that the controller declares.
     pub const fn params(self) -> &'static [Param] {
         match self {
             Self::Simulated(kind) => kind.params,
@@ -131,7 +131,7 @@ impl Controller {
         }
     }
 
-    /// The names of the controllers that only the Linux kernel has.
+    /// Returns the names of the controllers that only the Linux kernel has.
     pub const fn linux_only() -> &'static [&'static str] {
         LINUX_ONLY
     }
@@ -171,11 +171,11 @@ impl Named for Controller {
 pub struct Host(&'static str);
 
 impl Host {
-    /// The profile of that name.
+    /// Returns the profile of that name.
     ///
     /// # Panics
     ///
-    /// Never: the name comes from the list of profiles.
+    /// The function never panics, because the name comes from the list of profiles.
     pub fn profile(self) -> Profile {
         Profile::find(self.0).unwrap_or_else(|| unreachable!("`{}` is a profile's name", self.0))
     }

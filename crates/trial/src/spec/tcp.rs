@@ -12,29 +12,29 @@ use super::{Controller, Host, KindSpec, units};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSpec {
-    /// The host.
+    /// The profile of the host.
     pub profile: Host,
-    /// The congestion control; the host's own if absent.
+    /// The congestion controller. If it is absent, the host profile's controller is used.
     pub cc: Option<KindSpec<Controller>>,
     /// Whether ECN is negotiated.
     pub ecn: bool,
-    /// The send buffer; automatic if absent.
+    /// The size of the send buffer; automatic if absent.
     #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub send_buffer: Option<Bytes>,
-    /// The receive window; automatic if absent.
+    /// The size of the receive window; automatic if absent.
     #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub receive_buffer: Option<Bytes>,
-    /// The largest IP packet.
+    /// The size of the largest IP packet.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub mtu: Bytes,
-    /// Overrides the application's own choice of `TCP_NODELAY`.
+    /// The value of `TCP_NODELAY`, which overrides the application's choice.
     pub nodelay: Option<bool>,
-    /// Overrides the application's own choice of quick acknowledgements.
+    /// Whether quick acknowledgements are enabled, which overrides the application's choice.
     pub quickack: Option<bool>,
-    /// Further settings of the host, by name; durations in nanoseconds.
+    /// Further settings of the host, by name. Durations are in nanoseconds.
     pub settings: BTreeMap<String, serde_json::Value>,
 }
 

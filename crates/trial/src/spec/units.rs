@@ -1,8 +1,8 @@
-//! Numbers in base units, read and written as the types of their units.
+//! Reads and writes numbers in base units as the types of their units.
 //!
-//! They are written for the defaults in the JSON Schema.
+//! Writing is needed for the defaults in the JSON Schema.
 
-// serde passes references.
+// serde passes these values by reference.
 #![allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
 
 macro_rules! number {
@@ -35,7 +35,7 @@ number! {
     instant: Instant, u64, Instant::from_nanos, |at| at.as_nanos();
     maybe_instant: Option<Instant>, Option<u64>, |ns| ns.map(Instant::from_nanos),
         |at| at.map(Instant::as_nanos);
-    /// A rate; zero is none.
+    /// A rate; zero means that there is none.
     rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
     /// A size in the range of a packet field.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;

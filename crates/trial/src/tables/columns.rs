@@ -1,20 +1,21 @@
-//! Columns under construction.
+//! Builds columns row by row.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::Histogram;
 
 use crate::table::Column;
 
-/// Columns of numbers under construction, by name.
+/// Columns of numbers that are being built, by name.
 pub(super) struct Numbers(Vec<(&'static str, Vec<f64>)>);
 
 impl Numbers {
-    /// No rows yet, and the columns of the row given, so that a table without rows has them.
+    /// Returns a table without rows that has the columns of `row`, so that an empty table still has
+    /// its columns.
     pub(super) fn like<const N: usize>(row: [(&'static str, f64); N]) -> Self {
         Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
     }
 
-    /// Adds a row; every row has the same columns.
+    /// Adds a row. All rows must have the same columns.
     pub(super) fn row<const N: usize>(&mut self, values: [(&'static str, f64); N]) {
         for ((_, column), (_, value)) in self.0.iter_mut().zip(values) {
             column.push(value);

@@ -1,4 +1,4 @@
-//! Connections and the state of their TCPs.
+//! Tables of connections and of the state of their TCPs.
 
 use aqmlab_core::{Instant, Side};
 
@@ -39,7 +39,7 @@ impl View<'_> {
 
 fn connection(conn: &ConnFindings, ends: &[EndCounts; 2]) -> [(&'static str, f64); 13] {
     let sum = |field: fn(&EndCounts) -> u64| ends.iter().map(field).sum::<u64>() as f64;
-    // A value missing at one end is missing for the connection.
+    // If a value is missing at one end, it is missing for the connection.
     let known = |field: fn(&TcpEvents) -> Option<u64>| {
         count(ends.iter().map(|end| field(&end.events)).sum::<Option<u64>>())
     };

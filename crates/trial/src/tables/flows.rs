@@ -1,4 +1,4 @@
-//! Flows: one row for each application and direction.
+//! Tables of flows, with one row for each application and direction.
 
 use aqmlab_core::{Direction, Duration};
 use aqmlab_measure::DirectionReport;
@@ -9,7 +9,7 @@ use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
-    /// The rows of flow tables: each application and direction with a packet.
+    /// Returns the rows of flow tables: each application and direction that has a packet.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
         self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
             Direction::BOTH
@@ -58,7 +58,7 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    /// The measures of one direction of a flow.
+    /// Returns the measures of one direction of a flow.
     fn quantities(
         found: &FlowFindings,
         direction: Direction,
@@ -119,7 +119,7 @@ impl View<'_> {
     }
 }
 
-/// The rate of `bytes` over the time `over`, in Mbit/s; none over no time.
+/// Returns the mean rate of `bytes` over the time `over` in Mbit/s, or `NaN` if the time is zero.
 fn mean_mbit(bytes: u64, over: Duration) -> f64 {
     if over == Duration::ZERO { f64::NAN } else { 8.0 * bytes as f64 / over.as_secs_f64() / 1e6 }
 }

@@ -1,4 +1,4 @@
-//! The interval of the statistics and the steps of the series.
+//! The interval of the statistics, and the steps of the time series.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Histogram, Settings};
@@ -6,7 +6,7 @@ use aqmlab_measure::{Histogram, Settings};
 use crate::grain::Grain;
 use crate::spec::Spec;
 
-/// The settings of the meter of the trial `spec`.
+/// Returns the settings of the meter of the trial `spec`.
 pub fn settings(spec: &Spec) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let end = spec.end();
@@ -16,8 +16,8 @@ pub fn settings(spec: &Spec) -> Settings {
         window: measure.window,
         step: measure.step,
         end,
-        // A flow may have several connections, and a fair queue may let one of them pass
-        // another; so a gap is a loss only once many later packets have come.
+        // A flow may have several connections, and a fair queue may reorder packets of different
+        // connections. A gap is therefore a loss only after many later packets have arrived.
         reorders: true,
         series: measure.series.then_some(grain.step),
     }
@@ -33,7 +33,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame of the trial `spec`.
+    /// Returns the frame of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let Settings { from, to, .. } = settings(spec);
         let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
@@ -48,14 +48,14 @@ pub struct QueueReport {
     pub sojourn: Histogram,
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// The sum of sojourn times: by Little's law, the integral of the backlog.
+    /// The sum of the sojourn times. By Little's law, it is the integral of the backlog.
     pub waited: Duration,
-    /// IP bytes that left within the interval.
+    /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
 }
 
 impl QueueReport {
-    /// A packet of `ip_len` bytes left at `left`, after it had waited for `sojourn`.
+    /// Records that a packet of `ip_len` bytes left at `left` after the sojourn time `sojourn`.
     #[inline]
     pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
         if frame.series {

@@ -1,4 +1,4 @@
-//! Queues: sojourn times, drops and marks.
+//! Tables of queues: sojourn times, drops and marks.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -82,7 +82,7 @@ impl View<'_> {
         for sample in self.queue_samples() {
             names.push(self.link(sample.link));
             let worst = &self.findings.links[sample.link].report.worst;
-            // A sample on a boundary looks back at the step that has just ended.
+            // A sample on a boundary belongs to the step that has just ended.
             let place = (sample.at.as_nanos().saturating_sub(1) / step) as usize;
             numbers.row(state(sample, worst.get(place).copied().unwrap_or(Duration::ZERO)));
         }

@@ -1,4 +1,4 @@
-//! Time series of applications and flows, and the measures of applications.
+//! Tables of time series of applications and flows, and of the measures of applications.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Bin, Windows};

@@ -1,4 +1,4 @@
-//! Every cell of every table, from findings computed by hand.
+//! Tests every cell of every table with findings computed by hand.
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{Direction, Duration, Instant, Side};
@@ -13,8 +13,8 @@ use crate::notes::Notes;
 use crate::spec::Spec;
 use crate::table::{Column, Table};
 
-/// Ten seconds in windows of two, with series of at most eight points; the last second is outside
-/// the interval of the statistics.
+/// Returns a trial of ten seconds with windows of two seconds and series of at most eight points.
+/// The last second is outside the interval of the statistics.
 fn spec(more: &str) -> Spec {
     let app = |name: &str| {
         format!(
@@ -40,8 +40,8 @@ fn ms(at: u64) -> Instant {
     Instant::from_millis(at)
 }
 
-/// A download of three packets (one lost, one answered, one after the interval), and a flow without
-/// packets.
+/// Returns the report of a download of three packets and that of a flow without packets. One of the
+/// three packets is lost, one is answered, and one arrives after the interval.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
     let mut meter = Meter::new(settings(spec), &spec.all_active());
@@ -93,7 +93,7 @@ fn findings(spec: &Spec) -> Findings {
 fn link(spec: &Spec) -> LinkFindings {
     let frame = Frame::of(spec);
     let mut report = QueueReport::default();
-    // The first two leave in the interval, the third at its end.
+    // The first two packets leave in the interval, the third at the end of the interval.
     for (left, waited, len) in [(1_500, 30, 1_000), (3_999, 90, 2_375), (9_000, 500, 900)] {
         report.note(&frame, ms(left), Duration::from_millis(waited), len);
     }
@@ -171,7 +171,7 @@ fn cell(column: &Column, row: usize) -> String {
     }
 }
 
-/// A line for each row: the columns and their values.
+/// Returns a line for each row, with the columns and their values.
 fn text(table: &Table) -> Vec<String> {
     let row = |row: usize| {
         let cells =
@@ -287,7 +287,7 @@ fn a_queue_s_rates_are_over_the_interval_of_the_statistics() {
     let tables = all(&spec, &findings(&spec));
     let queues = &tables.iter().find(|(name, _)| *name == "queues").expect("it is there").1;
     let down = &text(queues)[1];
-    // 2375 bytes leave in six seconds, after 90 ms.
+    // 2375 bytes leave in six seconds, after a sojourn time of 90 ms.
     assert!(down.contains("throughput_mbit 0.003167"), "{down}");
     assert!(down.contains("backlog_mean_packets 0.015"), "{down}");
 }

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 2**30
-"""The maximum memory of a table. Time series of ten thousand applications need three quarters."""
+"""The maximum memory of a table. Time series of ten thousand applications need 75 % of it."""
 
-_HEADER = 2  # of a Message: its content
-_ROWS, _BUFFERS, _PACKED = 0, 2, 3  # of a RecordBatch: length, buffers, compression
+_HEADER = 2  # the field of a Message that holds its content
+_ROWS, _BUFFERS, _PACKED = 0, 2, 3  # the fields of a RecordBatch: length, buffers, compression
 
 
 def read(data: bytes) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The record of a chunk whose trials are all in the tables, with the tables' checksums.
+"""The record of a chunk whose trials are all in the tables, with the checksums of these tables.
 
 A running campaign keeps it beside the trial files. The manifest of a complete campaign holds the
 same data and replaces it. A record names its campaign, its chunk and only files of that chunk, so
@@ -23,7 +23,7 @@ _MOST_BYTES = 2**24
 """The largest record that is read. The record of a hundred trials has a few kilobytes."""
 
 Alternatives = Annotated[tuple[FileChecksum, ...], Meta(min_length=1, max_length=2)]
-"""The valid checksums of a file: two while it is being replaced."""
+"""The valid checksums of a file. There are two while the file is being replaced."""
 
 
 class ChunkRecord(Struct, frozen=True):
@@ -40,9 +40,9 @@ class ChunkRecord(Struct, frozen=True):
     """The checksums of each table file, by its path in the campaign's folder."""
 
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
-        """The reason why this is not the record of this `chunk` with `trials` trials in `folder`.
+        """The reason why this is not the record of `chunk` with `trials` trials in `folder`.
 
-        Returns `None` if it is.
+        Returns `None` if the record is the expected one.
         """
         if self.campaign != campaign:
             return "it is of another campaign"

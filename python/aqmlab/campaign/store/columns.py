@@ -41,7 +41,7 @@ class Columns:
         """Names and types. A condition with the name of a table's column gets another name.
 
         `taken` are the names of all tables' columns, and `own` those of this table. A table with
-        base round-trip times of its own has no other.
+        base round-trip times of its own has no others.
         """
         import pyarrow as pa
 

@@ -66,7 +66,7 @@ class Dataset:
         self._columns = Columns(trials)
         self.chunks = [trials[start : start + CHUNK] for start in range(0, len(trials), CHUNK)]
         self.damaged: dict[Path, str] = {}
-        """Damaged records and trial files, with the problem of each."""
+        """The damaged records and trial files, with the problem of each."""
         self._records = self._read_records(self.damaged)
         self._sealing: Future[None] | None = None
         self._sealer: ThreadPoolExecutor
@@ -96,7 +96,7 @@ class Dataset:
         return [one for chunk in self._records for one in self.chunks[chunk]]
 
     def has_moved(self) -> bool:
-        """Returns whether the records in the folder have changed since they were read."""
+        """Returns whether the records in the folder have changed since this object read them."""
         return self._read_records({}) != self._records
 
     @contextmanager
@@ -179,7 +179,7 @@ class Dataset:
             if fault is not None:
                 damaged[path] = fault
             elif any(os.path.lexists(self._folder.path / name) for name in record.files):
-                found[chunk] = record  # otherwise the user removed the tables to repeat the trials
+                found[chunk] = record  # else the user removed them to repeat the trials
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
@@ -234,7 +234,10 @@ class Dataset:
         self._sealing = None
 
     def _make_alike(self) -> None:
-        """Gives all files of a table the same columns, because some readers check only one file."""
+        """Gives all files of a table the same columns.
+
+        Some readers read the columns of one file only.
+        """
         import pyarrow.parquet as pq
 
         chunks = {

@@ -71,7 +71,7 @@ class Trial:
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """The key of the trial: its labels in tables, and everything on which its run depends."""
+        """The key of the trial: its labels in tables, and all inputs of its run."""
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
@@ -188,7 +188,7 @@ class Folder:
     def clear_finished(self) -> None:
         """Removes the records of chunks and their folder, which a complete campaign does not need.
 
-        The campaign is complete even if these files cannot be removed.
+        The campaign counts as complete even if these files cannot be removed.
         """
         if not (self.path / PARTS).is_dir():
             return

@@ -46,7 +46,7 @@ def text_of(members: Mapping[str, Any]) -> str:
 
 
 def decoded(text: bytes, kind: type[_T]) -> _T:
-    """Converts JSON to `kind`; raises `MalformedError` or `WrongValueError`."""
+    """Converts JSON to the type `kind`; raises `MalformedError` or `WrongValueError`."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
@@ -70,7 +70,7 @@ def parsed_member(text: bytes, name: str) -> Any:
 def _parsed(text: bytes) -> Any:
     """The plain values of a JSON text, including infinite numbers; raises `MalformedError`."""
     try:
-        return json.loads(text.decode("utf-8"))  # of bytes it would guess the encoding
+        return json.loads(text.decode("utf-8"))  # the parser would guess the encoding of bytes
     except json.JSONDecodeError as error:
         problem = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         where = f"line {error.lineno} column {error.colno}"
@@ -94,7 +94,7 @@ def _fault_of(value: Any, kind: Any) -> str | None:
 
 
 def _faults(place: _Place, value: Any, kind: Any) -> Iterator[tuple[_Place, str]]:
-    """Yields the places of wrong values, innermost first, with the problem of each."""
+    """Yields the place and the problem of each wrong value, innermost first."""
     for key, part, part_kind in _parts(value, kind):
         yield from _faults((*place, key), part, part_kind)
     for name in _missing(value, kind):

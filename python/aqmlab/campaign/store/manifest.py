@@ -3,7 +3,7 @@
 A folder may come from an untrusted source, and text of its manifest becomes names of files and
 columns. A read therefore validates the whole manifest before any part is used.
 
-A member without a default is in every manifest. A member with a default is absent while it has it.
+A member without a default is in every manifest. A member that has its default value is omitted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class LinkFacts(Struct, frozen=True):
 
 
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A trial in a manifest. It states the members in which it differs from its campaign."""
+    """A trial in a manifest.
+
+    It contains only those members in which it differs from its campaign.
+    """
 
     id: Annotated[str, Meta(pattern=_NAME, max_length=255)]
     conditions: Mapping[str, ConditionValue]
@@ -100,7 +103,6 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The names of the varied parameters, outermost loop first."""
     warnings: tuple[str, ...]
     figures: tuple[str, ...]
-    tolerances_ms: Mapping[str, _Number]
     notes: str
     scenario: Mapping[str, Any]
     """The scenario after inheritance and overrides."""
@@ -110,7 +112,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     app_groups: Mapping[str, str]
     """The name of each application in figures."""
     stated_tolerances_ms: Mapping[str, _Number]
-    """The members of `tolerances_ms` that the scenario states."""
+    """The largest round-trip times that the scenario states, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
     duration_s: _Number
     measure_from_s: _Number
@@ -143,7 +145,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     events: Count | None = None
     packets: Count | None = None
     files: Mapping[FilePath, FileChecksum] | None = None
-    """The checksums of all files. They are absent while trials run, and are in chunk records."""
+    """The checksums of all files. While trials run, the chunk records hold them instead."""
     checksum: Sha256 | None = None
     """The checksum of the manifest's own text; absent if it was not read from a file."""
 
@@ -161,7 +163,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
 
         Another spelling of the request is the same scenario.
         """
-        told = json_record.decoded(other.text().encode(), Manifest)  # as a reader has it
+        told = json_record.decoded(other.text().encode(), Manifest)  # as a reader decodes it
         return any(getattr(self, name) != getattr(told, name) for name in _OF_SCENARIO)
 
     def with_results_of(self, other: Manifest) -> Manifest:
@@ -169,7 +171,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
         return structs.replace(self, **{name: getattr(other, name) for name in _FROM_RUN})
 
     def text(self) -> str:
-        """The manifest as JSON without its checksum; its results are written together."""
+        """The manifest as JSON without its checksum. The members with results follow each other."""
         told = to_builtins(self)
         results = {} if self.files is None else {one: getattr(self, one) for one in _RESULTS}
         kept = {one: value for one, value in told.items() if one not in (*_RESULTS, "checksum")}

@@ -16,7 +16,7 @@ def refuse(path: Path) -> None:
     """Raises `RequestError` if `path` is the path of one of a campaign's own files."""
     try:
         whole = path.resolve()
-    except (OSError, RuntimeError):  # the write reports the error
+    except (OSError, RuntimeError):  # the later write reports the error
         return
     for folder in list(whole.parents)[:_DEPTH]:
         if (folder / MANIFEST).is_file() and _is_own(folder, whole):

@@ -28,7 +28,7 @@ ROWS_PER_GROUP = 131_072
 
 
 class Finished:
-    """Finished trials that still have trial files, and the tables made of them."""
+    """Finished trials that still have trial files, and the tables made from these files."""
 
     def __init__(
         self, folder: Folder, trials: Sequence[Trial], columns: Columns, campaign: str
@@ -165,7 +165,7 @@ class _Waiting:
         self._tables: list[tuple[Trial, pa.Table]] = []
 
     def add(self, trial: Trial, table: pa.Table) -> bool:
-        """Adds rows; returns whether there are enough for a group."""
+        """Adds rows. Returns whether there are enough for a group."""
         self._tables.append((trial, table))
         self._rows += table.num_rows
         return self._rows >= self._enough
@@ -223,7 +223,7 @@ def table_file(
             before_it_stands(table.checksum)
         with disk_errors(path):
             made.replace(path)
-            for folder in list(path.parents)[:3]:  # the chunk's, the table's, that of tables
+            for folder in list(path.parents)[:3]:  # of the chunk, of the table, of all tables
                 sync_folder(folder)
 
 
@@ -240,7 +240,7 @@ def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _close(file: BinaryIO | pq.ParquetWriter) -> None:
-    """Closes a file that is complete, or that failed and will be removed."""
+    """Closes a complete file, or a failed file that will be removed."""
     with suppress(OSError):
         file.close()
 
@@ -280,7 +280,10 @@ def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def widen(known: dict[str, pa.DataType], schema: Iterable[pa.Field]) -> None:
-    """Adds the columns of `schema` to `known`. Text replaces numbers, and floats replace counts."""
+    """Adds the columns of `schema` to `known`.
+
+    For a column with two types, text replaces numbers, and floats replace counts.
+    """
     import pyarrow as pa
 
     for field in schema:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_FOOTER_BYTES = 2**22
-"""The largest footer that is read. Footers of a hundred trials have a few kilobytes."""
+"""The largest footer that is read. The footer for a hundred trials has a few kilobytes."""
 
 MOST_COLUMNS = 1000
 """The most columns of a file. The table `flows` has about fifty."""
@@ -30,16 +30,21 @@ FREE_BYTES = 2**29
 """Memory that a table of any size on the disk may take."""
 
 MOST_GROWTH = 1000
-"""The most memory for each byte on the disk beyond that. Idle queues have a factor of 200."""
+"""The most memory for each byte on the disk, for tables above `FREE_BYTES`.
+
+Tables of idle queues have a factor of 200.
+"""
 
 _END = struct.Struct("<I4s")
 _THRIFT_STRING_BYTES = MOST_FOOTER_BYTES
 _THRIFT_ITEMS = 10**5
 _PRE_BUFFER = False
-"""Arrow would read ahead in threads of its own. Such a thread aborts the process if it still holds
-the file, an object of Python, while the interpreter ends."""
+"""Arrow would read ahead in threads of its own.
+
+Such a thread aborts the process if it still holds the Python file object when the interpreter ends.
+"""
 _TEXT_BYTES = 16
-"""The memory of a text in a column beside its characters."""
+"""The memory of a text in a column in addition to its characters."""
 
 
 class FileSize(NamedTuple):
@@ -48,7 +53,7 @@ class FileSize(NamedTuple):
     rows: int
     disk_bytes: int
     memory_bytes: int
-    """The memory of all columns, as far as the footer states it."""
+    """The memory of all columns, as far as the footer states the sizes."""
 
 
 def size_of(path: Path) -> FileSize:
@@ -76,7 +81,7 @@ def size_of(path: Path) -> FileSize:
 
 
 def growth(sizes: Iterable[FileSize]) -> str | None:
-    """The reason why a table of files of these `sizes` is too large for memory, if it is."""
+    """The reason why a table with files of these `sizes` is too large for memory, or `None`."""
     sizes = tuple(sizes)
     disk_bytes = sum(one.disk_bytes for one in sizes)
     memory_bytes = sum(one.memory_bytes for one in sizes)
@@ -102,7 +107,7 @@ def _refuse_columns(file: pq.ParquetFile) -> None:
     if file.metadata.num_columns > MOST_COLUMNS:
         raise ValueError(f"it has {file.metadata.num_columns} columns")
     for field in file.schema_arrow:
-        # Texts with positions of 64 bits are what polars writes.
+        # polars writes texts with 64-bit positions.
         if not (pa.types.is_primitive(field.type) or _is_string(field.type)):
             raise ValueError(f"the column `{field.name}` is of type {field.type}"[:200])
 
@@ -136,7 +141,7 @@ def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
 
 
 def _text_bytes(file: pq.ParquetFile, columns: list[str]) -> int:
-    """The characters of all rows of columns, which are read as dictionaries."""
+    """The number of characters in all rows of columns, which are read as dictionaries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

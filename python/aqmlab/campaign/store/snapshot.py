@@ -1,8 +1,8 @@
 """A consistent view of a campaign's folder, also while another process writes to it.
 
 A reader opens several files in sequence: the manifest, records of chunks, table files, trial files.
-Meanwhile the campaign may move trials from one to another. The reader therefore checks the folder
-again after it has read, and repeats the read if it has changed.
+Meanwhile the campaign may move trials from one file to another. After a read, the reader therefore
+checks the folder again, and repeats the read if the folder has changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Snapshot:
 
     @property
     def is_running(self) -> bool:
-        """Returns whether the campaign runs, or stopped before all tables were written."""
+        """Returns whether the campaign is running, or stopped before all tables were written."""
         return self._dataset is not None
 
     @cached_property

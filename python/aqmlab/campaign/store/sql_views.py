@@ -8,7 +8,10 @@ from aqmlab.campaign.store.layout import ROWS, TABLES
 
 
 def catalogue(tables: Iterable[str]) -> str:
-    """The SQL that makes a campaign's tables known to DuckDB, started in its folder."""
+    """The SQL that defines views of a campaign's tables.
+
+    DuckDB must be started in the campaign's folder.
+    """
     lines = ["-- In this folder: duckdb -init catalogue.sql"]
     for name in tables:
         files = f"{quoted(f'{TABLES}/{name}/*/{ROWS}')}, union_by_name = true"

@@ -76,7 +76,7 @@ class TableFiles:
         return list(wanted)
 
     def recorded(self, table: str) -> list[tuple[Path, Alternatives]]:
-        """The files and checksums of a table, for a reader that verifies them itself."""
+        """The files and checksums of a table, for a reader that verifies the files itself."""
         self._refuse_unlisted(self._folder.path / TABLES / table)
         paths = self._by_table.get(table, [])
         return [(path, self._files[self._folder.relative(path)]) for path in paths]
@@ -171,7 +171,7 @@ class TableFiles:
         others: list[Path] = []
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError as error:  # also a cycle of symbolic links
+        except OSError as error:  # a cycle of symbolic links is also an error
             raise unreadable(folder, error) from None
         for entry in entries:
             if _leads_to_folder(entry):
@@ -200,7 +200,7 @@ def table_files(folder: Folder, manifest: Manifest) -> TableFiles:
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself
+    except OSError:  # the folder may be a link to itself
         return False
 
 

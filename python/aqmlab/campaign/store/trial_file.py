@@ -38,7 +38,7 @@ MOST_BYTES = arrow_guard.MOST_BYTES
 
 _MOST_MEMBERS, _MOST_LISTED = 100, 2**16
 _END = struct.Struct("<4sHHHHIIH")
-_LOCATOR = 20  # bytes, of ZIP64's, before the end
+_LOCATOR = 20  # the length in bytes of ZIP64's locator before the end record
 
 UNREADABLE = (
     OSError,
@@ -52,7 +52,7 @@ UNREADABLE = (
 """Errors that `TrialFile` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
-"""Columns that differ between runs. Results must not contain them."""
+"""Columns whose values differ between runs. Results must not contain such columns."""
 
 
 def table_of(columns: Mapping[str, object]) -> pa.Table:
@@ -231,7 +231,7 @@ def _refuse_packed(archive: zipfile.ZipFile) -> None:
 
 
 def fault_of(path: Path, origin: TrialIdentity) -> str | None:
-    """The reason why the file at `path` is not the complete result of a trial, if it is not.
+    """The reason why the file at `path` is not the complete result of a trial, or `None`.
 
     Different trials may have equal names, and two builds may give one trial different results.
     Raises `FileNotFoundError` if there is no file.

@@ -15,6 +15,8 @@ TOPICS = {
     "apps": "aqmlab.cli.list_kinds:entries",
     "profiles": "aqmlab.cli.list_kinds:entries",
     "scenarios": "aqmlab.cli.list_scenarios:entries",
+    "households": "aqmlab.cli.list_households:households",
+    "activities": "aqmlab.cli.list_households:activities",
     "studies": "aqmlab.cli.list_studies:entries",
 }
 """The topics, each with the function that lists it, which is loaded when it is called."""

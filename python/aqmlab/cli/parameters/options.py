@@ -113,6 +113,13 @@ OldPlace = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Brief = Annotated[bool, typer.Option("--brief", help="Show only verdicts, one line per condition.")]
+Baseline = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="CONDITION",
+        help="Show differences from this condition, as the table names it; the first if absent.",
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only show the trials that would run, and their cost.")

@@ -31,5 +31,6 @@ class RunParameters:
     place: options.OldPlace = None
     as_json: options.AsJson = False
     brief: options.Brief = False
+    baseline: options.Baseline = None
     no_report: options.NoReport = False
     dry_run: options.DryRun = False

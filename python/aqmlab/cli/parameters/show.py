@@ -24,3 +24,4 @@ class ShowParameters:
     as_json: options.AsJson = False
     everything: Annotated[bool, typer.Option("--all", help="Show every row.")] = False
     brief: options.Brief = False
+    baseline: options.Baseline = None

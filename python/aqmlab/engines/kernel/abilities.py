@@ -1,4 +1,4 @@
-"""Abilities of the kernel engine, known before a machine is started.
+"""The trials that the kernel engine can run, as far as known before a machine starts.
 
 The agent decides whether it can run a trial (`aqmlab-agent check`), so this check and the machine
 refuse the same trials.
@@ -43,7 +43,7 @@ def refusal(
 
 
 def words(qdisc_source: QdiscSource, run_on: RunOn) -> list[str]:
-    """The arguments of the agent that state the options of the engine."""
+    """The arguments by which the agent receives the options of the engine."""
     return ["ours"] * (qdisc_source == "sim") + ["host"] * (run_on == "host")
 
 

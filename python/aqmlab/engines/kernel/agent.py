@@ -22,7 +22,7 @@ _SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/
 
 
 def find(say: Say = print) -> Path:
-    """The path of the agent. In a source tree, Cargo builds it unless it is newer than its sources.
+    """The path of the agent. In a source tree, Cargo builds the agent if a source is newer.
 
     Raises `MissingError` with a remedy.
     """
@@ -50,7 +50,7 @@ def _find(say: Say) -> Path:
 
 
 def is_there() -> bool:
-    """Returns whether `find` has nothing to build. Only `find` reports missing requirements."""
+    """Returns whether the agent is built. Only `find` reports missing requirements."""
     root = source_tree()
     return _found is not None or _packaged().exists() or root is None or is_fresh(root)
 
@@ -92,7 +92,7 @@ def build(root: Path, target: Path | None = None) -> Path:
     Cargo writes to `target`, or else to the tree's own target folder.
     """
     target = _target_dir(root) if target is None else target
-    # Every byte of the agent influences a run, so the binary must not contain paths of this host.
+    # Every byte of the agent affects a run, so the binary must not contain paths of this host.
     cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     trims = [f"--remap-path-prefix={root}=aqmlab", f"--remap-path-prefix={cargo_home}=cargo"]
     flags = {
@@ -113,7 +113,8 @@ def build(root: Path, target: Path | None = None) -> Path:
         hint = f"`cargo build --package {_NAME}` in {root} shows all"
         raise MissingError(f"the agent cannot be built: {said}", hint)
     binary = target / _TARGET / "release" / _NAME
-    # Cargo does not touch a binary that is up to date. A new time makes the next check quick.
+    # Cargo does not change the time of a binary that is up to date. A new time makes the next check
+    # quick.
     with contextlib.suppress(OSError):
         os.utime(binary)
     return binary

@@ -37,7 +37,7 @@ class AgentSource:
     """The first 16 digits of the SHA-256 of `Cargo.lock`."""
 
     def differences(self, here: AgentSource) -> list[str]:
-        """The parts in which this machine differs, in words."""
+        """The parts in which this source differs from that of this machine, in words."""
         pairs = zip(asdict(self).items(), asdict(here).values(), strict=True)
         return [
             f"{name.replace('_', ' ')} was {then} and is {now}"
@@ -65,8 +65,8 @@ def source_here() -> AgentSource:
 def rebuild(source: AgentSource, say: Callable[[str], None] = print) -> bytes:
     """The agent of `source`, built from its commit.
 
-    Other compilers and libraries give other bytes, which the caller compares. Raises `RequestError`
-    if the commit is not in the repository, and `MissingError` without Cargo.
+    Other compilers and libraries give other bytes, so the caller compares the bytes. Raises
+    `RequestError` if the commit is not in the repository, and `MissingError` without Cargo.
     """
     root = _root()
     packed = _git(root, "archive", source.commit, *_BUILT_FROM)

@@ -1,4 +1,4 @@
-"""Random packets for a trace: bursts, overload, low load and idle times, large and small."""
+"""Random packets for a trace, with bursts, overload, low load, idle times and various lengths."""
 
 from __future__ import annotations
 

@@ -20,11 +20,13 @@ from aqmlab.engines.kernel.options import QdiscSource
 from aqmlab.engines.trial_spec import TrialSpec
 
 _PATIENCE_S = 300.0
-"""The real seconds allowed for the boot, and for each virtual second of a trial, on a slow machine.
-The time that the guest waits for a processor does not count."""
+"""The limit in real seconds for the boot, and for each virtual second, on a slow machine.
+
+Time in which the guest waits for a processor does not count.
+"""
 
 _TYPES = {"float": "float64", "count": "uint64", "flag": "bool"}
-"""The types of columns in the agent's answer, as numpy's."""
+"""numpy's types for the types of columns in the agent's answer."""
 
 
 def run(
@@ -36,7 +38,7 @@ def run(
     qdisc_source: QdiscSource = "kernel",
     captures: tuple[str, str] | None = None,
 ) -> Outcome:
-    """Runs one trial in a virtual machine, and again if the machine dies.
+    """Runs one trial in a virtual machine. Repeats it once if the machine dies.
 
     With the source "sim", the simulator's disciplines replace the kernel's. `captures` names two
     files for the headers of all packets, at the tap in the home and at the tap on the internet.
@@ -113,7 +115,7 @@ def _run_on(
 
 
 def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
-    """Splits the guest's output into the captures of both taps, which have these lengths."""
+    """Splits the guest's output into the captures of both taps, which have these `lengths`."""
     whole = file.read_bytes() if file.exists() else b""
     if not isinstance(lengths, list) or sum(lengths) != len(whole):
         raise MachineError("the guest's captures are damaged", f"{lengths} of {len(whole)} bytes")

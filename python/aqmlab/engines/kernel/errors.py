@@ -30,7 +30,7 @@ def _os_release() -> Mapping[str, str]:
 
 
 APT_LINE = apt_line(_os_release())
-"""The command that installs all requirements of the kernel engine. The default is Debian's."""
+"""The command that installs all requirements on this system. The default is that for Debian."""
 
 
 class MissingError(LabError):

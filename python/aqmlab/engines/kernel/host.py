@@ -1,8 +1,8 @@
 """Trials on the host's kernel, as root and in real time.
 
-The agent makes unnamed network namespaces, which disappear when it ends. It ends with the process
-that started it, even after kill -9. The host's own network is not changed. Two runs of the same
-trial differ because the clock is real.
+The agent makes unnamed network namespaces, which disappear when the agent ends. The agent ends with
+the process that started it, even after kill -9. The host's own network is not changed. Two runs of
+the same trial differ because the clock is real.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aqmlab.engines.kernel.options import QdiscSource
 from aqmlab.engines.trial_spec import TrialSpec
 
 _SLACK_S = 60.0
-"""The time that a trial may take beyond its duration: setup, measurement and a busy host."""
+"""The seconds that a trial may take beyond its duration, for setup, measurement and a busy host."""
 _VM = "or leave out `--run-on host`: a virtual machine needs no rights"
 
 
@@ -63,7 +63,7 @@ def run_prepared(
 
 
 def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -> str:
-    """Reads the agent's result. Each dot before it reports a second that has passed."""
+    """Reads the agent's result. Each dot before the result reports a second that has passed."""
     for passed, line in enumerate(running.stdout or (), start=1):
         if line != ".\n":
             return line
@@ -78,7 +78,7 @@ def prepare(specs: Sequence[TrialSpec], say: Say, qdisc_source: QdiscSource = "k
         if shutil.which(tool, path=image.tools_path()) is None:
             raise MissingError(f"`{tool}` is not installed", APT_LINE)
     program = agent.find(say)
-    # The simulator's disciplines need none of the kernel's.
+    # The simulator's disciplines need no modules of the kernel's disciplines.
     _require(program, _kernel_kinds(specs) if qdisc_source == "kernel" else [])
     versions = {"host": _kernel(), "agent": installed.digest_of(program)}
     return Prepared(versions, {"program": str(program), "qdisc_source": qdisc_source})

@@ -1,8 +1,8 @@
 """The kernel, and an initramfs of installed files.
 
 The initramfs holds the agent as its first process, and `ip`, `tc` and `ethtool` with their
-libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The
-user's cache keeps it, with a few previous ones, under a name that depends on its contents.
+libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The user's
+cache keeps the initramfs and a few previous ones. The name of each depends on its contents.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _BUSY_S = 24 * 3600.0
 """The age up to which used files are kept, because a running campaign may need them."""
 _MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
+_PASTED = ("ifb", "act_mirred", "cls_matchall")
 _DEVICES = ("veth", "cls_u32", "sch_ingress", "act_skbedit")
 _DISCIPLINES = (
     "sch_htb", "sch_netem", "sch_prio", "sch_codel", "sch_fq_codel", "sch_pie", "sch_fq_pie",
@@ -83,7 +84,7 @@ def keep(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         part.write(data)
-    Path(part.name).chmod(0o755)  # the agent also runs on this host, to check trials
+    Path(part.name).chmod(0o755)  # executable, because the agent also checks trials on this host
     Path(part.name).replace(path)
     prune(path.parent)
 
@@ -149,9 +150,16 @@ def _program(name: str) -> dict[str, cpio.ArchiveEntry]:
 
 
 def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
-    """Additional files for a gateway with the simulator's disciplines: a module and its device."""
+    """Additional files for a gateway with the simulator's disciplines: a module and a device."""
     entries = _module_files(release, ("tun",))
     return entries | {"dev/net/tun": cpio.device(10, 200)}
+
+
+def pasted_files(release: str) -> dict[str, cpio.ArchiveEntry]:
+    """Additional files for pasted commands of a gateway: modules, and the list in load order."""
+    entries = _module_files(release, _PASTED)
+    order = "".join(f"/{path}\n" for path in entries)
+    return entries | {"aqmlab/paste-modules": cpio.file(order.encode())}
 
 
 def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
@@ -175,7 +183,7 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Archive
         if name in builtin:
             continue
         if name not in needs:
-            if name in (*_DEVICES, "sch_htb", "sch_netem", "tun"):
+            if name in (*_DEVICES, "sch_htb", "sch_netem", "tun", *_PASTED):
                 hint = f"install another kernel: {APT_LINE}"
                 raise MissingError(f"kernel {release} has no module {name}", hint)
             continue

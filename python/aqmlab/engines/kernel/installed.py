@@ -135,7 +135,7 @@ def tools_version() -> str:
 
 
 def _said(words: Sequence[str], pattern: str) -> str:
-    """The last group of `pattern` in a program's version output."""
+    """The text that the last group of `pattern` matches in a program's version output."""
     found = shutil.which(words[0], path=image.tools_path())
     if found is None:
         return f"no {words[0]}"

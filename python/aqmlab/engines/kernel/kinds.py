@@ -1,4 +1,4 @@
-"""The kinds of the catalogue that the kernel engine supports, and their modules.
+"""The kinds of the catalogue that the kernel engine supports, and their kernel modules.
 
 The tables serve lists and messages. A test compares them with the agent's tables,
 `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in `crates/agent/src`.
@@ -37,7 +37,7 @@ PROFILES = ("linux",)
 def kinds(family: str, qdisc_source: QdiscSource = "kernel") -> Sequence[str]:
     """The supported kinds of a family of the catalogue.
 
-    All applications are supported, and all disciplines if they are the simulator's.
+    All applications are supported. With the simulator's disciplines, all disciplines are supported.
     """
     if family == "apps" or (family == "disciplines" and qdisc_source == "sim"):
         return tuple(catalogue.load()[family])

@@ -33,7 +33,7 @@ class LinuxKernel:
 
     @property
     def is_in_real_time(self) -> bool:
-        """Whether two runs of a trial differ, because the clock is that of the host."""
+        """Whether the clock is that of the host, so that two runs of a trial differ."""
         return self.run_on == "host"
 
     @property
@@ -50,12 +50,15 @@ class LinuxKernel:
 
     @property
     def bit_cost(self) -> float:
-        """The cost of one bit/s. In real time a trial takes its duration."""
+        """The cost of one bit/s.
+
+        In real time it is zero, because a trial takes exactly its duration.
+        """
         return 0.0 if self.is_in_real_time else 1e-7
 
     @property
     def remark(self) -> str:
-        """A remark that readers of its results need."""
+        """A remark that readers of the engine's results need."""
         remark = "in real time, so digests differ from run to run"
         return remark if self.is_in_real_time else ""
 

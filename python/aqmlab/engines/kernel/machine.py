@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from aqmlab.engines.kernel.image import Image, gateway_files
 from aqmlab.engines.kernel.options import QdiscSource
 
 Progress = Callable[[float], None]
-"""Receives the number of virtual seconds of the trial that have passed."""
+"""A function that receives the number of virtual seconds of the trial that have passed."""
 
 _ENDED = 1
 """The exit status of QEMU after the guest writes 0 to `isa-debug-exit`."""
@@ -39,9 +39,9 @@ _OLDEST_QEMU = "7.2"
 _COMMAND_LINE = (
     "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable clocksource=tsc random.trust_cpu=off "
     "net.ifnames=0 "
-    # These defences are useless, because an isolated guest has no attackers. They cost instructions
-    # for every packet. `randomize_kstack_offset` reads the clock in every system call, which is
-    # slow under QEMU. None of them affects TCP or a discipline.
+    # These protections are useless, because an isolated guest has no attackers. They cost
+    # instructions for every packet. `randomize_kstack_offset` reads the clock in every system call,
+    # which is slow under QEMU. None of them affects TCP or a discipline.
     "mitigations=off nokaslr randomize_kstack_offset=off hardened_usercopy=off init_on_alloc=0 "
     "lsm=none audit=0 nowatchdog"
 )
@@ -65,6 +65,7 @@ def run(
     progress: Progress | None = None,
     qdisc_source: QdiscSource = "kernel",
     captures: Path | None = None,
+    extra: Mapping[str, cpio.ArchiveEntry] | None = None,
 ) -> str:
     """Runs a guest and returns its output.
 
@@ -72,22 +73,25 @@ def run(
     source "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets,
     the file `captures` receives the records of both taps, the one in the home first. A guest hangs
     if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both
-    are real seconds, without the time spent waiting for a processor.
+    are real seconds, without the time spent waiting for a processor. `extra` holds files that only
+    some jobs need.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
         place = Path(folder)
         files = {"aqmlab/spec.json": cpio.file(spec_json.encode())}
         if qdisc_source == "sim":
-            # In the trial's archive, because only the simulator's disciplines need these files.
+            # These files are in the trial's archive, because only the simulator's disciplines need
+            # them.
             files |= gateway_files(image.release)
+        files |= extra or {}
         trial = cpio.archive(files)
         base = image.initramfs.read_bytes()
         # The kernel unpacks concatenated archives. Each starts at a multiple of four bytes.
         (place / "initrd").write_bytes(base + b"\0" * (-len(base) % 4) + trial)
         words = " -- ours" if qdisc_source == "sim" else ""
         command = [*_leash(), *_command(qemu, image, place, seed, words)]
-        # Only on request, because an additional device changes the machine.
+        # The device for captures is added only on request, because a device changes the machine.
         command += _capturing(place) if captures else []
         limits = _Limits(timeout_s, patience_s)
         status = _wait(command, place, limits, progress)
@@ -125,8 +129,8 @@ def _leash() -> list[str]:
 
 
 def _command(qemu: str, image: Image, place: Path, seed: int, words: str = "") -> list[str]:
-    # The command line enters the kernel's random pool, so the seed changes all of its draws. The
-    # agent receives the words after two dashes.
+    # The kernel's random pool includes the command line, so the seed changes all random numbers of
+    # the kernel. The agent receives the words after two dashes.
     append = f"{_COMMAND_LINE} aqmlab.seed={seed}{words}"
     # Recording (to /dev/null) makes QEMU's two threads alternate. Without it, on a busy host, the
     # main loop can find the guest idle before the last instructions are counted. It then moves the
@@ -162,7 +166,10 @@ class _Limits:
     patience_s: float | None
 
     def exceeded(self, all_s: float, silent_s: float) -> bool:
-        """Returns whether a machine hangs after `all_s`, with no progress for `silent_s`."""
+        """Returns whether a machine hangs.
+
+        It has run for `all_s`, and made no progress for `silent_s`.
+        """
         return (self.timeout_s is not None and all_s > self.timeout_s) or (
             self.patience_s is not None and silent_s > self.patience_s
         )

@@ -1,4 +1,4 @@
-"""The options of the engine `kernel`: the source of its disciplines, and its place."""
+"""The options of the engine `kernel`: the source of its disciplines, and its machine."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ QdiscSource: TypeAlias = Literal["kernel", "sim"]
 """The source of the disciplines between the kernel's TCPs: the kernel, or the simulator."""
 
 RunOn: TypeAlias = Literal["vm", "host"]
-"""The place of the kernel: a virtual machine, or this host, as root and in real time."""
+"""The machine of the kernel: a virtual machine, or this host, as root and in real time."""
 
 QDISC_SOURCES: tuple[QdiscSource, ...] = get_args(QdiscSource)
-"""The sources of disciplines, the default first."""
+"""The sources of disciplines, with the default first."""
 
 RUN_ON: tuple[RunOn, ...] = get_args(RunOn)
-"""The places, the default first."""
+"""The machines, with the default first."""
 
 _WORDS = {"sim": "ours", "host": "host"}
-"""The parts of a name, which stand for options other than the defaults. Stored campaigns contain
-these names, so they do not change."""
+"""The parts of an engine's name that stand for options other than the defaults.
+
+Stored campaigns contain these names, so they do not change.
+"""
 
 
 def engine_name(qdisc_source: QdiscSource = "kernel", run_on: RunOn = "vm") -> str:

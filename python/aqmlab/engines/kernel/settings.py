@@ -19,12 +19,15 @@ class Setting:
     options: str
     params: Mapping[str, Argument] = field(default_factory=dict)
     overhead: int = 0
-    """Bytes that a packet counts beyond its IP length; 14 for the Ethernet header."""
+    """Bytes that the discipline counts beyond a packet's IP length: 14 for Ethernet."""
     unlike: tuple[range, ...] = ()
-    """Ranges of excluded lengths, which are shortened to the length before the range."""
+    """Ranges of excluded lengths.
+
+    A packet of such a length is shortened to the length before the range.
+    """
 
     def length(self, wanted: int) -> int:
-        """The length of the packet that replaces one of `wanted` bytes."""
+        """The length of the packet that replaces a packet of `wanted` bytes."""
         return next((lengths.start - 1 for lengths in self.unlike if wanted in lengths), wanted)
 
 

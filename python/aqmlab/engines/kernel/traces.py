@@ -34,7 +34,7 @@ class RecordedQdisc(TypedDict):
 
 
 class Operations(TypedDict):
-    """The kernel's operations in order, one member of each list per operation or event."""
+    """The kernel's operations in order. Each list has one member per operation or event."""
 
     offer: list[int]
     time: list[int]
@@ -86,12 +86,12 @@ _SLOWEST_S = 0.03
 """Time limits in seconds for the boot of a machine and for one packet, on a slow host."""
 
 _TOGETHER = 4
-"""Traces that one machine records, because the boot takes longer than one trace."""
+"""The number of traces that one machine records. A boot takes longer than one trace."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A discipline with its setting, a rate, and packets."""
+    """The input of a trace: a discipline with its setting, a rate, and packets."""
 
     kind: str
     setting: Setting

@@ -26,27 +26,27 @@ class KindParameters:
         return name in self._values
 
     def optional(self, name: str) -> int | None:
-        """A whole number in base units; `None` is off."""
+        """A parameter that is a whole number in base units; `None` means off."""
         value = self._values[name]
         if value is not None and not isinstance(value, int):
             raise TypeError(f"`{name}` is {value!r}, which is not a whole number")
         return value
 
     def whole(self, name: str) -> int:
-        """A whole number in base units; off counts as zero."""
+        """A parameter that is a whole number in base units; off counts as zero."""
         return self.optional(name) or 0
 
     def number(self, name: str) -> float:
-        """A number."""
+        """A parameter that is a number."""
         value = self._values[name]
         if not isinstance(value, (int, float)):
             raise TypeError(f"`{name}` is {value!r}, which is not a number")
         return value
 
     def flag(self, name: str) -> bool:
-        """A switch."""
+        """A parameter that is a switch."""
         return bool(self._values[name])
 
     def word(self, name: str) -> str:
-        """A word, such as a direction."""
+        """A parameter that is a word, such as a direction."""
         return str(self._values[name])

@@ -1,10 +1,11 @@
 """Translates a trial to the input of ns3.cc: ns-3's objects with their attributes.
 
-Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1, because ns-3's defaults, often
-those of papers, are not errors of its models. Three cases need care:
+Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1. Otherwise the comparison would
+count ns-3's defaults, often those of papers, as errors of its models. Three cases need care:
 
-- HTB sends one more packet while a class has any tokens left, and charges it. ns-3's bucket first
-  needs all tokens of the packet. A bucket that is one packet deeper has the same effect.
+- HTB sends one more packet while a class has any tokens left, and charges it. ns-3's bucket sends a
+  packet only if it has tokens for the whole packet. A bucket that is one packet deeper has the same
+  effect.
 - Linux includes the Ethernet header in limits and quanta of bytes, and ns-3 counts IP bytes. Limits
   are set to the same number of full packets, and quanta to one full packet.
 - RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`. Linux's RED
@@ -26,7 +27,7 @@ from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TcpSpec, TrialSpec
 FULL_BYTES = 1500
 _FRAME_BYTES = 1514
 _HTB_BURST_BYTES = 1600
-"""tc's default burst of a class."""
+"""tc's default burst of a class, in bytes."""
 
 _CONTROLLERS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
 

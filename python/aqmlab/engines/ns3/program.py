@@ -31,7 +31,7 @@ PASSAGE = [
     ("sequence", "<u4"), ("length", "<u2"), ("payload", "<u2"), ("flow", "<u2"),
     ("conn", "<u2"), ("way", "u1"), ("lost", "u1"), ("pad", "V2"),
 ]  # fmt: skip
-"""The layout of `Passage` in ns3.cc, as numpy's types."""
+"""The layout of `Passage` in ns3.cc, in numpy's types."""
 
 _building = threading.Lock()
 
@@ -43,7 +43,7 @@ class Ns3MissingError(LabError):
 
 
 class ProgramError(LabError):
-    """An end of ns-3 before the end of the trial."""
+    """ns-3 ended before the end of the trial."""
 
 
 @dataclass(frozen=True)

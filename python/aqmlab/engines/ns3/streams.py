@@ -1,7 +1,8 @@
 """The core's named random streams, which give this engine the simulator's start times.
 
-Source: crates/core/src/rng.rs. FNV-1a of seed and name is expanded by PCG32, as `rand_core` seeds
-from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validation compares it with the simulator.
+Source: crates/core/src/rng.rs. PCG32 expands the FNV-1a hash of seed and name to the seed of
+PCG64-MCG (O'Neill 2014), as `rand_core` does for 64-bit seeds. tests/validation compares the
+streams with the simulator's.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> Row:
 
 
 def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, float]:
-    """The active time of the application in the interval, and its throughput during that time."""
+    """The active time of the application in the interval, and its throughput in the active time."""
     import numpy as np
 
     begin_ns, end_ns = spec.interval_ns
@@ -139,7 +139,8 @@ def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
     inbound = np.repeat([0, 1], [len(out), len(back)])
     order = np.lexsort((inbound, monitor))
     monitor, reference, inbound = monitor[order], reference[order], inbound[order]
-    # An IN pairs with the OUT just before it. If an IN precedes it, that IN has used the OUT.
+    # An IN pairs with the OUT just before it. If another IN is directly before it, that IN has used
+    # the OUT.
     pairs = np.flatnonzero((inbound[1:] == 1) & (inbound[:-1] == 0))
     whole = reference[pairs + 1] - reference[pairs]
     away = monitor[pairs + 1] - monitor[pairs]
@@ -155,7 +156,7 @@ def _quantiles(name: str, values: Times) -> dict[str, float]:
 
 
 def _moving(spec: TrialSpec, mine: Passages) -> Iterator[tuple[float, float]]:
-    """Throughput in sliding windows."""
+    """Yields the time and the throughput of each sliding window."""
     import numpy as np
 
     step, wide = spec.measure.step_ns, spec.measure.window_ns
@@ -201,7 +202,7 @@ def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[Row]:
 
 
 def _reasons(link: str, made: Made) -> dict[str, float]:
-    """Drops and marks by ns-3's reasons."""
+    """The number of drops and marks for each of ns-3's reasons."""
     found = dict.fromkeys(
         ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "marks"), 0.0
     )
@@ -212,7 +213,7 @@ def _reasons(link: str, made: Made) -> dict[str, float]:
 
 
 def _column(reason: str) -> str:
-    """The column that counts a reason of ns-3.
+    """The column of `queues` for a reason of ns-3.
 
     >>> _column("Target exceeded drop"), _column("+Unforced mark"), _column("Forced drop")
     ('drops_sojourn', 'marks', 'drops_forced')
@@ -273,7 +274,7 @@ def _own(app: AppSpec, flow: int, took_ms: list[float], made: Made) -> Iterator[
 
 
 def _windows(spec: TrialSpec, made: Made) -> Table:
-    """The congestion window of each flow's first sender at every sample."""
+    """The congestion window of each flow's first sender at each sample."""
     table: Table = {name: [] for name in ("flow", "side", "conn", "t_s", "cwnd_bytes")}
     for said, *words in made.said:
         if said == "window":

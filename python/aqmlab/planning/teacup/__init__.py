@@ -1,9 +1,9 @@
 """Plans TEACUP configs, which are read but not executed.
 
-TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its
-configs are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the part of Python that they
-use and executes nothing. One warning reports each statement without a meaning in the simulator.
-Another reports each assumption about the rest.
+TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its configs
+are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the part of Python that they use and
+executes nothing. A warning reports each statement without a meaning in the simulator, and each
+assumption.
 
 An experiment lasts for `V_duration`, as in v1.0, or until the last generator starts. In a config
 with names of v1.1 it lasts until the last generator ends. The five seconds that TEACUP waits before
@@ -21,7 +21,6 @@ from typing import Any
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.text_files import file_text
 from aqmlab.engines import trial_spec
-from aqmlab.planning.needs import tolerances
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
 from aqmlab.planning.teacup import experiments, hosts
@@ -40,7 +39,7 @@ _SHAPER_BEHIND = ("name", "rate_bps", "qdisc", "overhead", "shaper", "pipe_delay
 class _ConfigTrial(PlannedTrial):
     """A trial of a config. Its text has a link's overhead before its shaper.
 
-    The order is part of a campaign's key, so it must stay.
+    A campaign's key depends on this order, so the order must not change.
     """
 
     @property
@@ -135,7 +134,6 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
         trials=tuple(trials),
         conditions=tuple(trials[0].conditions),
         warnings=tuple(config.warnings),
-        tolerances=tolerances(trials),
         scenario={
             "teacup": _kept(config),
             "sets": asked.said,
@@ -192,7 +190,7 @@ def _config(text: str, source: str, folder: Path | None, asked: ConfigChanges) -
 
 
 def _refuse_endless(config: Config) -> None:
-    """Refuses values that nested shared lists make too large to write out."""
+    """Refuses values whose nested shared lists would be too large when written."""
     left = MOST_SAID
     for name, value in config.names.items():
         if name.startswith("TPCONF_"):

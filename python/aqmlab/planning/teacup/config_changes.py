@@ -1,4 +1,4 @@
-"""The changes by the user to a TEACUP config: names of the config, and the keys that it lacks."""
+"""The user's changes of a TEACUP config: its own names, and keys that a config does not have."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.quantities import Duration
 
 HOST_JITTER_NS = 50_000
-"""The largest delay that a host adds to a packet: interrupts and scheduling. An assumption."""
+"""The largest delay of a packet by interrupts and scheduling of a host. This is an assumption."""
 
 START_JITTER_NS = 50_000_000
-"""The largest delay of a generator's start, which TEACUP triggers over ssh. An assumption."""
+"""The largest delay of a generator's start over ssh. This is an assumption."""
 
 _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 

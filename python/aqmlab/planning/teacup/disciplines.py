@@ -2,10 +2,10 @@
 
 Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
-A FreeBSD router has dummynet's disciplines, named `*_freebsd` here. A Linux router has the
-kernel's disciplines. Its PIE is that of kernels 3.14 to 5.4 and its FQ-CoDel is that of 3.5 to
-4.6, unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a discipline
-of aqmlab, so `V_aqm=pie_rfc8033` works too.
+A FreeBSD router has dummynet's disciplines, named `*_freebsd` here. A Linux router has the kernel's
+disciplines. Its PIE is that of kernels 3.14 to 5.4, and its FQ-CoDel is that of kernels 3.5 to 4.6,
+unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a discipline of
+aqmlab, so `V_aqm=pie_rfc8033` works too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_PACKETS = ("pfifo", "codel", "fq_codel", "pie")
 _AVERAGE_PACKET = 600
 _LEAST_BYTES = 2_048
 _OLDER = {"pie": ((5, 5), "pie_linux_3_14"), "fq_codel": ((4, 7), "fq_codel_linux_3_5")}
-"""The older variant of a discipline, and the last kernel that has it."""
+"""The older variant of a discipline, and the first kernel without it."""
 
 
 def linux_only(name: str) -> bool:
@@ -67,7 +67,7 @@ def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None
 
 
 def _limit(args: Arguments, disc: str, size: str, rate_bps: int, linux: bool) -> tuple[int, bool]:
-    """The size of a queue, and whether its unit is bytes, not packets."""
+    """The size of a queue, and whether the size is in bytes instead of packets."""
     if size.lower() == "bdp":
         rtt_ms = args.number("rtt", 2 * args.number("delay", 0))
         size_bytes = rate_bps * rtt_ms / 1_000 / 8
@@ -100,7 +100,7 @@ _SCALES = {
 def _fitting(
     kind: catalogue.Kind, limit: int, in_bytes: bool, args: Arguments, warn: Callable[[str], None]
 ) -> int:
-    """Converts `limit` to the unit of `kind`, with 1500 bytes to a packet."""
+    """Converts `limit` to the unit of `kind`. A packet counts as 1500 bytes."""
     wants_bytes = kind.params["limit"].type == "bytes"
     if wants_bytes == in_bytes:
         return limit

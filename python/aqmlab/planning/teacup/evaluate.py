@@ -2,9 +2,9 @@
 
 The text is parsed into Python's syntax tree, and this module walks the tree over plain values:
 numbers, text, lists, tuples, dictionaries. It performs no imports, reads no attributes of objects,
-and calls only the functions listed here, so a config has no side effects. Size, nesting, the number
-of steps and the size of all values are bounded, so time and memory are bounded too. A statement
-that is not understood is reported with its line and skipped.
+and calls only the functions listed here, so a config has no side effects. Limits on size, nesting,
+the number of steps and the size of all values also limit time and memory. An unsupported statement
+is reported with its line and skipped.
 
 Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is supported:
 `print` and `execfile` are known, and `/` between whole numbers rounds down.
@@ -118,7 +118,7 @@ class Evaluator(Expressions):
     def _expression(self, value: ast.expr) -> None:
         match value:
             case ast.Constant():
-                pass  # a text that serves as a comment
+                pass  # a string that serves as a comment
             case ast.Call(func=ast.Name(id="print")):
                 pass
             case ast.Call(func=ast.Name(id="execfile"), args=[name, *_]):

@@ -27,7 +27,7 @@ from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
-"""The variable that counts repetitions. Each repetition is a seed here."""
+"""The variable that counts repetitions. Each repetition has its own seed here."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ def varied(
 
 
 def effects(loops: Iterable[Varied]) -> Effects:
-    """A record of the trials of `loops`, which refuses values without effect."""
+    """An `Effects` for `loops`, which refuses values that change no trial."""
     return Effects(
         [
             Loop(

@@ -1,4 +1,4 @@
-"""Evaluates the expressions of a config over plain values, with bounds on steps and memory."""
+"""Evaluates the expressions of a config over plain values, with limits on steps and memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 _MAKING = (ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call, ast.ListComp, ast.GeneratorExp,
            ast.DictComp, ast.JoinedStr)  # fmt: skip
-"""Expressions that create values. The others only refer to existing ones."""
+"""Expressions that create values. All other expressions only refer to existing values."""
 
 
 class Expressions:
@@ -80,7 +80,7 @@ class Expressions:
             )
 
     def _charge(self, number: int) -> None:
-        """Counts the approximate bytes of new and of searched values."""
+        """Adds the approximate bytes of a new or searched value to the total, which has a limit."""
         self.made += number
         if self.made > MOST_MADE:
             problem = f"more than {MOST_MADE // 1_000_000} MB to read this config"
@@ -104,7 +104,7 @@ class Expressions:
         return self._new(result) if isinstance(node, _MAKING) else kept(result)
 
     def _new(self, value: Any) -> Any:
-        self._charge(made(value))  # also if it is refused, because it exists
+        self._charge(made(value))  # counts even if it is refused, because it exists
         return kept(value)
 
     def _value(self, node: ast.expr) -> Any:
@@ -253,7 +253,7 @@ class Expressions:
                 container[as_key(place) if isinstance(container, dict) else place] = value
                 refuse_large(container)
             case ast.Attribute(value=owner) if isinstance(self.value(owner), Opaque):
-                pass  # Fabric's env.user and the like
+                pass  # such as Fabric's env.user
             case _:
                 raise UnreadError("passed over: this cannot be assigned to")
 
@@ -285,7 +285,7 @@ class Expressions:
         return values
 
     def _map(self, node: ast.Call) -> list[Any]:
-        """`map` with one of the conversions that a config may call."""
+        """The result of `map` with one of the conversions that a config may call."""
         if len(node.args) == 2 and isinstance(node.args[0], ast.Name):
             convert = FUNCTIONS.get(node.args[0].id) if node.args[0].id in _CONVERSIONS else None
             if convert is not None:

@@ -1,7 +1,8 @@
 """Values, functions and methods that configs may use.
 
-All sizes are bounded. Texts, lists and numbers beyond a limit are refused before they are made.
-Only numbers and text can be formatted as text, because the text of nested lists is unbounded.
+All sizes have limits. Texts, lists and numbers beyond a limit are refused before they are made.
+Only numbers and text can be formatted as text, because the text of nested lists can be arbitrarily
+long.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def refuse_large(value: Any) -> None:
     """Raises `UnreadError` for a value that is too large."""
     if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
         raise UnreadError("passed over: too long")
-    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # nor infinite, nor NaN
+    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # infinity and NaN too
         raise UnreadError("passed over: too large a number")
 
 
@@ -75,7 +76,7 @@ def as_key(value: Any) -> Any:
     """Returns `value`; raises `UnreadError` if it cannot be the key of a table."""
     if isinstance(value, SCALARS):
         return value
-    # Hashing a tuple reads all of it, which is unbounded if tuples share tuples.
+    # Hashing a tuple reads all of its members, and tuples that share tuples can have any number.
     short = isinstance(value, tuple) and len(value) <= _MOST_PARTS
     if short and all(isinstance(part, SCALARS) for part in value):
         return value
@@ -108,7 +109,7 @@ def signed(op: ast.unaryop, value: Any) -> Any:
 
 
 def product(left: Any, right: Any) -> Any:
-    """A product of numbers, or a text or list repeated."""
+    """A product of numbers, or a repeated text or list."""
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return left * right
     if isinstance(left, int):
@@ -152,7 +153,10 @@ def _refuse_long(length: int) -> None:
 
 
 def _digits(text: str) -> int:
-    """The sum of the numbers in `text`: widths and precisions, which bound the padding."""
+    """The sum of the numbers in `text`.
+
+    They are widths and precisions, so the sum limits the padding.
+    """
     return sum(map(int, re.findall(r"\d+", text)))
 
 
@@ -207,7 +211,7 @@ def _sum(values: Any) -> Any:
 
 
 def _round(value: Any, digits: int = 0) -> Any:
-    # Rounding a whole number computes a power of ten, which must be bounded.
+    # Rounding a whole number computes a power of ten, which must have a limit.
     return round(value, max(-20, min(digits, 20)))
 
 

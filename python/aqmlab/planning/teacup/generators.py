@@ -30,7 +30,7 @@ class Traffic:
     variables: Mapping[str, object]
     apps: list[AppSpec] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
-    """The end time of each application that has one."""
+    """The end time of each application that has an end."""
     names: Names = field(default_factory=Names)
     places: list[str] = field(default_factory=list)
     """The location of each application in the config."""
@@ -60,7 +60,7 @@ class Traffic:
     ) -> None:
         """Adds an application whose data flow from `sender` to `receiver`.
 
-        An application with a parameter `duration` ends that long after its actual start, like the
+        An application with a parameter `duration` ends this time after its actual start, like the
         tool on the testbed. `adapt` changes the TCP of both ends.
         """
         if len(self.apps) >= MOST_APPS:
@@ -100,7 +100,10 @@ class Traffic:
     def _checked(
         self, args: Arguments, kind: str, params: Mapping[str, Argument]
     ) -> dict[str, Argument]:
-        """The parameters that differ from the defaults, and `direction` if the kind has it."""
+        """The parameters that differ from the defaults.
+
+        `direction` is always included if the kind has it.
+        """
         try:
             declared = catalogue.load().find("apps", kind).params
         except BadValueError as problem:

@@ -3,10 +3,10 @@
 Source: TEACUP v1.1 `hostsetup.py`, which sets the buffers of each host before every experiment.
 From 1.1 on it also disables FreeBSD's receive buffer tuning.
 
-A host without an entry in `TPCONF_host_os` has FreeBSD, as on the testbed for which TEACUP was
-written. If the config names a discipline or a kernel that only a Linux router has, it has Linux.
-A warning reports this choice. `TPCONF_host_os` may also be one word for all hosts. Linux hosts
-have kernel 3.17, with which TEACUP was used, unless `TPCONF_linux_kern_hosts` names 4.0 or later.
+A host without an entry in `TPCONF_host_os` runs FreeBSD, as on the testbed for which TEACUP was
+written. It runs Linux if the config names a discipline or a kernel that only a Linux router has. A
+warning reports this choice. `TPCONF_host_os` may also be one word for all hosts. Linux hosts have
+kernel 3.17, which TEACUP's testbeds used, unless `TPCONF_linux_kern_hosts` names 4.0 or later.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SYSCTLS = {
     "net.inet.tcp.rfc1323": ("timestamps", bool),
     "net.ipv4.tcp_slow_start_after_idle": ("slow_start_after_idle", bool),
 }
-"""Settings of the kernel with a counterpart in aqmlab."""
+"""The kernel's settings that have a counterpart in aqmlab."""
 
 
 class NotModelledError(Exception):

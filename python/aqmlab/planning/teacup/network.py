@@ -38,7 +38,7 @@ _MS = 1_000_000
 
 @dataclass
 class Queue:
-    """One entry of the router's queues: its matching packets, its links, delay and loss."""
+    """One entry of the router's queues: the packets that match it, its links, delay and loss."""
 
     where: str
     id: str
@@ -53,7 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if a packet passes forward, false if backward, `None` if not at all."""
+        """Returns true if a packet passes forward, false if backward, and otherwise `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
@@ -106,7 +106,8 @@ class Network:
             forward = queue.takes(self.hosts, source, dest)
             if queue.router == router and forward is not None:
                 found.append((queue, forward))
-        # iptables: the last mark applies. ipfw: rules apply by number, and no pipe is final.
+        # iptables: the last mark applies. ipfw: rules apply in the order of their numbers, and no
+        # pipe ends the search.
         if self.hosts.is_linux(router):
             return found[-1:]
         return sorted(found, key=lambda pair: _number(pair[0].id))
@@ -118,7 +119,7 @@ class Network:
         between = [router for router in self.routers if router not in near and router not in far]
         far = [router for router in far if router not in near]
         if self.shared_list and (near or far):
-            between = []  # TEACUP configures the queues on all routers, even off the route
+            between = []  # TEACUP configures the queues on all routers
         return [*near, *between, *far]
 
 

@@ -1,4 +1,4 @@
-"""Bounds on the values that a config makes and on those that it defines.
+"""Limits on the total size of the values that a config makes and of those that it defines.
 
 Each value has its own limit. These limits apply to all values together. A shared member counts once
 for each list that holds it, because written output repeats it.
@@ -35,7 +35,7 @@ def made(value: Any) -> int:
 
 
 def seen(value: Any) -> int:
-    """The approximate bytes that a search reads: of a text, or of a list and its texts.
+    """The approximate bytes that a search in a text, or in a list with texts, reads.
 
     >>> seen(7), seen("abc"), seen(["abc", 7, [1, 2]])
     (0, 3, 27)

@@ -15,7 +15,7 @@ MOST_WORDS = 100_000
 """The maximum number of tokens of a config. Python's parser allocates up to a kilobyte for each."""
 MOST_JOINED = 200
 _WORD = re.compile(r"\w+|[^\w\s]")
-_MOST_REREAD = 20_000_000  # characters: the text is parsed again for each joined line
+_MOST_REREAD = 20_000_000  # in characters; the text is parsed again for each joined line
 
 
 def from_python_2(text: str) -> str:
@@ -77,7 +77,10 @@ def _quiet() -> Iterator[None]:
 
 
 def refuse_many_words(text: str, source: str) -> None:
-    """Bounds the memory of the syntax tree. Tokens in comments and strings also count."""
+    """Refuses a text with too many tokens, because of the memory of its syntax tree.
+
+    Tokens in comments and strings also count.
+    """
     for number, found in enumerate(_WORD.finditer(text), 1):
         if number > MOST_WORDS:
             line = text.count("\n", 0, found.start()) + 1
@@ -86,13 +89,13 @@ def refuse_many_words(text: str, source: str) -> None:
 
 
 def longest_line(text: str) -> int:
-    """The line with the most tokens, which probably holds an expression that is too deep."""
+    """The line with the most tokens. It probably holds the expression that is nested too deeply."""
     counts = [sum(1 for _ in _WORD.finditer(line)) for line in text.split("\n")]
     return counts.index(max(counts)) + 1
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:
-    """Bounds the nesting of `text`, because Python's parser recurses."""
+    """Refuses a text with deep nesting, because Python's parser is recursive."""
     run = re.search(rf"(?:[-+~(\[{{]\s*+|not\s++|lambda\s*+:\s*+){{{MOST_NESTING},}}", text)
     if run is not None:
         line = text.count("\n", 0, run.start()) + 1

@@ -24,11 +24,12 @@ from aqmlab.scenario.quantities import Duration
 _S, _MS = 1_000_000_000, 1_000_000
 
 _FEW = 10
-"""The number of packets below which a generator is probably misconfigured. An assumption."""
+"""The number of packets below which a generator is probably misconfigured. This is an assumption.
+"""
 
 
 def _lasting(traffic: Traffic, args: Arguments, start_ns: int) -> int:
-    """The end of a task with a `duration` in seconds. The default is the length of the run."""
+    """The end of a task in ns. Without a `duration` in seconds, the task ends with the run."""
     default = traffic.variables.get("V_duration", traffic.config.get("duration", 60))
     whole = Arguments(args.where, args.task, {"duration": args.get("duration", default)})
     return start_ns + whole.nanoseconds("duration", _S)
@@ -68,7 +69,7 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
 
 
 def _with_socket(args: Arguments, tcp: TcpSpec) -> TcpSpec:
-    """The TCP with the buffers and the segment size of iperf's options."""
+    """Returns `tcp` with the buffers and the segment size of iperf's options."""
     if args.text("buf_size", ""):
         size_bytes = max(_size(args, "buf_size"), 1)
         tcp = replace(tcp, send_buffer=size_bytes, receive_buffer=size_bytes)
@@ -228,7 +229,7 @@ TASKS: dict[str, Task] = {
         _incast, f"{_INCAST} server_port_start config_dir config_in docroot sizes num_responders",
     ),
 }  # fmt: skip
-"""Traffic tasks: the function that reads each task, and its keys."""
+"""Traffic tasks, each with the function that reads it and with its keys."""
 
 SERVERS = frozenset((
     "start_http_server", "start_nginx_server", "create_http_dash_content",

@@ -125,7 +125,10 @@ class Config:
                 self.warn(f"{self.source}: no meaning here: {', '.join(said)} ({what})")
 
     def _warn_of_misspelt(self) -> None:
-        """Warns of unused names that are similar to a known name. Other names are the config's."""
+        """Warns of unused names that are similar to a known name.
+
+        All other names are the config's own.
+        """
         words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
         known = {f"TPCONF_{word}" for word in words} | self.used
         unknown = (one for one in self.names if one.startswith("TPCONF_") and one not in known)
@@ -160,7 +163,7 @@ def or_rather(got: str, words: Iterable[str]) -> str:
 
 
 def _refuse_many(entries: Sized, place: str) -> None:
-    """Bounds the number of entries, because each experiment reads all of them."""
+    """Limits the number of entries, because each experiment reads all of them."""
     if len(entries) > _MOST_ENTRIES:
         problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
         raise ScenarioError(place, problem)

@@ -20,6 +20,7 @@ from aqmlab.report import drawing_time, figures
 from aqmlab.report.drawing_time import Wanted
 from aqmlab.report.page import tables
 from aqmlab.report.page.templates import environment
+from aqmlab.results.verdicts.wording import INTERVAL
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing
@@ -93,7 +94,11 @@ def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
             finished=results.table("trials").height,
             notes=tables.notes(results),
             matrices=tables.matrices(results),
+            conclusion=tables.conclusion(results),
+            tally_words=tables.tally_words(results),
             tallies=tables.tallies(results),
+            baseline=tables.baseline(results),
+            interval=INTERVAL,
             lines=tables.numbers(results),
             figures=shown,
             made=tables.how_made(results),

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aqmlab.results import spans
 from aqmlab.results.summary import FlowSummary, lines, sparse
-from aqmlab.results.verdicts.verdict import BAD, GOOD, TOLERABLE, UNJUDGED, Verdict, worst
-from aqmlab.results.verdicts.wording import quantity, unbroken
+from aqmlab.results.verdicts import tally
+from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.verdict import WORDS, Verdict, worst
+from aqmlab.results.verdicts.wording import closest_text, signed, unbroken, value_text
 
 if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 _MOST_MATRICES = 6
 _MOST_LINES = 3_000
+_MOST_SENTENCES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class VerdictCell:
     brief: str
     sentence: str
     value: str = ""
+    difference: str = ""
+    """The difference of what decides from the first condition."""
 
     @property
     def kind(self) -> str:
@@ -48,24 +53,38 @@ class Matrix:
     """Whether a cell has room for a number only."""
 
 
-def _cell(verdict: Verdict | None) -> VerdictCell | None:
-    if verdict is None:
-        return None
-    decided = verdict.deciding
-    value = ""
-    if decided is not None and decided.value is not None:
-        value = unbroken(quantity(decided.value, decided.criterion.unit))
-    return VerdictCell(verdict.word, unbroken(verdict.because), verdict.sentence, value)
+@dataclass(slots=True)
+class _Copies:
+    """The verdicts on the copies of an application in one condition."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def cell(self, comparison: Comparison) -> VerdictCell:
+        """The worst verdict, with the number of copies that have it."""
+        shown = self.verdicts[0]
+        for verdict in self.verdicts[1:]:
+            shown = worst(shown, verdict)
+        alike = sum(verdict.word == shown.word for verdict in self.verdicts)
+        brief, copies = shown.because, len(self.verdicts)
+        if copies > 1:
+            brief = f"{alike} of {copies}: {brief}"
+        if not shown.is_sure:
+            brief += ", seeds differ"
+        decided = shown.deciding
+        value = unbroken(value_text(decided)) if decided else ""
+        apart = comparison.of(shown, decided)
+        difference = signed(apart, decided.unit) if apart and decided else ""
+        return VerdictCell(shown.word, unbroken(brief), shown.sentence, value, unbroken(difference))
 
 
-def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], Verdict]:
-    """The worst verdict among the copies of an application, by place, queue and name."""
-    groups = results.manifest.app_groups
-    found: dict[tuple[str, str, str], Verdict] = {}
-    for verdict in results.verdicts:
+def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell]:
+    """The verdicts on each application and its copies, by place, queue and name."""
+    groups, comparison = results.manifest.app_groups, Comparison(results.judged)
+    found: dict[tuple[str, str, str], _Copies] = defaultdict(_Copies)
+    for verdict in results.judged:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
-        found[key] = worst(found[key], verdict) if key in found else verdict
-    return found
+        found[key].verdicts.append(verdict)
+    return {key: copies.cell(comparison) for key, copies in found.items()}
 
 
 def matrices(results: CampaignResults) -> list[Matrix]:
@@ -78,31 +97,60 @@ def matrices(results: CampaignResults) -> list[Matrix]:
         matrix = Matrix("", "line", queues * len(apps), [(app, len(queues)) for app in apps])
         matrix.dense = True
         for place in places:
-            row = [_cell(found.get((place, queue, app))) for app in apps for queue in queues]
+            row = [found.get((place, queue, app)) for app in apps for queue in queues]
             matrix.rows.append((place, row))
         return [matrix]
     made = []
     for place in places:
         matrix = Matrix(place, "application", queues)
         for app in apps:
-            row = [_cell(found.get((place, queue, app))) for queue in queues]
+            row = [found.get((place, queue, app)) for queue in queues]
             matrix.rows.append((app, row))
         made.append(matrix)
     return made
 
 
-def tallies(results: CampaignResults) -> list[str]:
-    """A sentence per queue: the number of applications with a good verdict, over all places."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for (_, queue, _), verdict in _grouped(results).items():
-        counts[queue][verdict.word] += 1
-    return [f"{queue}: {_tally(count)}" for queue, count in counts.items()]
+def conclusion(results: CampaignResults) -> list[str]:
+    """Who is served, in which condition, as sentences."""
+    found = tally.tallies(results.judged)
+    return [unbroken(sentence) for sentence in tally.conclusion(found)[:_MOST_SENTENCES]]
 
 
-def _tally(count: Counter[str]) -> str:
-    total = sum(count.values())
-    words = [f"{count[word]} {word}" for word in (GOOD, TOLERABLE, BAD, *UNJUDGED) if count[word]]
-    return f"of {total} verdicts {', '.join(words)}"
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    """The number of applications with each verdict in one condition."""
+
+    condition: str
+    counts: list[int]
+    """By word, in the order of the table's columns."""
+    closest: str
+
+
+def tally_words(results: CampaignResults) -> list[str]:
+    """The words that occur, in the order of columns."""
+    said = {verdict.word for verdict in results.judged}
+    return [word for word in WORDS if word in said]
+
+
+def tallies(results: CampaignResults) -> list[TallyRow]:
+    """The tally of each condition, with the need that is closest to its limit."""
+    words = tally_words(results)
+    return [
+        TallyRow(
+            unbroken(one.label.brief),
+            [one.counts[word] for word in words],
+            unbroken(closest_text(one.closest)) if one.closest else "",
+        )
+        for one in tally.tallies(results.judged)
+    ]
+
+
+def baseline(results: CampaignResults) -> str:
+    """The condition that differences refer to; empty if there is only one."""
+    comparison = Comparison(results.judged)
+    if comparison.baseline is None or not comparison.is_needed:
+        return ""
+    return comparison.baseline.brief
 
 
 def numbers(results: CampaignResults) -> list[FlowSummary]:

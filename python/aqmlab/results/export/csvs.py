@@ -1,4 +1,4 @@
-"""Tables as CSV (RFC 4180): one file per table, units in the column names.
+"""Writes tables as CSV (RFC 4180), with one file per table and units in the column names.
 
 Lines end in CR LF and the first line holds the column names. Text with a comma, a quotation mark or
 a line break is quoted. A missing value is an empty field. Text that a spreadsheet would read as a

@@ -1,4 +1,4 @@
-"""The rows of tables that exports read, as types. Their columns: docs/reference/results.md."""
+"""Types of the table rows that exports read. docs/reference/results.md defines the columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class FlowRow(TypedDict):
-    """A direction of a flow over the measured interval."""
+    """The numbers of a flow in one direction over the measured interval."""
 
     flow: str
     direction: str
@@ -14,14 +14,14 @@ class FlowRow(TypedDict):
 
 
 class WindowRow(TypedDict):
-    """The throughput of a direction of a flow in one window."""
+    """The throughput of a flow in one direction in one window."""
 
     t_s: float
     throughput_mbit: float
 
 
 class RttRow(TypedDict):
-    """The round-trip times of a direction of a flow in one step."""
+    """The round-trip times of a flow in one direction in one step."""
 
     t_s: float
     rtt_p50_ms: float
@@ -50,7 +50,7 @@ class TcpSeriesRow(TypedDict):
 
 
 class QueueSeriesRow(TypedDict):
-    """The state of the queue of a link, with its drops and marks so far."""
+    """The state of a link's queue, with the number of drops and marks until then."""
 
     link: str
     t_s: float

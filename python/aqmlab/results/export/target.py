@@ -1,4 +1,4 @@
-"""The folder of exported files: each is written whole, and none replaces another."""
+"""The folder of exported files. Each file is written atomically, and none replaces another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Target:
         self.folder, self._force = folder, force
         self._written: set[Path] = set()
         self._folded: set[str] = set()
-        """The same names, case-folded, for file systems that ignore case."""
+        """The names of the written files, case-folded, for file systems that ignore case."""
 
     def refuse_present(self, *names: str) -> None:
         """Raises `RequestError` if a file of one of these names exists, unless `force` is set."""

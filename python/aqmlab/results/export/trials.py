@@ -1,4 +1,4 @@
-"""Trials one after another, each with its rows of the tables.
+"""Reads trials one after another, each with its rows of the tables.
 
 Tables hold their trials in the order of the campaign. All tables are read once, in parallel, one
 group of rows at a time. Memory does not grow with the campaign.
@@ -64,7 +64,7 @@ class TrialRows:
     @overload
     def of(self, table: Literal["queue_series"], **equal: str | bool) -> list[QueueSeriesRow]: ...
     def of(self, table: str, **equal: str | bool) -> Any:
-        """The rows of a table whose columns `equal` have these values."""
+        """The rows of a table whose columns have the values in `equal`."""
         import polars as pl
 
         if table not in self.rows:
@@ -97,7 +97,7 @@ def unknown_trial(name: str, known: Collection[str]) -> RequestError:
 def read(
     results: CampaignResults, tables: Sequence[str], ids: Sequence[str] = ()
 ) -> Iterator[TrialRows]:
-    """The finished trials among the named ones, or all, in the campaign's order.
+    """Yields the finished trials with these names, or all finished trials, in the campaign's order.
 
     Raises `RequestError` for a trial that does not exist.
     """
@@ -142,7 +142,7 @@ def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def pieces(results: CampaignResults, name: str) -> Iterator[pl.DataFrame]:
-    """A table in groups of rows, in order; an empty table gives one empty group."""
+    """Yields a table in groups of rows, in order. An empty table gives one empty group."""
     import polars as pl
 
     frame = results.scan(name)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from aqmlab.results import summary
 from aqmlab.results.labels import Label
+from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
     from aqmlab.campaign.store.manifest import ConditionValue
@@ -45,7 +47,7 @@ class FlowNumbers(TypedDict):
     app: Values
     """The application's own measurements."""
     over_seeds: NotRequired[dict[str, int | SpreadNumbers]]
-    """The number of seeds, and each number over them."""
+    """The number of seeds, and the median and the range of each number over the seeds."""
 
 
 class TrialNumbers(TypedDict):
@@ -56,6 +58,32 @@ class TrialNumbers(TypedDict):
     seed: int
     digest: str
     flows: list[FlowNumbers]
+    verdicts: NotRequired[dict[str, VerdictValues]]
+    """The verdict on each application in the trial's condition, over all seeds."""
+
+
+class NeedValues(TypedDict):
+    """A need of an application in a condition, over all seeds."""
+
+    need: str
+    unit: str
+    value: float | None
+    good_limit: float
+    tolerable_limit: float
+    verdict: str
+    margin: float | None
+    interval: tuple[float, float] | None
+    difference: SpreadNumbers | None
+    """The paired difference from the first condition; absent there."""
+
+
+class VerdictValues(TypedDict):
+    """A verdict in a condition, over all seeds."""
+
+    verdict: str
+    because: str
+    sure: bool
+    needs: list[NeedValues]
 
 
 def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
@@ -66,11 +94,14 @@ def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
             key = results.labels[trial["id"]], flow["name"], flow["direction"]
             if key in spreads:
                 flow["over_seeds"] = spreads[key]
+    verdicts = _verdicts(results)
+    for trial in trials:
+        trial["verdicts"] = verdicts.get(results.labels[trial["id"]], {})
     return trials
 
 
 def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
-    """The same objects without the values over seeds."""
+    """The objects of `trials_as_json` without the values over seeds."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
     trials = results.table("trials")
@@ -86,6 +117,39 @@ def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
         for trial in results.manifest.trials
         if trial.id in digests
     ]
+
+
+def _verdicts(results: CampaignResults) -> dict[Label, dict[str, VerdictValues]]:
+    """The verdict on each application, by condition."""
+    comparison = Comparison(results.judged)
+    found: dict[Label, dict[str, VerdictValues]] = defaultdict(dict)
+    for verdict in results.judged:
+        needs = [_need(verdict, finding, comparison) for finding in verdict.findings]
+        found[verdict.label][verdict.app] = {
+            "verdict": verdict.word,
+            "because": verdict.because,
+            "sure": verdict.is_sure,
+            "needs": needs,
+        }
+    return found
+
+
+def _need(verdict: Verdict, finding: Finding, comparison: Comparison) -> NeedValues:
+    over, apart = finding.over_seeds, comparison.of(verdict, finding)
+    difference = None
+    if apart is not None:
+        difference = SpreadNumbers(median=apart.median, least=apart.low, most=apart.high)
+    return {
+        "need": finding.need,
+        "unit": finding.unit,
+        "value": finding.value,
+        "good_limit": finding.good,
+        "tolerable_limit": finding.tolerable,
+        "verdict": finding.word,
+        "margin": finding.margin,
+        "interval": None if over is None else (over.low, over.high),
+        "difference": difference,
+    }
 
 
 def _spreads(

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _import_heavy() -> None:
-    """Imports DuckDB and pyarrow; leaves out numpy, which takes a third of the start."""
+    """Imports DuckDB and pyarrow without numpy, whose import takes a third of the start-up time."""
     _import_arrow()
     import duckdb  # noqa: F401
 
@@ -110,7 +110,7 @@ def _bound_memory(size_bytes: int) -> None:
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
-        # Stacks of threads that start later.
+        # an allowance for the stacks of threads that start later
         stacks = (pa.cpu_count() + pa.io_thread_count()) * _STACK_BYTES
         limit = pages * resource.getpagesize() + stacks + size_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -137,7 +137,7 @@ class _Pieces(io.RawIOBase):
         return self._size
 
     def write(self, data: Any) -> int:
-        """Sends the first piece of `data`; returns its length."""
+        """Sends at most one piece of `data`. Returns the number of bytes sent."""
         piece = bytes(memoryview(data)[:_PIECE_BYTES])
         self._say({"bytes": len(piece)}, piece)
         self._size += len(piece)

@@ -15,7 +15,10 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.results.query.sources import CampaignTables, File
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
-"""The depths at which campaigns are found: those of a study are two folders below its own."""
+"""The depths at which campaigns are found.
+
+The campaigns of a study are two folders below the study's folder.
+"""
 
 
 def find(path: Path) -> CampaignTables:
@@ -46,13 +49,13 @@ def find(path: Path) -> CampaignTables:
 
 
 def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
-    """The campaigns at the least depth, and the folders beside them that hold others."""
+    """The campaigns at the least depth, and the other folders that hold deeper campaigns."""
     for at, depth in enumerate(_DEPTHS):
         if found := [manifest.parent for manifest in sorted(path.glob(f"{depth}{MANIFEST}"))]:
             others = {
                 path.joinpath(*manifest.relative_to(path).parts[:at])
                 for below in _DEPTHS[at + 1 :]
-                if at > 0  # A campaign's own folder holds no other campaign.
+                if at > 0  # The folder of a campaign holds no other campaign.
                 for manifest in path.glob(f"{below}{MANIFEST}")
             }
             return [Folder(one) for one in found], sorted(others.difference(found))

@@ -98,7 +98,10 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
 
 
 def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
-    """Lines that list the tables with their columns, types and units; `words` are SQL keywords."""
+    """Yields lines that list the tables with their columns, types and units.
+
+    `words` are SQL keywords.
+    """
     for table in tables:
         count = f"{table.rows} row{'s' * (table.rows != 1)}"
         yield f"{table.name} ({count if table.rows is not None else 'made on demand'})"
@@ -111,7 +114,7 @@ def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterato
 
 
 def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iterator[str]:
-    """Rows of cells as lines of aligned columns."""
+    """Yields rows of cells as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -149,9 +152,9 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], Any]]:
-    """A function that writes the bytes of an answer to `out` or to standard output.
+    """Yields a function that writes the bytes of an answer to `out` or to standard output.
 
-    A file keeps its old contents unless the whole answer arrives.
+    A file keeps its old contents unless the answer is complete.
     """
     if out is None:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")

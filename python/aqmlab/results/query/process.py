@@ -59,13 +59,13 @@ class _Try:
     found: CampaignTables | None = None
     """The files to query."""
     is_answered: bool = False
-    """Whether a part of the answer has been passed on."""
+    """Whether a part of the answer has been passed to the caller."""
 
 
 def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
     """Yields the bytes of the answer as they arrive; raises `LabError` with a hint.
 
-    Tries again if a campaign has replaced files since they were found.
+    Repeats the query if a campaign has replaced files since they were found.
     """
     for _ in range(_TRIES):
         attempt = _Try()
@@ -88,7 +88,7 @@ def _answer(question: Question, note: Note, attempt: _Try) -> Generator[bytes, N
         stdout=subprocess.PIPE,
         # Arrow's own allocators reserve a gigabyte before the first query.
         env={**os.environ, "PYTHONPATH": python_path(), "ARROW_DEFAULT_MEMORY_POOL": "system"},
-        process_group=0,  # This process handles Ctrl-C.
+        process_group=0,  # The parent process handles Ctrl-C.
     )
     late = threading.Event()
 

@@ -1,9 +1,9 @@
-"""Campaigns opened for SQL queries.
+"""Opens campaigns for SQL queries.
 
-Queries may come from untrusted users. DuckDB gets no file system because any file that it can read
-it can also write: `COPY … TO` is allowed within a SELECT. It gets the tables as Arrow data sets,
-which cannot be written. Only a single SELECT runs, without network or extensions, and DuckDB's
-settings are locked.
+Queries may come from untrusted users. DuckDB gets no access to the file system. Any file that it
+could read it could also write, because a SELECT may contain `COPY … TO`. DuckDB gets the tables as
+Arrow data sets, which cannot be written. Only a single SELECT runs, without network or extensions,
+and DuckDB's settings are locked.
 
 `process` limits the time of a query and the memory that DuckDB does not count.
 """
@@ -35,7 +35,7 @@ _MOST_NAMED = 5
 """The maximum number of folders that a warning names."""
 
 ROWS_AT_ONCE = 2048
-"""Rows per fetch: the number that DuckDB produces at a time."""
+"""The number of rows per fetch, which is the number that DuckDB produces at a time."""
 
 _SETTINGS = (
     ("temp_directory", "''"),
@@ -62,7 +62,7 @@ class Table:
 
     name: str
     rows: int | None
-    """`None` if the rows are made on demand."""
+    """The number of rows, or `None` if the rows are computed on demand."""
     columns: tuple[tuple[str, str], ...]
     """Each column's name and its DuckDB type."""
 
@@ -104,13 +104,13 @@ class Session:
         return found
 
     def words(self) -> frozenset[str]:
-        """The SQL keywords that name a column only in quotes."""
+        """The SQL keywords that need quotes if they are names of columns."""
         sql = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         return frozenset(row[0] for row in self._connection.execute(sql).fetchall())
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[Answered]:
-        """The answer to a query; raises `RequestError` with a hint."""
+        """Runs a query and yields the answer. Raises `RequestError` with a hint."""
         with self._explained(sql):
             self._refuse_more_than_questions(sql)
             self._make_views_for(sql)
@@ -135,7 +135,8 @@ class Session:
     def _nodes(self, sql: str) -> list[str]:
         """The nodes of a SELECT and its subqueries, from DuckDB's own parser."""
         rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
-        # The JSON may nest deeper than Python's parser allows; quotes in texts have a backslash.
+        # The JSON may be nested more deeply than Python's parser allows. Quotes in texts have a
+        # backslash.
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:
@@ -159,7 +160,7 @@ class Session:
         self._views.add(name)
 
     def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
-        if name == VERDICTS:  # Verdicts are not computed for this.
+        if name == VERDICTS:  # The list of tables does not need the verdicts.
             of_trials = dict(self._columns_of("trials"))
             front = [(new, of_trials[old]) for old, new in conditions(of_trials).items()]
             return (*front, *COLUMNS.items())
@@ -241,7 +242,10 @@ class Answered:
 
 
 def _explained_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """The batches of an answer; Arrow wraps every DuckDB error in an `OSError`."""
+    """Yields the batches of an answer.
+
+    Converts the `OSError` in which Arrow wraps DuckDB's errors.
+    """
     import duckdb
 
     try:

@@ -1,7 +1,7 @@
 """The tables of campaigns as read-only Arrow data sets.
 
 Each table has one data set per set of columns. A table has several sets if campaigns vary different
-parameters or have not finished. Verdicts are in no file: they are computed from the tables on
+parameters or have not finished. No file holds verdicts. They are computed from the tables on
 demand, as for the report.
 """
 
@@ -29,7 +29,10 @@ CAMPAIGN = "campaign"
 _JUDGED = "flows"
 
 _LOAD = "aqmlab.results.results:load"
-"""Loads a campaign to judge it. Only queries of verdicts load this module, by its name."""
+"""The function that loads a campaign for its verdicts.
+
+Only queries of verdicts import it, by this name.
+"""
 
 
 class File(NamedTuple):
@@ -39,7 +42,7 @@ class File(NamedTuple):
     """The folder of its campaign."""
     path: str
     checksums: Sequence[tuple[int, str]]
-    """The allowed sizes and SHA-256 digests: one, or either of two."""
+    """The allowed pairs of size and SHA-256: one, or two while the file is being replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,14 @@ class Sources:
         return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
-        """A table, as data sets of different columns; raises `RequestError` for a damaged file."""
+        """The data sets of a table, one for each set of columns.
+
+        Raises `RequestError` for a damaged file.
+        """
         return self._made() if name == VERDICTS else self._read(name)
 
     def _made(self) -> list[ds.Dataset]:
-        """The verdicts of each campaign that has something to judge."""
+        """The verdicts of each campaign that has applications to judge."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -102,7 +108,10 @@ class Sources:
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
 
     def _told(self, folder: str, columns: pa.Schema) -> tuple[pa.Schema, ds.Expression | None]:
-        """The columns, with `campaign` first for several campaigns, and a filter for all rows."""
+        """The columns of a table, and a filter that all rows pass.
+
+        For several campaigns, `campaign` is the first column.
+        """
         import pyarrow as pa
         import pyarrow.dataset as ds
 

@@ -1,4 +1,4 @@
-"""The unit of a column, from its name."""
+"""Derives the unit of a column from its name."""
 
 from __future__ import annotations
 

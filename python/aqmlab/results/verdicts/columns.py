@@ -19,10 +19,17 @@ COLUMNS = {
     "tolerable_limit": "DOUBLE",
     "verdict": "VARCHAR",
     "decides": "BOOLEAN",
+    "margin": "DOUBLE",
     "because": "VARCHAR",
     "seeds": "BIGINT",
     "least": "DOUBLE",
     "most": "DOUBLE",
+    "low": "DOUBLE",
+    "high": "DOUBLE",
+    "sure": "BOOLEAN",
+    "difference": "DOUBLE",
+    "difference_low": "DOUBLE",
+    "difference_high": "DOUBLE",
 }
 """The columns after the conditions, with their SQL types."""
 

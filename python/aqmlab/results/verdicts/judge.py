@@ -1,126 +1,106 @@
-"""Verdicts on each application of a campaign, from the tables.
+"""Verdicts on each application of a campaign, from its tables.
 
-A tolerance that the scenario states (`report.tolerances`, `report.rates`) replaces the limit of the
-kind. `criteria.Criterion.word` compares a value with its limits.
+The core judges (`crates/verdict`). This module passes it the specification and the rows of each
+trial, and the needs that the scenario states (`report.tolerances`, `report.rates`).
 """
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec import structs
+
+from aqmlab import _core
+from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
-from aqmlab.campaign.trial_facts import kinds_in
-from aqmlab.results.export import FlowNumbers, trials_alone
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.criteria import TIME, checks_for, is_transfer
-from aqmlab.results.verdicts.transfers import Speeds, TransferTime
-from aqmlab.results.verdicts.verdict import Criterion, Finding, Measured, Verdict
+from aqmlab.results.verdicts.verdict import Report, Verdict
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from aqmlab.results.results import CampaignResults
+
+_FLOWS, _APPS, _TRIALS = "flows", "apps", "trials"
+
+_Rows = dict[str, list[Any]]
+"""The rows of each trial."""
 
 
 def judge(results: CampaignResults) -> list[Verdict]:
-    """The verdict for every application in every condition, in the campaign's order."""
+    """The verdict for every application in every condition, in the campaign's order.
+
+    Raises `RequestError` if the stored specification of a trial cannot be read.
+    """
+    if _FLOWS not in results.tables:
+        return []
+    judged, numbers = _core.Judge(), dict[Label, int]()
     entries = {trial.id: trial for trial in results.manifest.trials}
-    kinds: dict[tuple[Label, str], str] = {}
-    checks: dict[tuple[Label, str], tuple[Criterion, ...]] = {}
-    values: dict[tuple[Label, str], list[_Seed]] = defaultdict(list)
     for part in results.by_chunk():
-        speeds = Speeds(part)
-        for trial in trials_alone(part):
-            label, found = results.labels[trial["id"]], _measured(trial["flows"])
-            entry = entries[trial["id"]]
-            own_kinds = kinds_in(results.manifest, entry)
-            transfers = {app for app in found.keys() & own_kinds if is_transfer(own_kinds[app])}
-            if transfers:
-                for app, speed in speeds.of(trial, transfers).items():
-                    found[app] |= speed
-            for app, measured in found.items():
-                if app in own_kinds:
-                    key = label, app
-                    if key not in checks:
-                        kinds[key] = own_kinds[app]
-                        checks[key] = _checks(results.manifest, entry, app)
-                    values[key].append(_Seed.of(measured, checks[key]))
-    return [
-        Verdict(*key, kinds[key], _findings(checks[key], seeds), len(seeds), _duration(seeds))
-        for key, seeds in values.items()
+        flows, apps = _flow_rows(part), _app_rows(part)
+        trials = part.table(_TRIALS)
+        for trial, spec in zip(trials["trial"], trials["spec"], strict=True):
+            entry = entries[trial]
+            condition = numbers.setdefault(results.labels[trial], len(numbers))
+            stated = _stated(results.manifest, entry)
+            try:
+                judged.add(condition, entry.seed, spec, stated, flows[trial], apps[trial])
+            except ValueError:
+                raise RequestError(
+                    f"{results.path}: table `trials` is damaged: the specification of `{trial}`"
+                    " cannot be read",
+                    "restore the file from a copy, or remove the folder and run the campaign again",
+                ) from None
+    return _verdicts(judged.verdicts_json(), list(numbers))
+
+
+def _verdicts(text: str, labels: Sequence[Label]) -> list[Verdict]:
+    """The core's verdicts, with the label of each condition."""
+    reports = msgspec.json.decode(text, type=list[Report])
+    return [Verdict(label=labels[one.condition], **structs.asdict(one)) for one in reports]
+
+
+def _flow_rows(results: CampaignResults) -> _Rows:
+    import polars as pl
+
+    frame, names = results.table(_FLOWS), _core.flow_numbers()
+    unknown = pl.lit(float("nan"))
+    numbers = [
+        (pl.col(name).cast(pl.Float64) if name in frame.columns else unknown).fill_null(unknown)
+        for name in names
     ]
+    kept = frame.select(
+        "trial", "flow", "direction", "primary", pl.concat_list(numbers).alias("numbers")
+    )
+    return _by_trial(kept)
 
 
-def _checks(manifest: Manifest, trial: TrialEntry, app: str) -> tuple[Criterion, ...]:
-    """The needs of an application in a trial. A trial may override the limits of its campaign."""
+def _app_rows(results: CampaignResults) -> _Rows:
+    import polars as pl
+
+    if _APPS not in results.tables:
+        return defaultdict(list)
+    wanted = results.table(_APPS).filter(pl.col("metric").is_in(_core.app_metrics()))
+    value = pl.col("value").fill_null(pl.lit(float("nan")))
+    return _by_trial(wanted.select("trial", "flow", "metric", value))
+
+
+def _by_trial(frame: pl.DataFrame) -> _Rows:
+    rows: _Rows = defaultdict(list)
+    for trial, *row in frame.iter_rows():
+        rows[trial].append(tuple(row))
+    return rows
+
+
+def _stated(manifest: Manifest, trial: TrialEntry) -> str:
+    """The stated needs of a trial as JSON. A trial may override those of its campaign."""
     limits_ms, rates_mbit = trial.stated_tolerances_ms, trial.stated_rates_mbit
     if limits_ms is None:
         limits_ms = manifest.stated_tolerances_ms
     if rates_mbit is None:
         rates_mbit = manifest.stated_rates_mbit
-    return checks_for(kinds_in(manifest, trial)[app], limits_ms.get(app), rates_mbit.get(app))
-
-
-@dataclass(frozen=True, slots=True)
-class _Seed:
-    """The values of an application in one trial that a verdict needs, and no others."""
-
-    values: tuple[float | None, ...]
-    """The values that its checks use."""
-    duration: TransferTime | None
-
-    @classmethod
-    def of(cls, measured: Measured, checks: Sequence[Criterion]) -> _Seed:
-        took_ms, projected_ms = measured.get("took_ms"), measured.get("projected_ms")
-        ms, size_bytes = took_ms or projected_ms, measured.get("size_bytes")
-        is_judged = took_ms is not None and TIME in checks and TIME.value(measured) is not None
-        duration = None
-        if ms and size_bytes and not is_judged:  # Otherwise the time would appear twice.
-            duration = TransferTime(int(size_bytes), ms, took_ms is None)
-        return cls(tuple(check.value(measured) for check in checks), duration)
-
-
-def _measured(flows: Sequence[FlowNumbers]) -> dict[str, dict[str, float | None]]:
-    """The measurements of each application: its own, and the worst of its flows that carry data."""
-    found: dict[str, dict[str, float | None]] = {}
-    for flow in flows:
-        own = found.setdefault(flow["name"], dict(flow["app"]))
-        if flow["primary"]:
-            own["flow_rtt_p95_ms"] = _larger(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
-            own["flow_loss_percent"] = _larger(own.get("flow_loss_percent"), flow["loss_percent"])
-            rates = (own.get("flow_rate_mbit"), flow["throughput_mbit"]["mean"])
-            own["flow_rate_mbit"] = min((mbit for mbit in rates if mbit is not None), default=None)
-    return found
-
-
-def _findings(checks: Sequence[Criterion], seeds: Sequence[_Seed]) -> tuple[Finding, ...]:
-    by_check = zip(*(seed.values for seed in seeds), strict=True)
-    return tuple(map(_find, checks, by_check))
-
-
-def _find(check: Criterion, seeds: Sequence[float | None]) -> Finding:
-    values = [value for value in seeds if value is not None]
-    if not values:
-        return Finding(check, None)
-    return Finding(check, statistics.median(values), min(values), max(values))
-
-
-def _duration(seeds: Sequence[_Seed]) -> TransferTime | None:
-    """The median over seeds; marked as projected if any seed is."""
-    known = [seed.duration for seed in seeds if seed.duration is not None]
-    if not known:
-        return None
-    times_ms = [one.ms for one in known]
-    return TransferTime(
-        known[0].size_bytes,
-        statistics.median(times_ms),
-        any(one.projected for one in known),
-        min(times_ms),
-        max(times_ms),
-    )
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return max((value for value in (one, other) if value is not None), default=None)
+    stated = {"limits_ms": dict(limits_ms or {}), "rates_mbit": dict(rates_mbit or {})}
+    return msgspec.json.encode(stated).decode()

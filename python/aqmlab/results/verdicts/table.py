@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
-from aqmlab.results.verdicts.criteria import TIME
-from aqmlab.results.verdicts.verdict import Finding, Verdict
+from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.verdict import NO_NEEDS, Finding, TransferTime, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
 
     from aqmlab.results.results import CampaignResults
 
-_WOULD_TAKE = "projected to take"
+_TOOK, _WOULD_TAKE = "transferred in", "projected to take"
 
 
 def frame_of(results: CampaignResults) -> pl.DataFrame:
@@ -37,39 +37,57 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     trials_read = front.collect()
     finished = trials_read["trial"].to_list()
     trials = {results.labels[trial]: trial for trial in reversed(finished)}
+    comparison = Comparison(results.judged)
     rows = [
         (trials[verdict.label], verdict.app, verdict.kind, *row)
-        for verdict in results.verdicts
-        for row in _rows(verdict)
+        for verdict in results.judged
+        for row in _rows(verdict, comparison)
     ]
     made = pl.DataFrame(rows, schema=schema, orient="row")
     joined = made.join(trials_read, on="trial", how="left", maintain_order="left")
     return joined.select(*named.values(), *COLUMNS)
 
 
-def _rows(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
+def _rows(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[Any, ...]]:
     """A row for each need, and one for a transfer's time if that time has no limit."""
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:
-        yield _row(finding, finding is verdict.deciding, verdict.seeds)
-    if (time := verdict.duration) is not None:
-        need = _WOULD_TAKE if time.projected else TIME.what
-        limits, judged, spread = (None, None), (None, False), (time.least_ms, time.most_ms)
-        yield need, time.ms, TIME.unit, *limits, *judged, str(time), verdict.seeds, *spread
+        yield _row(verdict, finding, comparison)
+    if not verdict.findings:
+        yield _unjudged("", None, "", (NO_NEEDS, True, None, verdict.because), verdict.seeds)
+    if verdict.time is not None:
+        yield _time_row(verdict.time, verdict)
 
 
-def _row(finding: Finding, decides: bool, seeds: int) -> tuple[Any, ...]:
-    criterion = finding.criterion
+def _row(verdict: Verdict, finding: Finding, comparison: Comparison) -> tuple[Any, ...]:
+    over, apart = finding.over_seeds, comparison.of(verdict, finding)
     return (
-        criterion.what,
+        finding.need,
         finding.value,
-        criterion.unit,
-        criterion.good,
-        criterion.tolerable,
+        finding.unit,
+        finding.good,
+        finding.tolerable,
         finding.word,
-        decides,
+        finding.decides,
+        finding.margin,
         finding.brief,
-        seeds,
-        finding.lowest,
-        finding.highest,
+        verdict.seeds,
+        finding.least,
+        finding.most,
+        *((None, None) if over is None else (over.low, over.high)),
+        finding.is_sure,
+        *((None, None, None) if apart is None else (apart.median, apart.low, apart.high)),
     )
+
+
+def _time_row(time: TransferTime, verdict: Verdict) -> tuple[Any, ...]:
+    need = _WOULD_TAKE if time.projected else _TOOK
+    row = _unjudged(need, time.ms, "ms", (None, False, None, verdict.told), verdict.seeds)
+    return (*row[:10], time.least_ms, time.most_ms, *row[12:])
+
+
+def _unjudged(
+    need: str, value: float | None, unit: str, judged: tuple[Any, ...], seeds: int
+) -> tuple[Any, ...]:
+    """A row without limits."""
+    return (need, value, unit, None, None, *judged, seeds, *(None,) * 8)

@@ -1,146 +1,141 @@
-"""The verdict on an application: the words for its needs, each beside the deciding limit."""
+"""The verdict on an application, as the core's crate `verdict` makes it.
+
+The needs of a kind, the comparison with them and all texts are the core's. This module holds the
+values that Python's callers read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import msgspec
 
+from aqmlab import _core
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.transfers import TransferTime
-from aqmlab.results.verdicts.wording import apart, quantity
 
 GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 
-UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
-"""Words for needs without measurements, and for applications without needs."""
+UNJUDGED = NO_DATA, NO_NEEDS = "no data", "no needs"
+"""Words for applications without measurements, and for kinds whose needs are unknown."""
 
-_ORDER = (NO_LIMIT, UNKNOWN, GOOD, TOLERABLE, BAD)
+WORDS = (GOOD, TOLERABLE, BAD, *UNJUDGED)
+"""All words, in the order of tallies."""
 
-Measured = Mapping[str, float | None]
-"""The measurements of an application and its flows in one trial, by name."""
+_WORST_FIRST = (BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS)
+
+BySeed = tuple[tuple[int, float | None], ...]
+"""The value of each seed; `None` if it was not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
-    """A need of an application, with its limits."""
+class Estimate(msgspec.Struct, frozen=True):
+    """A median over seeds, and the interval that contains it with at least 95 % confidence.
 
-    what: str
-    """The measured quantity, in words that precede a number."""
-    value: Callable[[Measured], float | None]
+    The interval consists of order statistics. With fewer than six seeds it is the least and the
+    greatest, whose confidence is lower.
+    """
+
+    median: float
+    low: float
+    high: float
+    seeds: int
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A need of an application and its measured value."""
+
+    need: str
+    unit: str
+    value: float | None
+    """The median over seeds."""
     good: float
     tolerable: float
-    unit: str = "ms"
-    more_is_better: bool = False
+    more_is_better: bool
+    word: str
+    margin: float | None
+    """The part of the way from the best value to the limit of a good one that is left.
 
-    def word(self, value: float | None) -> str:
-        """The word for `value`: good, tolerable or bad."""
-        if value is None:
-            return UNKNOWN
-        sign = -1 if self.more_is_better else 1
-        if sign * value <= sign * self.good:
-            return GOOD
-        return TOLERABLE if sign * value <= sign * self.tolerable else BAD
+    It is 1 for the best value, 0 at the limit and negative beyond it.
+    """
+    decides: bool
+    brief: str
+    """The number and the deciding limit."""
+    text: str
+    """The number and its limits."""
+    least: float | None
+    most: float | None
+    over_seeds: Estimate | None
+    is_sure: bool
+    """Whether the interval over seeds lies within one word."""
+    by_seed: BySeed
 
-    def limits(self) -> str:
-        """The limits in words."""
-        to = "from" if self.more_is_better else "up to"
-        good = f"good {to} {quantity(self.good, self.unit)}"
-        if self.good == self.tolerable:
-            return good
-        return f"{good}, tolerable {to} {quantity(self.tolerable, self.unit)}"
-
-    def compared(self, value: float) -> str:
-        """`value` beside the limit that decided its word."""
-        word = self.word(value)
-        limit = self.tolerable if word == BAD else self.good
-        sign = "<>"[(word == GOOD) == self.more_is_better] + ("=" if word == GOOD else "")
-        sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
-        said, bound = quantity(value, self.unit), quantity(limit, self.unit)
-        if said == bound and value != limit:
-            # The usual digits would show equal numbers, but their difference decides.
-            said = f"{apart(value, limit)} {self.unit}".strip()
-        return f"{said} {sign} {bound}"
+    def less(self, other: Finding) -> Estimate | None:
+        """The paired difference from the same need elsewhere, over the common seeds."""
+        found = _core.difference(self.by_seed, other.by_seed)
+        return None if found is None else Estimate(*found)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A criterion and its measured value."""
+class TransferTime(msgspec.Struct, frozen=True):
+    """The time of a transfer with a size, measured or projected."""
 
-    criterion: Criterion
-    value: float | None
-    lowest: float | None = None
-    highest: float | None = None
-
-    @property
-    def word(self) -> str:
-        """The word for the value."""
-        return self.criterion.word(self.value)
-
-    @property
-    def brief(self) -> str:
-        """The number and the deciding limit."""
-        what = self.criterion.what
-        return (
-            f"{what}: not measured"
-            if self.value is None
-            else f"{what} {self.criterion.compared(self.value)}"
-        )
-
-    def __str__(self) -> str:
-        """The number and its limits."""
-        if self.value is None:
-            return f"{self.criterion.what}: not measured"
-        known, found = self.criterion, quantity(self.value, self.criterion.unit)
-        return f"{known.what} {found} ({known.limits()})"
+    size_bytes: int
+    ms: float
+    projected: bool
+    """Whether a trial ended before the transfer did."""
+    least_ms: float
+    most_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Report(msgspec.Struct, frozen=True):
+    """The experience of an application in one condition, as the core tells it."""
+
+    condition: int
+    """The number of the condition."""
+    app: str
+    kind: str
+    word: str
+    because: str
+    """The reason in short."""
+    felt: str
+    """What a person at home notices, as a clause."""
+    sentence: str
+    """The verdict as a sentence for a person at home."""
+    told: str
+    """Additional facts that are not judged."""
+    seeds: int
+    time: TransferTime | None
+    """The time of a transfer that has a size, unless that time is judged."""
+    findings: tuple[Finding, ...]
+
+
+class Verdict(Report, frozen=True, kw_only=True):
     """The experience of an application in one condition, over all seeds."""
 
     label: Label
-    app: str
-    kind: str
-    findings: tuple[Finding, ...]
-    seeds: int
-    duration: TransferTime | None = None
-    """The time of a transfer that has a size, unless that time is judged."""
 
     @property
     def deciding(self) -> Finding | None:
-        """The worst finding; the first one among equals."""
-        if not self.findings:
-            return None
-        return max(self.findings, key=lambda finding: _ORDER.index(finding.word))
+        """The worst finding; among equals, the one with the least margin."""
+        return next((one for one in self.findings if one.decides), None)
 
     @property
-    def word(self) -> str:
-        """Good, tolerable or bad, as the worst finding; "no limit" without any need."""
-        return self.deciding.word if self.deciding else NO_LIMIT
+    def margin(self) -> float | None:
+        """The margin of the deciding finding."""
+        return self.deciding.margin if self.deciding else None
 
     @property
-    def because(self) -> str:
-        """The reason in short: every need that is missed as badly as the worst."""
-        if self.deciding is None:
-            return ""
-        decided = [self.deciding]
-        if self.word not in (GOOD, UNKNOWN):
-            decided = [one for one in self.findings if one.word == self.word]
-        return ", ".join(filter(None, [*(one.brief for one in decided), self.told]))
+    def is_sure(self) -> bool:
+        """Whether the intervals of the needs as bad as the verdict lie within one word."""
+        return all(one.is_sure for one in self.findings if one.word == self.word)
 
-    @property
-    def sentence(self) -> str:
-        """The verdict as a sentence for a person at home."""
-        decided = [one for one in self.findings if one.word == self.word]
-        words = [f"{self.app}: {self.word}", *map(str, decided), self.told]
-        return ", ".join(filter(None, words))
-
-    @property
-    def told(self) -> str:
-        """Additional values that are not judged."""
-        return "" if self.duration is None else str(self.duration)
+    def finding(self, need: str) -> Finding | None:
+        """The finding on a need by its name."""
+        return next((one for one in self.findings if one.need == need), None)
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
-    """The worse of two verdicts; the first if they are equal."""
-    return max(one, other, key=lambda verdict: _ORDER.index(verdict.word))
+    """The worse of two verdicts; among equals, the one with less margin."""
+    return min(one, other, key=by_severity)
+
+
+def by_severity(verdict: Verdict) -> tuple[int, float]:
+    """A key that sorts the worst verdict first, and among equals the one with the least margin."""
+    margin = verdict.margin
+    return _WORST_FIRST.index(verdict.word), float("inf") if margin is None else margin

@@ -1,23 +1,17 @@
-"""Numbers and verdicts in the form for people."""
+"""Verdicts in the form for people, beyond the texts of the core."""
 
 from __future__ import annotations
 
 import re
 
+from aqmlab._core import quantity
+from aqmlab.results.verdicts.verdict import GOOD, Estimate, Finding, Verdict
 
-def quantity(value: float, unit: str) -> str:
-    """A number with its unit, in the form for people.
-
-    >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(12.5, "%")
-    ('2.7 s', '12 ms', '3.6', '12.5 %')
-    """
-    if unit == "ms" and abs(value) >= 1000:
-        value, unit = value / 1000, "s"
-    if unit == "%" and 99 < value < 100:
-        return f"{value:.2f} %"
-    whole = abs(value) >= 10 or value == 0
-    digits = f"{value:.1f}" if 2 * value % 2 == 1 else f"{value:.0f}" if whole else f"{value:.2g}"
-    return f"{digits} {unit}".strip()
+INTERVAL = (
+    "the median lies within them with 95 % confidence (order statistics, by the sign test); with"
+    " fewer than six seeds they are the range"
+)
+"""The meaning of an interval over seeds."""
 
 
 def unbroken(text: str) -> str:
@@ -29,11 +23,37 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=\d) (?=[^\W\d]|[%<>≤≥])|(?<=[<>≤≥]) (?=\d)", "\u00a0", text)
 
 
-def apart(value: float, limit: float) -> str:
-    """`value` with the fewest digits that distinguish it from `limit`, which it does not equal.
+def signed(estimate: Estimate, unit: str) -> str:
+    """A difference with its sign, and its interval if there are several seeds.
 
-    >>> apart(3.9961, 4.0)
-    '3.996'
+    >>> signed(Estimate(-64.2, -70.1, -60.0, 6), "ms"), signed(Estimate(2.5, 2.5, 2.5, 1), "%")
+    ('−64 ms (−70 ms…−60 ms)', '+2.5 %')
     """
-    texts = (f"{value:.{digits}f}" for digits in range(1, 18))
-    return next(text for text in texts if float(text) != limit)
+    middle = _signed(estimate.median, unit)
+    if estimate.seeds < 2:
+        return middle
+    return f"{middle} ({_signed(estimate.low, unit)}…{_signed(estimate.high, unit)})"
+
+
+def _signed(value: float, unit: str) -> str:
+    sign = "+" if value > 0 else "−" if value < 0 else "±"
+    return sign + quantity(abs(value), unit)
+
+
+def value_text(finding: Finding) -> str:
+    """The value of a finding, with its unit; empty if it was not measured."""
+    return "" if finding.value is None else quantity(finding.value, finding.unit)
+
+
+def closest_text(verdict: Verdict) -> str:
+    """The need of an application that decides, and the part of the allowance that is left.
+
+    The need of an application is the closest one of all if the application is.
+    """
+    decided = verdict.deciding
+    if decided is None:
+        return f"{verdict.app}: {verdict.because}"
+    spare = ""
+    if verdict.word == GOOD and decided.margin is not None:
+        spare = f", {100 * decided.margin:.0f} % to spare"
+    return f"{verdict.app}: {decided.brief}{spare}"

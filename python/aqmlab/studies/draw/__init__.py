@@ -1,4 +1,4 @@
-"""Figures of papers as declarations: their trials, numbers and form.
+"""Declarations of papers' figures, with their trials, numbers and form.
 
 A `Figure` has a form, and most forms draw rows of numbers:
 

@@ -20,16 +20,16 @@ class Form(ABC):
     """The form of a figure."""
 
     over_seeds = "medians over them"
-    """The caption's words for the treatment of several seeds."""
+    """The caption's words for how several seeds are shown."""
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks, as a sentence of the caption."""
+        """The meaning of the form's marks, as a sentence of the caption."""
         return ""
 
     @abstractmethod
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing, or several."""
+        """Draws the results as one drawing or several."""
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,5 @@ class Lab(Form):
     name: str
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """The drawings of that figure."""
+        """Draws that figure of the laboratory."""
         return [drawing.canvas for drawing in figures.draw(results, self.name)]

@@ -30,7 +30,7 @@ _CROWDED = 16
 
 @dataclass(frozen=True)
 class Grouped(Form):
-    """The common part of these forms.
+    """The common part of the forms with groups.
 
     `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
     and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,
@@ -46,7 +46,7 @@ class Grouped(Form):
     bound: Bound | None = None
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         made = canvas(self.height_inch)
         axes = made.subplots()
         finish(made, axes, *self.named(self.panel(axes, results)), self.bound)
@@ -133,7 +133,7 @@ class Boxes(Grouped):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         if not self.bars:
             return "Markers are medians"
         return "Markers are medians, bars reach from the 25th to the 75th percentile"
@@ -162,7 +162,7 @@ class BoxPlots(Grouped):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return (
             "Boxes reach from the 25th to the 75th percentile with a line at the median, "
             "whiskers from the 5th to the 95th"
@@ -199,7 +199,7 @@ class Bars(Grouped):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return ""
 
     def _series(
@@ -222,11 +222,11 @@ class Stacked(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return self.parts[0].legend
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         made = canvas(sum(part.height_inch for part in self.parts))
         panels = made.subplots(len(self.parts), 1, squeeze=False).ravel().tolist()
         series = [part.panel(axes, results) for part, axes in zip(self.parts, panels, strict=True)]
@@ -249,7 +249,10 @@ def _edge(number: int) -> str:
 
 
 def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """The position of each group: one apart, with more space between outer groups."""
+    """The position of each group.
+
+    Groups are one unit apart, with more space between outer groups.
+    """
     orders = [data.ordered(rows, name) for name in groups]
     keys = sorted(
         set(rows.select(groups).iter_rows()),

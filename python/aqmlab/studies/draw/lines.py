@@ -52,11 +52,11 @@ class Lines(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return "Markers are medians"
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         rows = measured(self.rows(results))
@@ -103,7 +103,7 @@ class Panelled(Form):
     """The height of a panel."""
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         rows = measured(self._shown(self.rows(results)))
@@ -140,9 +140,10 @@ class Panelled(Form):
 
 @dataclass(frozen=True)
 class OverTime(Panelled):
-    """The series over time; of several seeds, the first is drawn.
+    """The series over time. Only the first seed is drawn.
 
-    Lines break at gaps in the data. "steps" hold a value until the next, like the rate of a stream.
+    Lines break at gaps in the data. "steps" hold a value until the next value, as for the rate of a
+    stream.
     """
 
     marks: Literal["lines", "points", "steps"] = "lines"
@@ -151,7 +152,7 @@ class OverTime(Panelled):
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """The treatment of several seeds."""
+        """The treatment of several seeds, for the caption."""
         return "the first is shown"
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -191,13 +192,13 @@ class OverTime(Panelled):
 
 @dataclass(frozen=True)
 class Shares(Panelled):
-    """Cumulative distributions; several seeds count together."""
+    """Cumulative distributions of the values of all seeds together."""
 
     log: bool = True
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """The treatment of several seeds."""
+        """The treatment of several seeds, for the caption."""
         return "medians of each share over them"
 
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:

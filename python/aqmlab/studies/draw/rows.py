@@ -1,13 +1,13 @@
 """The numbers that figures draw, as rows.
 
 Every frame has the column `series`, which is the row's name in the legend, the conditions and
-`seed`. Rows about a trial have `middle`. If they are quantiles, they also have `least`, `low`,
-`high` and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of
-a distribution have `value` and `share`.
+`seed`. Rows about a trial have `middle`. Rows of quantiles have `least`, `low`, `middle`, `high`
+and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of a
+distribution have `value` and `share`.
 
 Applications are given by the figure's names, such as {"IoT_low": "iot_low"}. An application with
 data in both directions is "video_call ↑" or "video_call ↓". With `by`, a condition names the
-series; with several applications, both do.
+series. With several applications, condition and application name the series.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
 
 
 def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
-    """A column of `queues`, of links such as {"uplink": "up"}."""
+    """A column of `queues`, for links such as {"uplink": "up"}."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         frame = results.table("queues")
@@ -140,7 +140,7 @@ def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
 
 
 def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
-    """The share of round trips that take no longer, at the percentiles in `flows`."""
+    """The cumulative distribution of round-trip times, at the percentiles in `flows`."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -158,7 +158,7 @@ def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
 
 
 def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
-    """The same for single samples of `app_series`, such as "rtt_ms" of a ping, at each per cent."""
+    """The distribution of single samples of `app_series`, such as "rtt_ms" of a ping."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -199,7 +199,7 @@ def _carrying(results: CampaignResults, table: str, apps: Apps, by: str) -> pl.D
 
 
 def _noted(results: CampaignResults, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
-    """The rows of one of the applications' own metrics."""
+    """The rows of a metric that the applications `apps` measure themselves."""
     refuse_unknown("application", apps.values(), _apps(results))
     frame = results.table(table)
     refuse_unknown("metric", [metric], data.ordered(frame, "metric"))
@@ -207,7 +207,7 @@ def _noted(results: CampaignResults, table: str, metric: str, apps: Apps, by: st
 
 
 def _chunks(results: CampaignResults, flows: Apps, by: str = "") -> pl.DataFrame:
-    """The chunks of streams."""
+    """The rows of the chunks of the streams `flows`."""
     found = trials_with(results.manifest, "dash")
     streams = [name for name in _apps(results) if name in found]
     refuse_unknown("video stream", flows.values(), streams)

@@ -36,6 +36,6 @@ def finish(
 
 
 def short(text: str) -> str:
-    """The label of a tick, without the unit: the axis has it."""
+    """The label of a tick, without the unit, which the axis states."""
     number, space, unit = text.partition(" ")
     return number if space and unit in ("ms", "s", "Mbit/s") else text

@@ -1,1 +1,4 @@
-"""The packaged studies: one folder per paper. Code outside this folder names none of them."""
+"""The packaged studies: one folder per paper.
+
+Code outside this folder contains no name of a study.
+"""

@@ -1,16 +1,16 @@
-//! The disciplines that the kernel has: their names in the simulator, and their parameters in tc.
+//! The disciplines of the kernel: their names in the simulator, and their parameters in tc.
 
-/// The place of a parameter in the kernel.
+/// The form of a parameter in the kernel.
 pub(super) enum How {
-    /// As tc's parameter of that name, read back under the same.
+    /// tc's parameter of this name, which tc shows under the same name.
     Is(&'static str),
-    /// The same, but zero leaves the value to tc, which computes it as the simulator does.
+    /// The same as [`Is`], but tc computes the value if it is zero, as the simulator does.
     OrComputed(&'static str),
-    /// tc's word, which cannot be read back.
+    /// A parameter of tc that cannot be read back.
     Unread(&'static str),
-    /// As a switch: tc's words for on and off, and its name when read back.
+    /// A switch: tc's words for on and off, and the name under which tc shows it.
     Switch(&'static str, &'static str, &'static str),
-    /// As the length of the device's queue.
+    /// The queue length of the device.
     DeviceQueue,
     /// The kernel has no such parameter: only the default describes its behaviour.
     Fixed,
@@ -20,13 +20,13 @@ use How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 
 /// A discipline that the kernel has.
 pub(super) struct Known {
-    /// Our name.
+    /// The simulator's name of the discipline.
     pub(super) ours: &'static str,
-    /// The kernel's.
+    /// The kernel's name of the discipline.
     pub(super) kernel: &'static str,
-    /// Our parameters, in the order in which tc takes them.
+    /// The simulator's parameters, in the order in which tc expects them.
     pub(super) params: &'static [(&'static str, How)],
-    /// Further words of tc's line.
+    /// Further words of tc's command line.
     pub(super) besides: &'static str,
 }
 
@@ -34,7 +34,7 @@ const ECN: How = Switch("ecn", "noecn", "ecn");
 const BYTEMODE: How = Switch("bytemode", "nobytemode", "bytemode");
 const ESTIMATOR: How = Switch("dq_rate_estimator", "no_dq_rate_estimator", "dq_rate_estimator");
 
-/// All of them.
+/// All disciplines that the kernel has.
 pub(super) const KINDS: &[Known] = &[
     Known { ours: "pfifo", kernel: "pfifo", params: &[("limit", Is("limit"))], besides: "" },
     Known { ours: "bfifo", kernel: "bfifo", params: &[("limit", Is("limit"))], besides: "" },
@@ -81,8 +81,8 @@ pub(super) const KINDS: &[Known] = &[
         ],
         besides: "",
     },
-    // A target far beyond any delay switches CoDel off. Its clock has 32 bits of 1.024 µs, and
-    // half of them are the future.
+    // A target far above any delay disables CoDel. Its clock has 32 bits of 1.024 µs, and half of
+    // that range counts as the future.
     Known {
         ours: "fq_nocodel",
         kernel: "fq_codel",
@@ -170,7 +170,7 @@ pub(super) const KINDS: &[Known] = &[
     },
 ];
 
-/// Returns the kernel's discipline that is closest to ours of this name.
+/// Returns the kernel's discipline that is closest to the simulator's discipline of this name.
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",
@@ -181,7 +181,8 @@ fn relative(kind: &str) -> Option<&'static str> {
     KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
 }
 
-/// Returns the kernel's discipline of the simulator's name; the error lists the supported ones.
+/// Returns the kernel's discipline for a name of the simulator; the error lists the supported
+/// names.
 pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
     KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
         Some("red") => format!(

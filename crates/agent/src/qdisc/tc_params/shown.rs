@@ -1,4 +1,4 @@
-//! The comparison of the discipline that tc shows with the requested one.
+//! Compares the discipline that tc shows with the requested one.
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use super::Wanted;
 ///
 /// # Errors
 ///
-/// The first thing that differs.
+/// The error states the first difference.
 pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     let kind = wanted.kind;
     let found = shown["kind"].as_str().unwrap_or("nothing");
@@ -17,7 +17,7 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     }
     for (name, want) in &wanted.reads {
         let got = &shown["options"][*name];
-        // A switch that is off is not shown.
+        // tc does not show a switch that is off.
         let off = got.is_null() && want.as_bool() == Some(false);
         if !off && got != want && !rounded(name, got, want) {
             let problem = format!("{name} {want} was asked for, but the kernel has {got}");
@@ -27,13 +27,13 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The jiffies of kernels built with `CONFIG_HZ=250`, the coarsest common value but for 100. PIE's
-/// timer runs by them, and `tc` shows the rounded-up value.
+/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common value except 100. PIE's
+/// timer counts in ticks, and `tc` shows the rounded-up value.
 const TICK_US: f64 = 4_000.0;
 
-/// Whether the kernel rounds the value wanted to the value shown: it counts CoDel's times in units of
-/// 1.024 µs, so tc shows one microsecond less at times; PIE's timer in ticks; a probability in
-/// 32 bits.
+/// Returns whether the kernel rounds the requested value to the value shown. CoDel's times are in
+/// units of 1.024 µs, so tc sometimes shows one microsecond less. PIE's timer counts in ticks, and
+/// a probability has 32 bits.
 fn rounded(name: &str, got: &Json, want: &Json) -> bool {
     let (Some(got), Some(want)) = (got.as_f64(), want.as_f64()) else { return false };
     match name {

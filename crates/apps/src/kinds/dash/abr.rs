@@ -1,40 +1,40 @@
 //! The choice of a rate in dash.js 2.0.0.
 //!
 //! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
-//! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, by which a STRONG
-//! rule beats a DEFAULT one and the higher of two equals wins.
+//! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, in which a STRONG
+//! rule overrides a DEFAULT rule, and the higher of two rates with equal priority wins.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
-/// `BANDWIDTH_SAFETY`.
+/// `BANDWIDTH_SAFETY`: the proportion of the throughput that may be used.
 pub(crate) const SAFETY: f64 = 0.9;
-/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`.
+/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
 const SAMPLES: usize = 3;
-/// `RICH_BUFFER_THRESHOLD`.
+/// `RICH_BUFFER_THRESHOLD`: the buffer from which the highest rate is chosen.
 const RICH_BUFFER: Duration = Duration::from_secs(20);
-/// `INSUFFICIENT_BUFFER_SAFETY`: the period of the rule of that name.
+/// `INSUFFICIENT_BUFFER_SAFETY`: the period of the insufficient-buffer rule.
 const RECHECK: Duration = Duration::from_secs(1);
-/// `GRACE_TIME_THRESHOLD`.
+/// `GRACE_TIME_THRESHOLD`: the time before a segment may be abandoned.
 const GRACE: Duration = Duration::from_millis(500);
-/// `ABANDON_TIMEOUT`.
+/// `ABANDON_TIMEOUT`: the time after an abandoned segment in which the rate does not rise.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
-/// More samples than any rule uses.
+/// The number of samples stored, more than any rule uses.
 const KEPT: usize = 20;
 
 /// The input of a rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) now: Instant,
-    /// Bits per second, rising.
+    /// The rates in bits per second, in rising order.
     pub(crate) rates: &'a [u64],
-    /// The index in use.
+    /// The index of the current rate.
     pub(crate) quality: usize,
     pub(crate) buffer: Duration,
-    /// Whether the buffer's state is LOADED, else EMPTY.
+    /// Whether the state of the buffer is LOADED; otherwise it is EMPTY.
     pub(crate) loaded: bool,
-    /// Whether it has ever been.
+    /// Whether the state of the buffer has ever been LOADED.
     pub(crate) loaded_once: bool,
 }
 
@@ -44,8 +44,8 @@ impl View<'_> {
     }
 }
 
-/// The index just below the first rate that is not below `kbps`; the last if all are
-/// (`getQualityForBitrate`).
+/// Returns the index just below the first rate that is at least `kbps`. If all rates are below
+/// `kbps`, returns the last index (`getQualityForBitrate`).
 pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
     rates
         .iter()
@@ -53,12 +53,12 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
         .map_or(rates.len() - 1, |first| first.saturating_sub(1))
 }
 
-/// Throughputs of past segments, the last one in front, in bits per second.
+/// The throughputs of past segments in bits per second, the most recent first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Adds a sample; an infinite one, or one equal to the last, is discarded.
+    /// Adds a sample. An infinite sample, or one equal to the last sample, is discarded.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);
@@ -66,7 +66,7 @@ impl Throughputs {
         }
     }
 
-    /// The samples, latest first.
+    /// Returns the samples, the most recent first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().copied()
     }
@@ -76,7 +76,7 @@ impl Throughputs {
         self.0.len()
     }
 
-    /// The mean of the last `n`, made safe and rounded, in kbit/s.
+    /// Returns the mean of the last `n` samples times the safety factor, rounded, in kbit/s.
     pub(crate) fn safe_kbps(&self, n: usize) -> Option<f64> {
         let n = n.min(self.0.len());
         let sum: f64 = self.iter().take(n).sum();
@@ -92,24 +92,24 @@ pub(crate) struct DashJs {
 }
 
 impl DashJs {
-    /// The index for the next segment.
+    /// Returns the index for the next segment.
     pub(crate) fn choose(&mut self, view: View, throughputs: &Throughputs) -> usize {
         let strong = self.insufficient(view).max(Self::occupancy(view));
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: the highest quality that the last segments' throughput can carry.
+    /// DEFAULT: returns the highest rate that the throughput of the last segments can carry.
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))
     }
 
-    /// STRONG: the highest while the buffer is rich.
+    /// STRONG: returns the highest rate if the buffer is rich.
     fn occupancy(view: View) -> Option<usize> {
         (view.buffer > RICH_BUFFER).then(|| view.top())
     }
 
-    /// STRONG: the lowest when the buffer has run empty, at most once a second.
+    /// STRONG: returns the lowest rate if the buffer has become empty, at most once per second.
     fn insufficient(&mut self, view: View) -> Option<usize> {
         let settled = self.emptied.is_none_or(|last| view.now.since(last) >= RECHECK);
         if !view.loaded_once || view.loaded || !settled {
@@ -123,19 +123,19 @@ impl DashJs {
 /// A segment in transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    /// Since its first byte.
+    /// The time since the first byte of the segment.
     pub(crate) elapsed: Duration,
-    /// Bytes read of it.
+    /// The number of bytes read.
     pub(crate) read: u64,
-    /// Bytes it has.
+    /// The size of the segment in bytes.
     pub(crate) size: u64,
-    /// The time it plays.
+    /// The playback time of the segment.
     pub(crate) length: Duration,
-    /// A download that would take longer than this many lengths is abandoned.
+    /// The number of segment lengths after which a download is abandoned.
     pub(crate) patience: f64,
 }
 
-/// The lower index to abandon a segment for, if it takes too long.
+/// Returns the lower index for which to abandon a segment, if the segment takes too long.
 pub(crate) fn abandon(progress: Progress, quality: usize, rates: &[u64]) -> Option<usize> {
     let Progress { elapsed, read, size, length, patience } = progress;
     if quality == 0 || elapsed < GRACE || read >= size {
@@ -198,9 +198,10 @@ mod tests {
 
     #[test]
     fn each_state_has_its_choice() {
-        // (buffer in ms, quality, throughputs in Mbit/s latest first, expected index)
+        // Each row: buffer in ms, quality, throughputs in Mbit/s with the most recent first,
+        // expected index.
         for (buffer, quality, mbit, want) in [
-            // Throughput: an achieved rate of R / 0.9 is needed for R.
+            // Throughput rule: the rate R requires an achieved rate of R / 0.9.
             (8_000, 5, &[1.5][..], 12),
             (8_000, 5, &[1.384], 12),
             (8_000, 5, &[1.382], 11),
@@ -209,16 +210,16 @@ mod tests {
             (8_000, 5, &[0.441], 7),
             (8_000, 5, &[0.439], 6),
             (8_000, 5, &[0.01], 0),
-            // The mean of the last three, and of fewer while there are no more.
+            // The mean is over the last three samples, or fewer if there are fewer.
             (8_000, 5, &[1.0, 2.0, 3.0, 99.0], 13),
             (8_000, 5, &[1.0, 2.0], 12),
             // Without a measurement the rate is unchanged.
             (8_000, 10, &[], 10),
-            // A rich buffer: the top, and not at exactly 20 s.
+            // A rich buffer selects the highest rate, but a buffer of exactly 20 s does not.
             (20_001, 19, &[0.5], TOP),
             (20_001, 3, &[0.5], TOP),
             (20_000, 19, &[0.5], 7),
-            // Empty: the lowest rate, at any throughput.
+            // An empty buffer selects the lowest rate, at any throughput.
             (499, 15, &[9.0], 0),
         ] {
             let got = DashJs::default().choose(view(buffer, quality), &samples(mbit));
@@ -262,14 +263,14 @@ mod tests {
             length: Duration::from_secs(2),
             patience: 1.5,
         };
-        // 800 kbit/s: 10 s for a segment of 2. The index for 720 kbit/s is 9.
+        // At 800 kbit/s, a segment of 2 s takes 10 s. The index for 720 kbit/s is 9.
         for (progress, quality, want) in [
             (slow, 19, Some(9)),
             (slow, 0, None),
             (slow, 9, None),
             (Progress { elapsed: Duration::from_millis(499), ..slow }, 19, None),
             (Progress { elapsed: Duration::from_millis(500), ..slow }, 19, Some(12)),
-            // 2667 kbit/s would take just under 3 s.
+            // At 2667 kbit/s, the segment would take just under 3 s.
             (Progress { read: 333_400, ..slow }, 19, None),
             (Progress { read: 333_200, ..slow }, 19, Some(14)),
             (Progress { read: 1_000_000, ..slow }, 19, None),

@@ -1,26 +1,27 @@
-//! BOLA, the choice of a rate in dash.js 2.9.3.
+//! BOLA: the choice of a rate in dash.js 2.9.3.
 //!
 //! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
 //! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
 //! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
 //! neighbours differ by 1.3 or more.
 //!
-//! Differences: BOLA alone, not the DYNAMIC strategy that also uses the throughput rule, and
-//! neither fast switching nor `BolaRule`'s cap on the placeholder after seeks.
+//! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
+//! rule. Fast switching is left out, and so is `BolaRule`'s cap on the placeholder after seeks.
 
 use aqmlab_core::{Duration, Instant, math};
 
 use super::abr::{Throughputs, View, index_for};
 
-/// `MINIMUM_BUFFER_S`.
+/// `MINIMUM_BUFFER_S`: the minimum target of the buffer in seconds.
 const MINIMUM_S: f64 = 10.0;
-/// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`.
+/// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`: the seconds that each rate adds to the target.
 const PER_LEVEL_S: f64 = 2.0;
-/// `PLACEHOLDER_BUFFER_DECAY`.
+/// `PLACEHOLDER_BUFFER_DECAY`: the factor by which the placeholder decays.
 const DECAY: f64 = 0.99;
 /// The stable buffer time of the player.
 const STABLE_S: f64 = 12.0;
-/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD` and the ratio above which it is raised.
+/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`; the next constant is the ratio above which more samples
+/// are averaged.
 const SAMPLES: usize = 4;
 const RAISING_RATIO: f64 = 1.3;
 
@@ -29,7 +30,7 @@ const RAISING_RATIO: f64 = 1.3;
 pub(crate) struct Law {
     rates: Vec<u64>,
     utilities: Vec<f64>,
-    /// Vp and gp.
+    /// BOLA's parameter Vp; the next field is gp.
     vp: f64,
     gp: f64,
 }
@@ -41,12 +42,12 @@ impl Law {
             rates.iter().map(|&rate| math::ln(rate as f64) - lowest + 1.0).collect();
         let target = STABLE_S.max(MINIMUM_S + PER_LEVEL_S * rates.len() as f64);
         let top = utilities[utilities.len() - 1];
-        // With one rate there is no choice, and any gp > 0 serves.
+        // With a single rate there is no choice, so any gp > 0 is valid.
         let gp = if rates.len() > 1 { (top - 1.0) / (target / MINIMUM_S - 1.0) } else { 1.0 };
         Self { rates: rates.to_vec(), utilities, vp: MINIMUM_S / gp, gp }
     }
 
-    /// The index with the best score for `buffer_s`; the higher of two equals.
+    /// Returns the index with the best score for `buffer_s`; of two equal scores, the higher index.
     fn best(&self, buffer_s: f64) -> usize {
         let score = |index: usize| {
             (self.vp * (self.utilities[index] + self.gp) - buffer_s) / self.rates[index] as f64
@@ -59,12 +60,13 @@ impl Law {
         )
     }
 
-    /// The buffer above which the score of `index` is negative: waiting is better than asking.
+    /// Returns the buffer above which the score of `index` is negative. Above it, waiting is better
+    /// than requesting.
     fn most_s(&self, index: usize) -> f64 {
         self.vp * (self.utilities[index] + self.gp)
     }
 
-    /// The smallest buffer at which `index` is best.
+    /// Returns the smallest buffer for which `index` is best.
     fn least_s(&self, index: usize) -> f64 {
         let weighted = |i: usize, j: usize| {
             let (ri, rj) = (self.rates[i] as f64, self.rates[j] as f64);
@@ -78,9 +80,9 @@ impl Law {
 /// BOLA's decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// The next segment at this index.
+    /// Requests the next segment at this index.
     Ask(usize),
-    /// No request for this time.
+    /// Requests nothing for this time.
     Wait(Duration),
 }
 
@@ -90,7 +92,7 @@ pub(crate) struct Bola {
     law: Law,
     steady: bool,
     placeholder_s: f64,
-    /// The time of the last arrival of a segment, or of the last choice.
+    /// The time at which the last segment arrived, or of the last choice.
     last: Option<Instant>,
 }
 
@@ -107,7 +109,7 @@ impl Bola {
         self.last = Some(now);
     }
 
-    /// The decision at this time.
+    /// Returns the decision at the present time.
     pub(crate) fn choose(
         &mut self,
         view: View,
@@ -130,8 +132,8 @@ impl Bola {
         self.limit_buffer(index, buffer_s, view.top())
     }
 
-    /// Chooses a rate until a segment's worth is buffered: by throughput, with a placeholder that
-    /// makes this rate BOLA's own choice.
+    /// Chooses a rate by throughput until a segment is buffered. The placeholder is set so that
+    /// BOLA would choose the same rate.
     fn start_up(&mut self, view: View, segment: Duration, throughputs: &Throughputs) -> Choice {
         let index = average(throughputs).map_or(view.quality, |kbps| index_for(view.rates, kbps));
         let buffer_s = view.buffer.as_secs_f64();
@@ -141,7 +143,7 @@ impl Bola {
         Choice::Ask(index)
     }
 
-    /// Waits if the buffer holds more than enough for `index`. The placeholder shrinks first.
+    /// Waits if the buffer exceeds the maximum for `index`. The placeholder is reduced first.
     fn limit_buffer(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
         let excess_s = (buffer_s + self.placeholder_s - self.law.most_s(index)).max(0.0);
         let given = excess_s.min(self.placeholder_s);
@@ -152,7 +154,8 @@ impl Bola {
     }
 }
 
-/// Safe throughput in kbit/s, over more segments while it varies.
+/// Returns the safe throughput in kbit/s. The average covers more segments while the throughput
+/// varies.
 fn average(throughputs: &Throughputs) -> Option<f64> {
     let all: Vec<f64> = throughputs.iter().collect();
     let mut n = SAMPLES;
@@ -195,7 +198,7 @@ mod tests {
         let choices: Vec<_> = (0..60).map(|s| law.best(f64::from(s))).collect();
         assert!(choices.is_sorted(), "{choices:?}");
         close(law.most_s(19), law.vp * (law.utilities[19] + law.gp), 1e-9);
-        // The score of the highest vanishes at the target.
+        // The score of the highest rate is zero at the target.
         close(law.most_s(19), 50.0 + 10.0 / law.gp, 1.0);
     }
 
@@ -245,7 +248,7 @@ mod tests {
             average(&throughputs).unwrap()
         };
         close(of(&[1.0, 1.1, 1.0, 1.1, 9.0]), 1_050.0 * 0.9, 1.0);
-        // One jump adds the fifth sample.
+        // The fifth sample is added because one pair of neighbours differs.
         close(of(&[1.0, 2.0, 2.1, 2.0, 1.9, 9.0]), 1_800.0 * 0.9, 1.0);
     }
 }

@@ -1,14 +1,15 @@
 //! The bit rates of a video, and the sizes of its segments.
 //!
 //! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012) as encoded again in
-//! 2014: 20 rates, by the bandwidths of its MPDs (`bunny_<bps>bps`). The MPD of 6-second segments
-//! was available in part (its first, fourth, ninth, twelfth and last rate). The other rates are the
-//! geometric means of the lists for 4 and 10 seconds.
+//! 2014: 20 rates, named by the bandwidths in its MPDs (`bunny_<bps>bps`). The MPD of 6-second
+//! segments was available in part (its first, fourth, ninth, twelfth and last rate). The other
+//! rates are the geometric means of the lists for 4 and 10 seconds.
 //!
-//! Segment sizes are synthetic. One scene complexity, an AR(1) process with ρ = 0.5, moves all
-//! rates together. Each rate follows it with its own correlation, deviation and range in the first
-//! 150 two-second segments. Rates that were not measured lie between their neighbours. Segments of
-//! other lengths vary as those of two seconds do.
+//! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
+//! changes the sizes at all rates together. Each rate has its own correlation with the complexity,
+//! and the deviation and range that its first 150 two-second segments have. Rates that were not
+//! measured are interpolated between their neighbours. Segments of other lengths vary like those of
+//! two seconds.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -43,10 +44,17 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
-/// The segment lengths on offer.
+/// The lines of the picture at each rate, by the resolutions in the MPDs. If the MPD of a rate was
+/// not available, its value is that of a neighbouring rate.
+pub(crate) const LINES: [u16; 20] = [
+    240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
+    1080, 1080,
+];
+
+/// The available segment lengths.
 pub(crate) const LENGTHS: &[&str] = &["1s", "2s", "4s", "6s", "10s", "15s"];
 
-/// The segment length that `word` names, and its rates in bits per second.
+/// Returns the segment length that `word` names, and its rates in bits per second.
 pub(crate) fn offer(word: &str) -> (Duration, &'static [u64]) {
     let (seconds, rates) = match word {
         "1s" => (1, &RATES_1S),
@@ -62,18 +70,18 @@ pub(crate) fn offer(word: &str) -> (Duration, &'static [u64]) {
 /// The variation of the segments of one rate, as multiples of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
-    /// Mean size over the size that the rate announces.
+    /// The mean size divided by the size that the rate announces.
     mean: f64,
-    /// Standard deviation.
+    /// The relative standard deviation of the size.
     cv: f64,
     least: f64,
     most: f64,
-    /// Correlation with the complexity of the scene.
+    /// The correlation with the complexity of the scene.
     follows: f64,
 }
 
 impl Spread {
-    /// Every segment as the rate announces.
+    /// No variation: every segment has the size that the rate announces.
     pub(crate) const NONE: Self = Self { mean: 1.0, cv: 0.0, least: 1.0, most: 1.0, follows: 0.0 };
 
     fn between(self, other: Self, share: f64) -> Self {
@@ -92,7 +100,7 @@ const fn spread(mean: f64, cv: f64, least: f64, most: f64, follows: f64) -> Spre
     Spread { mean, cv, least, most, follows }
 }
 
-/// Measured spreads, with their place in the ladder of two-second segments.
+/// The measured spreads, each with its index in the ladder of two-second segments.
 const MEASURED: [(usize, Spread); 14] = [
     (1, spread(0.985, 0.083, 0.82, 1.18, 0.34)),
     (2, spread(0.978, 0.111, 0.62, 1.22, 0.54)),
@@ -110,7 +118,7 @@ const MEASURED: [(usize, Spread); 14] = [
     (19, spread(0.907, 0.429, 0.25, 2.20, 1.0)),
 ];
 
-/// The spread of the rate at `index` of a ladder of 20.
+/// Returns the spread of the rate at `index` of a ladder of 20 rates.
 pub(crate) fn spread_of(index: usize) -> Spread {
     let after = MEASURED.iter().find(|(at, _)| *at >= index);
     let before = MEASURED.iter().rev().find(|(at, _)| *at <= index);
@@ -125,14 +133,14 @@ pub(crate) fn spread_of(index: usize) -> Spread {
 
 /// The segments of a video, generated in order at all rates.
 ///
-/// Draws do not depend on the requested rates, so two runs that differ in their queues play the
-/// same video.
+/// The random draws do not depend on the requested rates. Two runs that differ in their queues
+/// therefore play the same video.
 #[derive(Debug)]
 pub(crate) struct Segments {
     length: Duration,
     rates: Vec<(u64, Spread)>,
     complexity: Option<f64>,
-    /// The number of segments generated; `sizes` are those of the last.
+    /// The number of segments generated; `sizes` has the sizes of the last one.
     made: u64,
     sizes: Vec<u64>,
 }
@@ -143,8 +151,8 @@ impl Segments {
         Self { length, rates, complexity: None, made: 0, sizes }
     }
 
-    /// Returns the bytes of segment `number` at the rate with `index`. Segments are requested in
-    /// order; the last one may be requested again.
+    /// Returns the size in bytes of segment `number` at the rate with `index`. Segments must be
+    /// requested in order; the last one may be requested again.
     pub(crate) fn size(&mut self, number: u64, index: usize, rng: &mut Rng) -> u64 {
         while self.made <= number {
             self.make(rng);

@@ -1,12 +1,15 @@
-//! The quality for a viewer: rates, switches, stalls, and one number for all of them.
+//! The quality as a viewer experiences it: rates, switches, stalls, and a single number for all of
+//! them.
 //!
-//! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and
-//! Branch 2017; the linear quality of experience of Yin et al. (2015) in the form of Pensieve
-//! (2017): the mean over segments of rate − |change of rate| − μ · (stalls and startup), with
-//! the rate in Mbit/s and μ the highest rate of the Big Buck Bunny ladder.
+//! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and Branch
+//! (2017). The linear quality of experience is that of Yin et al. (2015) in the form of Pensieve
+//! (2017). It is the mean over segments of the rate, minus the absolute change of the rate, minus μ
+//! times the duration of stalls and startup. The rate is in Mbit/s, and μ is the highest rate of
+//! the Big Buck Bunny ladder.
 
 use aqmlab_core::Duration;
 
+use super::MOST_STARTUP_MS;
 use super::player::Player;
 use crate::quantiles::{Quantiles, Summary};
 
@@ -17,8 +20,9 @@ const STALL_WEIGHT: f64 = 4.22;
 pub(crate) struct Measures {
     achieved: Quantiles,
     represented: Quantiles,
+    lines: Quantiles,
     switches: u64,
-    /// Sum of |R(k + 1) − R(k)|, in Mbit/s.
+    /// The sum of |R(k + 1) − R(k)|, in Mbit/s.
     amplitude: f64,
     last: Option<f64>,
     pub(crate) abandoned: u64,
@@ -37,7 +41,20 @@ impl Measures {
         }
     }
 
-    /// The linear quality of experience, per segment.
+    /// Adds the picture height of a segment.
+    pub(crate) fn picture(&mut self, lines: u16) {
+        self.lines.add(f64::from(lines));
+    }
+
+    /// Returns the time to the first picture. If there is no picture yet, the waiting time until
+    /// now counts, provided that it exceeds the tolerable time.
+    fn startup_ms(player: &Player) -> Option<f64> {
+        let began = player.startup().map(|span| span.as_secs_f64() * 1e3);
+        let waiting = player.asked_ago().as_secs_f64() * 1e3;
+        began.or(Some(waiting).filter(|&ms| ms > MOST_STARTUP_MS))
+    }
+
+    /// Returns the linear quality of experience, per segment.
     fn quality(&self, player: &Player) -> Option<f64> {
         let segments = self.represented.count() as f64;
         let waited = player.stalls().1 + player.startup()?;
@@ -45,7 +62,7 @@ impl Measures {
         Some(self.represented.mean()? - bother / segments)
     }
 
-    /// The measures of the session.
+    /// Returns the measures of the session.
     pub(crate) fn report(&self, player: &Player) -> Summary {
         let (stalls, stalled) = player.stalls();
         let mut out = vec![
@@ -64,6 +81,8 @@ impl Measures {
             out.push(("stalled_percent", 100.0 * share));
         }
         for (name, value) in [
+            ("startup_ms", Self::startup_ms(player)),
+            ("picture_mean_lines", self.lines.mean()),
             ("startup_delay_s", player.startup().map(Duration::as_secs_f64)),
             ("rr_mean_mbit", self.represented.mean()),
             ("rr_median_mbit", self.represented.at(0.5)),
@@ -91,7 +110,7 @@ mod tests {
             measures.segment(mbit, 9.0);
         }
         let mut player = Player::new(Instant::ZERO);
-        // A startup of 1 s and, 1.5 s later, a stall of 2 s.
+        // The session has a startup of 1 s and, 1.5 s later, a stall of 2 s.
         player.append(Duration::from_secs(2), Instant::from_millis(1_000));
         player.append(Duration::from_secs(2), Instant::from_millis(4_500));
         let out = measures.report(&player);

@@ -1,4 +1,4 @@
-//! The buffer, the playback, and its stalls.
+//! The player's buffer, the playback, and its stalls.
 //!
 //! Source: dash.js 2.0.0, `BufferController`. With less than half a second buffered the state is
 //! EMPTY and playback stops. With half a second or more the state is LOADED and playback continues.
@@ -6,7 +6,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// Less than this is EMPTY.
+/// The buffer below which the state is EMPTY.
 pub(crate) const STALL_THRESHOLD: Duration = Duration::from_millis(500);
 
 /// A player's buffer and clock.
@@ -22,7 +22,7 @@ pub(crate) struct Player {
     began: Option<Instant>,
     stalls: u64,
     stalled: Duration,
-    /// The start of the present stall.
+    /// The start of the current stall.
     stalled_since: Option<Instant>,
     played: Duration,
 }
@@ -43,7 +43,7 @@ impl Player {
         }
     }
 
-    /// Plays until `now`.
+    /// Advances playback to `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
         let elapsed = now.since(self.since);
         if self.playing {
@@ -63,7 +63,7 @@ impl Player {
         self.since = self.since.max(now);
     }
 
-    /// Adds a segment; a stopped playback starts or continues.
+    /// Adds a segment. Playback that has stopped starts or continues.
     pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
         self.advance(now);
         self.level += segment;
@@ -82,24 +82,29 @@ impl Player {
         self.complete = true;
     }
 
-    /// The level of the buffer at the last [`Player::advance`].
+    /// Returns the level of the buffer at the last [`Player::advance`].
     pub(crate) const fn level(&self) -> Duration {
         self.level
     }
 
-    /// Whether the state is LOADED.
+    /// Returns whether the state is LOADED.
     pub(crate) const fn is_loaded(&self) -> bool {
         self.playing
     }
 
-    /// Whether it has ever played.
+    /// Returns whether playback has ever started.
     pub(crate) const fn has_begun(&self) -> bool {
         self.began.is_some()
     }
 
-    /// Time from the start of the session to the first picture.
+    /// Returns the time from the start of the session to the first picture.
     pub(crate) fn startup(&self) -> Option<Duration> {
         self.began.map(|began| began.since(self.asked))
+    }
+
+    /// Returns the time from the start of the session to the last advance.
+    pub(crate) fn asked_ago(&self) -> Duration {
+        self.since.since(self.asked)
     }
 
     /// Returns the number of stalls, and their total duration as of the last advance.

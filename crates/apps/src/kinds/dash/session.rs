@@ -1,4 +1,4 @@
-//! A session of the player: its schedule, its connection, and both ends of HTTP.
+//! A session of the player: its schedule, its connection, and both ends of the HTTP exchange.
 
 use aqmlab_core::{Duration, Instant, Side};
 
@@ -11,21 +11,22 @@ use crate::pipe::Pipe;
 use crate::quantiles::Summary;
 use crate::{ConnId, Io, Notice, Open};
 
-/// The first request is for the quality that 1000 kbit/s carries (dash.js 2.0.0, `AbrController`).
+/// The throughput that determines the rate of the first request (dash.js 2.0.0, `AbrController`).
 const INITIAL_KBPS: f64 = 1_000.0;
-/// The time after which the scheduler checks again if there is nothing to request.
+/// The time after which the scheduler checks again if nothing is to be requested.
 const POLL: Duration = Duration::from_secs(1);
-/// `STABLE_BUFFER_TIME`, and the targets at the highest rate.
+/// `STABLE_BUFFER_TIME`, followed by the targets at the highest rate.
 const STABLE: Duration = Duration::from_secs(12);
 const AT_TOP: Duration = Duration::from_secs(30);
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
-/// The bound on throughput in bits per second, for segments that take no time.
+/// The maximum throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
-/// `FRAGMENT_RETRY_ATTEMPTS` and `FRAGMENT_RETRY_INTERVAL`.
+/// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3: the number of segment lengths after which a
+/// download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 
@@ -40,11 +41,13 @@ pub(crate) enum Abr {
 /// The settings of a session.
 #[derive(Debug)]
 pub(crate) struct Config {
-    /// The end that has the video.
+    /// The end that serves the video.
     pub(crate) server: Side,
     pub(crate) segment: Duration,
-    /// Rates in bits per second, and how their segments vary.
+    /// The rates in bits per second, each with the variation of its segments.
     pub(crate) ladder: Vec<(u64, Spread)>,
+    /// The lines of the picture at each rate. The list is empty for music.
+    pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,
     pub(crate) request: u64,
@@ -54,7 +57,7 @@ pub(crate) struct Config {
 #[derive(Debug)]
 struct Link {
     conn: ConnId,
-    /// Requests, each with the bytes of its response.
+    /// The requests, each with the number of bytes of its response.
     requests: Pipe<u64>,
     responses: Pipe<()>,
 }
@@ -86,15 +89,15 @@ pub(crate) struct Session {
     rules: Rules,
     measures: Measures,
     quality: usize,
-    /// The number of the next segment, or of the one in progress.
+    /// The number of the segment in progress, or of the next segment.
     number: u64,
     request: Option<Request>,
-    /// Whether this segment was abandoned once already.
+    /// Whether this segment has already been abandoned once.
     abandoned: bool,
     retries: u32,
-    /// No switch up before this.
+    /// The time before which the rate must not rise.
     locked_until: Instant,
-    /// The number of the present plan; wake-ups of earlier plans are ignored.
+    /// The number of the current plan. Wake-ups of earlier plans are ignored.
     plan: u64,
 }
 
@@ -163,7 +166,7 @@ impl Session {
         }
     }
 
-    /// The server reads requests and answers each.
+    /// Lets the server read requests and respond to each.
     fn serve(&mut self, bytes: u64, io: &mut dyn Io) {
         self.link.requests.advance(bytes);
         while let Some(size) = self.link.requests.pop() {
@@ -171,7 +174,7 @@ impl Session {
         }
     }
 
-    /// The player reads a part of a segment.
+    /// Lets the player read a part of a segment.
     fn receive(&mut self, bytes: u64, io: &mut dyn Io) {
         let now = io.now();
         self.link.responses.advance(bytes);
@@ -206,8 +209,8 @@ impl Session {
     /// Records a segment: its rate, its throughput, and the player's sample.
     ///
     /// The achieved rate is that of Kua et al. (2017, §III-E), as computed from a capture: the
-    /// length in the response's header, over the time from the request to the last byte. The
-    /// player's sample begins at the first byte, and counts the header with the body.
+    /// length in the response's header, divided by the time from the request to the last byte. The
+    /// player's sample begins at the first byte, and counts both header and body.
     fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
         let fetching = io.now().since(request.asked);
         let body = size - self.config.header;
@@ -216,6 +219,9 @@ impl Session {
         // A response read in one piece has no time between its first byte and its last.
         let sample = if sample.is_finite() { sample } else { bps(size, fetching) };
         self.measures.segment(represented, achieved);
+        if let Some(&lines) = self.config.lines.get(request.quality) {
+            self.measures.picture(lines);
+        }
         io.note("ar_mbit", achieved);
         io.note("rr_mbit", represented);
         io.note("buffer_s", self.player.level().as_secs_f64());
@@ -224,7 +230,7 @@ impl Session {
         io.note("player_mbit", sample.min(FASTEST_BPS) / 1e6);
     }
 
-    /// Whether the video has a segment of this number.
+    /// Returns whether the video has a segment of this number.
     fn exists(&self, number: u64) -> bool {
         self.config.length.is_none_or(|length| {
             u128::from(number) * u128::from(self.config.segment.as_nanos())
@@ -292,7 +298,7 @@ impl Session {
         self.link.requests.push(self.config.request, size, io);
     }
 
-    /// Abandons a segment that would take too long, for one of a lower rate.
+    /// Abandons a segment that would take too long, and requests it at a lower rate.
     fn consider_abandoning(&mut self, io: &mut dyn Io) {
         let patience = match self.config.abr {
             Abr::DashJs => PATIENCE,
@@ -317,8 +323,8 @@ impl Session {
         }
     }
 
-    /// Handles a lost connection: requests again a second later on another one, three times at
-    /// most.
+    /// Handles a lost connection. Repeats the request a second later on another connection, at most
+    /// three times.
     fn fail(&mut self, io: &mut dyn Io) {
         if !self.exists(self.number) {
             return;
@@ -335,17 +341,20 @@ impl Session {
         self.wake_in(RETRY, io);
     }
 
-    /// The measures until `now`.
+    /// Returns the measures until `now`.
     pub(crate) fn summary(&self, now: Instant) -> Summary {
         let mut player = self.player.clone();
         if self.running {
             player.advance(now);
         }
-        self.measures.report(&player)
+        let mut out = self.measures.report(&player);
+        let top = self.config.lines.get(self.rates.len() - 1);
+        out.extend(top.map(|&lines| ("offered_lines", f64::from(lines))));
+        out
     }
 }
 
-/// Bits per second of `bytes` in `span`; infinite in no time.
+/// Returns the rate of `bytes` in `span` in bits per second; infinite if `span` is zero.
 fn bps(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 8.0 / span.as_secs_f64()
 }

@@ -38,16 +38,16 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
     close(known(&summary, "rr_median_mbit"), 4.219_897, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
     close(known(&summary, "switches_count"), 1.0, 0.0);
-    // A handshake, a round trip, and 200 kB at 50 Mbit/s.
+    // The delay is a handshake, a round trip, and the time of 200 kB at 50 Mbit/s.
     close(known(&summary, "startup_delay_s"), 0.004 + 0.033, 0.003);
-    // 30 s are buffered, then the player requests on a grid of 1 s.
+    // 30 s are buffered; after that, the player checks once per second.
     let most = notes(&net, "buffer_s").into_iter().fold(0.0, f64::max);
     assert!((30.0..32.1).contains(&most), "{most}");
 }
 
 #[test]
 fn a_slow_line_gets_the_rate_it_can_carry() {
-    // (line in bit/s, abr, expected median rate in Mbit/s)
+    // Each row: line rate in bit/s, abr, expected median rate in Mbit/s.
     for (bps, want) in [(1_500_000, 1.244_778), (500_000, 0.396_126), (4_000_000, 3.078_587)] {
         let mut net = Net::new(1).with_rate(bps);
         let summary = net.run_secs(&mut *build("dash", &[flat()]), 200);
@@ -85,7 +85,8 @@ fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut waits = 0;
     for (at, level) in came {
         let Some(asked) = times.iter().find(|&&when| when >= at) else { continue };
-        // At once below 12 s, else after the whole seconds that it takes to fall below.
+        // Below 12 s, the request is immediate. Otherwise it follows after the whole seconds in
+        // which the buffer falls below 12 s.
         let want = if level < 12.0 { 0.0 } else { (level - 12.0).floor() + 1.0 };
         close(asked - at, want, 1e-6);
         waits += u32::from(want > 0.0);
@@ -147,7 +148,7 @@ fn bola_fills_its_buffer_and_settles_below_the_line_rate() {
     let summary = net.run_secs(&mut *build("dash", &[word("abr", "bola"), flat()]), 300);
     let median = known(&summary, "rr_median_mbit");
     assert!((1.0..2.0).contains(&median), "{median}");
-    // The second segment takes most of the two seconds that the first one gave.
+    // The second segment takes most of the two seconds that the first segment plays.
     assert!(known(&summary, "stalls_count") <= 1.0);
 }
 
@@ -157,7 +158,7 @@ fn music_plays_without_a_pause_at_its_rate() {
     let summary = net.run_secs(&mut *build("audio_stream", &[]), 600);
     close(known(&summary, "rr_median_mbit"), 0.32, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
-    // 320 kbit/s, the buffer of 60 s, headers and requests.
+    // The bytes of 320 kbit/s, plus the buffer of 60 s, headers and requests.
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit, 0.32 * 665.0 * 1.04, 8.0);
 }

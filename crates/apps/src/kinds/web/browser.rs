@@ -1,14 +1,16 @@
-//! A browser and the servers it talks to.
+//! A browser and the servers that it communicates with.
 
 use aqmlab_core::{Duration, Instant, Side};
 
+use super::MOST_MS;
 use super::page::{self, Model, Object};
 use crate::datagrams;
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{ConnId, Io, Notice, Open};
 
-/// TLS: the client's first message and the server's answer, then those of further round trips.
+/// The sizes of TLS messages: the client's first message and the server's answer, followed by the
+/// messages of further round trips.
 const HELLO: u64 = 517;
 const CERTIFICATES: u64 = 3_500;
 const FINISH: u64 = 130;
@@ -39,7 +41,7 @@ pub(crate) struct Config {
 /// The messages of the two ends.
 #[derive(Clone, Copy, Debug)]
 enum Say {
-    /// A message of the TLS handshake, with the round trips after it.
+    /// A message of the TLS handshake. The value is the number of round trips after it.
     Tls(u32),
     /// A request or a response for the object of this number.
     Object(usize),
@@ -61,7 +63,7 @@ struct Link {
 struct Host {
     resolved: bool,
     looking: bool,
-    /// Objects found and not yet requested, the next one last.
+    /// The objects found but not yet requested. The next object to request is the last in the list.
     found: Vec<usize>,
 }
 
@@ -77,12 +79,13 @@ enum Due {
     Answer(ConnId, usize),
 }
 
-/// A browser, page after page.
+/// A browser that loads one page after another.
 pub(crate) struct Browser {
     config: Config,
     running: bool,
+    stopped: Option<Instant>,
     resolver: Option<ConnId>,
-    /// Pages begun; wakes and lookups of earlier ones are void.
+    /// The number of pages begun. Wake-ups and lookups of earlier pages are ignored.
     begun: u64,
     started: Instant,
     objects: Vec<Object>,
@@ -93,7 +96,7 @@ pub(crate) struct Browser {
     opened_now: u64,
     load: Quantiles,
     first: Quantiles,
-    /// Requested wake-ups, by token.
+    /// The requested wake-ups, by token.
     due: Vec<Option<Due>>,
 }
 
@@ -102,6 +105,7 @@ impl Browser {
         Self {
             config,
             running: false,
+            stopped: None,
             resolver: None,
             begun: 0,
             started: Instant::ZERO,
@@ -270,7 +274,7 @@ impl Browser {
         if at == Side::Wan { link.up.pop() } else { link.down.pop() }
     }
 
-    /// The server reads a message.
+    /// Lets the server read a message.
     fn serve(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
         match say {
             Say::Tls(left) => {
@@ -295,7 +299,7 @@ impl Browser {
         }
     }
 
-    /// The browser reads a message.
+    /// Lets the browser read a message.
     fn hear(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
         let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) else { return };
         let host = link.host;
@@ -308,7 +312,7 @@ impl Browser {
             Say::Object(object) => {
                 link.asked.retain(|&asked| asked != object);
                 self.arrived(object, io);
-                // The last object ends the page, and with it this connection.
+                // The last object ends the page, and also this connection.
                 if self.left > 0 {
                     self.dispatch(host, io);
                 }
@@ -363,7 +367,7 @@ impl Browser {
         }
     }
 
-    /// Handles a closed connection: its open requests are repeated.
+    /// Handles a closed connection, whose pending requests are repeated.
     fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
         let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
         let link = self.links.remove(at);
@@ -371,8 +375,20 @@ impl Browser {
         self.dispatch(link.host, io);
     }
 
+    /// Returns the 75th percentile of page load times. A page that is still loading counts with its
+    /// age if that age exceeds the tolerable time.
+    fn usual_ms(&self, now: Instant) -> Option<f64> {
+        let mut times = self.load.clone();
+        let age = self.stopped.unwrap_or(now).since(self.started);
+        if self.left > 0 && age.as_secs_f64() * 1e3 > MOST_MS {
+            times.add_ms(age);
+        }
+        times.at(0.75)
+    }
+
     fn stop(&mut self, io: &mut dyn Io) {
         if std::mem::take(&mut self.running) {
+            self.stopped = Some(io.now());
             self.close_all(io);
             if let Some(resolver) = self.resolver {
                 datagrams::close(resolver, io);
@@ -396,6 +412,7 @@ impl Browser {
             ["page_load_p50_ms", "page_load_p95_ms", "page_load_p99_ms", "page_load_max_ms"],
             &mut out,
         );
+        out.extend(self.usual_ms(now).map(|ms| ("page_p75_ms", ms)));
         self.first.report(
             [
                 "first_object_p50_ms",

@@ -2,21 +2,22 @@
 //!
 //! Sources:
 //!
-//! - `archive2016`: the mean page of httparchive.org on 2 December 2016, 2.4 MB in 106 requests
-//!   over 35 connections (quoted by Armitage et al. 2017);
-//! - `small`, `large`: a search engine's front page and a news site's, 56 KiB in 3 requests and
-//!   3 MiB in 110, as in Høiland-Jørgensen et al. (2017);
+//! - `archive2016`: the mean page of httparchive.org on 2 December 2016. It has 2.4 MB in 106
+//!   requests over 35 connections (quoted by Armitage et al. 2017);
+//! - `small`, `large`: the front pages of a search engine and of a news site. They have 56 KiB in 3
+//!   requests and 3 MiB in 110 requests, as in Høiland-Jørgensen et al. (2017);
 //! - `3gpp`: the HTTP model of 3GPP and NGMN as in ns-3 (`three-gpp-http-variables`). The main
-//!   object is lognormal, of mean 10 710 and deviation 25 032 bytes within 100 to 2 MB. Embedded
-//!   objects have mean 7758 and deviation 126 168 within 50 to 2 MB; their number is Pareto of
-//!   shape 1.1 and scale 2 up to 55, less 2. The parsing time has a mean of 0.13 s.
+//!   object is lognormal with a mean of 10 710 bytes and a deviation of 25 032 bytes, within 100
+//!   bytes to 2 MB. Embedded objects have a mean of 7758 bytes and a deviation of 126 168 bytes,
+//!   within 50 bytes to 2 MB. Their number is Pareto with shape 1.1 and scale 2, up to 55, minus 2.
+//!   The parsing time has a mean of 0.13 s.
 //!
-//! For a page with a published total only, sizes are lognormal with a deviation of twice their
-//! mean, our choice, and are scaled to the total.
+//! If only the total of a page is published, its sizes are lognormal with a deviation of twice
+//! their mean, and are scaled to the total. This deviation is not from the sources.
 
 use aqmlab_core::{Duration, Rng, math};
 
-/// The words for pages.
+/// The words that users write for pages.
 pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
 
 const SPREAD: f64 = 2.0;
@@ -25,14 +26,14 @@ const LARGEST: f64 = 2e6;
 /// The kind of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// A total of bytes and of objects.
+    /// A page with this total of bytes and this number of objects.
     Total { bytes: u64, objects: usize },
-    /// The model of 3GPP.
+    /// A page of the 3GPP model.
     Lognormal,
 }
 
 impl Model {
-    /// The model that `word` names; `custom` has the size given.
+    /// Returns the model that `word` names; `custom` has the given size.
     pub(crate) fn named(word: &str, bytes: u64, objects: usize) -> Self {
         match word {
             "archive2016" => Self::Total { bytes: 2_400_000, objects: 106 },
@@ -63,7 +64,7 @@ impl Model {
         }
     }
 
-    /// The time a browser takes to parse the main object.
+    /// Returns the time that a browser takes to parse the main object.
     pub(crate) fn parsing(self, rng: &mut Rng) -> Duration {
         match self {
             Self::Total { .. } => Duration::ZERO,
@@ -97,15 +98,15 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     /// The host that serves the object.
     pub(crate) host: usize,
-    /// The object that refers to this one; its own number for the first.
+    /// The number of the object that refers to this one. The first object has its own number.
     pub(crate) parent: usize,
 }
 
-/// A page of `model`, spread over `hosts`, its objects found in `depth` steps.
+/// Draws a page of `model`, spread over `hosts` hosts. Its objects are discovered in `depth` steps.
 pub(crate) fn page(model: Model, hosts: usize, depth: usize, rng: &mut Rng) -> Vec<Object> {
     let sizes = model.sizes(rng);
     let (embedded, steps) = (sizes.len() - 1, depth.saturating_sub(1).max(1));
-    // Step s has the objects from starts(s) to starts(s + 1); step 0 is the main object.
+    // Step s has the objects from start(s) up to start(s + 1); step 0 is the main object.
     let start = |step: usize| if step == 0 { 0 } else { 1 + (step - 1) * embedded / steps };
     let step_of = |n: usize| (1..=steps).rev().find(|&step| start(step) <= n).unwrap_or(0);
     let mut parent = |n: usize| {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Time, link type, length and data.
+/// The time, link type, length and data of a packet.
 type Packet = (u64, u32, u32, Vec<u8>);
 
 fn packets(file: &[u8]) -> Result<Vec<Packet>, CaptureError> {
@@ -35,7 +35,8 @@ fn blocks(big: bool, blocks: &[(u32, Vec<u8>)]) -> Vec<u8> {
     file
 }
 
-/// A section with an interface of nanoseconds, shifted by 10 s, and one packet of 5 bytes.
+/// Returns a section that has one interface, with nanoseconds and an offset of 10 s, and one packet
+/// of 5 bytes.
 fn section_with_packet(big: bool) -> Vec<(u32, Vec<u8>)> {
     let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };

@@ -1,4 +1,4 @@
-//! CoDel's clocks, and its control law `interval / √count` in three arithmetics.
+//! CoDel's clocks, and three implementations of its control law `interval / √count`.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -7,18 +7,18 @@ use super::Dialect;
 /// The clock of an implementation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock {
-    /// Whole nanoseconds.
+    /// Nanoseconds.
     Nanos,
     /// Linux: `ktime_get_ns() >> 10` in 32 bits. It wraps every 73 minutes, and times are compared
     /// by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
-    /// FreeBSD: microseconds, read once per timer tick of this many microseconds.
+    /// FreeBSD: microseconds. The kernel reads them once per timer tick, whose length is the value.
     Micros(u64),
 }
 
-/// The uptime of the kernel when a run begins: 137 s. Within 1.6 s of the clock's zero, an unset
-/// `drop_next` would look recent. A queue that overflowed before its first signal would then be
-/// signalled without pause. Measurements on real machines begin later.
+/// The kernel's uptime at the start of a run, in ticks: 137 s. Within 1.6 s of the clock's zero, an
+/// unset `drop_next` would look recent. A queue that overflowed before its first signal would then
+/// be signalled without pause. Measurements on real machines begin later than that.
 const BOOTED: u32 = 1 << 27;
 
 impl Clock {
@@ -43,7 +43,8 @@ impl Clock {
         }
     }
 
-    /// Returns `span` in the clock's units, converted as a user's microseconds are.
+    /// Returns `span` in the clock's units, as the implementation converts a parameter in
+    /// microseconds.
     pub(super) fn span(self, span: Duration) -> u64 {
         match self {
             Self::Nanos => span.as_nanos(),
@@ -92,7 +93,7 @@ pub(super) fn exact(interval: u64, count: u32) -> u64 {
 pub(super) fn linux_step(root: u16, count: u32) -> u16 {
     let y = u64::from(root) << 16;
     let square = (y * y) >> 32;
-    // Wraps, as in the kernel, where `count` is far ahead of `root`.
+    // The subtraction wraps, as in the kernel, if `count` is far ahead of `root`.
     let rest = (3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square)) >> 2;
     (rest.wrapping_mul(y) >> 31 >> 16) as u16
 }

@@ -17,7 +17,7 @@ fn at(settings: Settings, average: f64) -> Floyd {
     law
 }
 
-/// The gaps between signals at an average that does not move.
+/// Returns the gaps between signals at a constant average.
 fn gaps(settings: Settings, average: f64, arrivals: u32) -> Vec<u64> {
     let mut law = at(settings, average);
     let mut rng = Rng::stream(54, "arrivals");
@@ -50,8 +50,9 @@ fn c53_below_min_none_is_signalled_and_above_max_all_are() {
 
 #[test]
 fn c54_gaps_without_wait_are_uniform() {
-    // The midpoint at 4 % is 2 %. The count includes the packet itself, so the result is one below
-    // the 50 of the paper's text. The paper's own algorithm has the same difference.
+    // At the midpoint of the thresholds, the probability is 2 %, half of 4 %. The count includes
+    // the packet itself, so the result is one below the 50 of the paper's text. The paper's own
+    // algorithm has the same difference.
     let settings = Settings { max_p: 0.04, ..settings(FIXED) };
     let gaps = gaps(settings, 10.0, 1_000_000);
     let mut counts = [0_u32; 50];
@@ -78,7 +79,8 @@ fn c55_idle_time_decays_the_average_as_if_small_queues_had_been_seen() {
     let mut law = at(settings(FIXED), 10.0);
     law.link_rate(BitRate::new(4_000_000).unwrap());
     law.emptied(Instant::from_millis(10));
-    // 1000 packets of 500 bytes a second: 250 of them, and the arrival itself.
+    // The idle time is worth 250 packets, at 1000 packets of 500 bytes per second; the arrival
+    // itself also counts.
     law.arrive(Instant::from_millis(260), 0, &mut Rng::stream(1, "c55"));
     let want = 10.0 * (0..251).fold(1.0, |product, _| product * 0.998);
     assert!((law.average - want).abs() < 1e-12, "{} is not {want}", law.average);

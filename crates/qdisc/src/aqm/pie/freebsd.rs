@@ -3,18 +3,18 @@
 //! Sources: FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_pie.{c,h}` and `dn_sched_fq_pie.c`, with their
 //! fixed-point arithmetic to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - PIE is active from the start. The switch of RFC 8033 §5.3 is an option; it turns PIE off at an
-//!   arrival that finds the queue empty and delays low.
+//! - PIE is active from the start. The switch of RFC 8033 §5.3 is an option. It turns PIE off at an
+//!   arrival that finds an empty queue and low delays.
 //! - The burst allowance is restored after the drop decision of the arrival that earns it.
-//! - The first sample of the departure rate does not end its measurement. The next packet yields
-//!   another sample, of at least the same duration, that is merged into the first.
-//! - The last delay survives an activation. With timestamps, only an update that finds the queue
-//!   empty clears it.
-//! - Times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet reads
-//!   the clock once per tick.
+//! - The first sample of the departure rate does not end its measurement. The next packet yields a
+//!   second sample, of at least the same duration, that is merged into the first.
+//! - An activation keeps the last delay. With timestamps, only an update with an empty queue clears
+//!   it.
+//! - Times are multiples of the kernel's tick (1 ms at 1000 ticks per second), because dummynet
+//!   reads the clock once per tick.
 //!
-//! Difference: updates are never late. The kernel's callout may be late by a sixteenth of
-//! `tupdate`, until the clock has another event, and the next callout is counted from there
+//! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
+//! together with another event, and then counts the time to the next callout from there
 //! (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
@@ -46,29 +46,32 @@ pub struct Settings {
     pub delay_from: DelayFrom,
     /// When PIE is active.
     pub switch: Switch,
-    /// The kernel's tick, to which times are rounded down; whole microseconds.
+    /// The kernel's tick in whole microseconds, to which times are rounded down.
     pub tick: Duration,
 }
 
 /// The source of the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayFrom {
-    /// The departure rate and the bytes waiting (`dre`).
+    /// The departure rate and the queued bytes (`dre`).
     Departures,
-    /// The sojourn of the last packet sent (`ts`).
+    /// The sojourn time of the last packet sent (`ts`).
     Timestamps,
 }
 
 /// When PIE is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Always (`noonoff`).
+    /// PIE is always active (`noonoff`).
     AlwaysOn,
-    /// From this many packets of backlog until the queue is empty and delays are low (`onoff`).
+    /// PIE is active from this backlog in packets until the queue is empty and delays are low
+    /// (`onoff`).
     FromPackets(usize),
-    /// From this many bytes of backlog until the queue is empty and delays are low (`onoff`).
+    /// PIE is active from this backlog in bytes until the queue is empty and delays are low
+    /// (`onoff`).
     FromBytes(u64),
-    /// Set by a scheduler, when the flow becomes active or inactive (FQ-PIE).
+    /// A scheduler activates PIE when the flow becomes active, and deactivates it when the flow
+    /// becomes inactive (FQ-PIE).
     ByScheduler,
 }
 
@@ -93,11 +96,11 @@ struct Params {
     derand: bool,
     delay_from: DelayFrom,
     switch: Switch,
-    /// Microseconds in a tick.
+    /// The number of microseconds in a tick.
     tick: u64,
 }
 
-/// Times in microseconds.
+/// The variables of the law; times are in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Vars {
     active: bool,
@@ -160,7 +163,8 @@ impl FreeBsd {
         self.timer = Timer::stopped();
     }
 
-    /// Records that a packet was dropped from the queue's head to make room elsewhere.
+    /// Records that a packet was dropped from the queue's head to make room for a packet of another
+    /// queue.
     pub fn head_dropped(&mut self) {
         self.vars.accu_prob = 0;
     }
@@ -175,7 +179,7 @@ impl FreeBsd {
         };
     }
 
-    /// Creates the state with a queue's first packet, because dummynet creates queues on demand.
+    /// Creates the state of a queue at its first packet, because dummynet creates queues on demand.
     fn be_born(&mut self, now: Instant) {
         self.born = true;
         match self.params.switch {
@@ -319,7 +323,8 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement continues: the flag is cleared only in the other branch.
+                    // The measurement continues, because the kernel clears the flag only in the
+                    // other branch.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);
@@ -337,7 +342,7 @@ impl Vars {
         }
     }
 
-    /// `calculate_drop_prob`.
+    /// `calculate_drop_prob`: updates the drop probability.
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         match params.delay_from {

@@ -3,15 +3,16 @@
 //! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
 //! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - The delay is that of the last packet sent, or zero once no packet waits behind it. The guard
-//!   against early drops uses this delay, not that of the last update.
-//! - A delay above 250 ms adds 2 % to each update, beyond the 2 % cap.
-//! - The time between departures spends the burst allowance, so it lasts while nothing is sent. PIE
-//!   is never switched off.
-//! - The probability is not limited to 1. The overflow check is at 2^64, while 1 is 2^56. Under
-//!   lasting overload it winds up, and every packet is dropped until it has come down.
-//! - ECN marks at 10 % exactly. A mark keeps the accumulated probability, unless the random draw
-//!   and not the bound of 8.5 chose the packet.
+//! - The delay is that of the last packet sent; it is zero if the departure left an empty queue.
+//!   The guard against early drops uses this delay, not the delay at the last update.
+//! - If the delay exceeds 250 ms, each update adds 2 % to the probability, beyond the 2 % cap.
+//! - The time between departures reduces the burst allowance, which therefore does not shrink while
+//!   nothing is sent. PIE is never switched off.
+//! - The probability is not limited to 1. Its overflow check is at 2^64, while 2^56 stands for 1.
+//!   Under lasting overload the probability exceeds 1, and every packet is dropped until the
+//!   probability has come down.
+//! - ECN marks at exactly 10 %. A mark resets the accumulated probability only if the random draw
+//!   chose the packet, not if the bound of 8.5 did.
 //! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
@@ -34,13 +35,14 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// The probability, of [`MAX_PROB`], up to which ECN packets are marked.
+    /// The probability up to which ECN packets are marked, on the scale of [`MAX_PROB`].
     pub mark_up_to: Option<u64>,
     /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,
     /// Whether the delay is estimated from the departure rate, not taken from timestamps.
     pub dq_rate_estimator: bool,
-    /// A full frame in this queue's units; a backlog below two of them has no early drops.
+    /// The size of a full frame as this queue counts it. Below a backlog of two such frames, there
+    /// are no early drops.
     pub mtu: Bytes,
     /// The kernel's timer clock.
     pub clock: Clock,
@@ -65,7 +67,7 @@ struct Params {
     mtu: u64,
 }
 
-/// Delays and times in units of 64 ns, as in the kernel.
+/// The variables of the law; delays and times are in units of 64 ns, as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Vars {
     qdelay: u64,
@@ -78,7 +80,7 @@ struct Vars {
     avg_dq_rate: u32,
 }
 
-/// `PSCHED_TICKS_PER_SEC`.
+/// The number of units of 64 ns in a second (`PSCHED_TICKS_PER_SEC`).
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> 6;
 const BURST: u64 = 150_000_000 >> 6;
 const LONG_DELAY: u64 = 250_000_000 >> 6;
@@ -90,8 +92,8 @@ const fn ticks(nanos: u64) -> u64 {
 }
 
 impl Linux {
-    /// Returns the law of a queue made at the start of the run; its timer first expires half a
-    /// second later.
+    /// Returns the law of a queue that exists from the start of the run. Its timer first expires
+    /// half a second later.
     pub fn new(settings: &Settings) -> Self {
         let per_tick = MAX_PROB / TICKS_PER_SECOND;
         let params = Params {
@@ -108,7 +110,7 @@ impl Linux {
         Self { params, vars: Vars::new(), timer }
     }
 
-    /// `pie_drop_early`.
+    /// `pie_drop_early`: returns whether to drop an arrival early.
     fn drop_early(&mut self, waiting: u64, size: u64, rng: &mut Rng) -> bool {
         let Self { params, vars, .. } = self;
         let spared = vars.burst_time > 0
@@ -163,7 +165,7 @@ impl Law for Linux {
         Verdict::Drop(reason)
     }
 
-    /// `pie_process_dequeue`.
+    /// `pie_process_dequeue`: measures the delay, and the time since the last departure.
     #[inline]
     fn depart(&mut self, departure: &Departure<'_>) {
         let now = ticks(departure.now.as_nanos());
@@ -242,12 +244,12 @@ impl Vars {
         u64::from(took)
     }
 
-    /// `pie_calculate_probability`.
+    /// `pie_calculate_probability`: updates the drop probability.
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         let (qdelay, qdelay_old) = self.delays(params, waiting);
         let wound_up = self.steer(params, qdelay, qdelay_old);
-        // A delay of zero with packets waiting is a delay below the clock's resolution.
+        // If packets are queued, a delay of zero means a delay below the clock's resolution.
         if qdelay == 0 && qdelay_old == 0 && waiting == 0 && !wound_up {
             self.prob -= self.prob / 64;
         }
@@ -267,7 +269,7 @@ impl Vars {
         }
     }
 
-    /// Returns the delay now and at the last update.
+    /// Returns the delays at present and at the last update.
     fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
         if !params.dq_rate_estimator {
             return (self.qdelay, self.qdelay_old);

@@ -1,16 +1,17 @@
 //! PIE as in Linux 3.14 to 5.0.
 //!
-//! Source: `net/sched/sch_pie.c` of those kernels, with its integer arithmetic to the bit.
+//! Source: `net/sched/sch_pie.c` of Linux 3.14 to 5.0, with its integer arithmetic to the bit.
 //! Behaviour that later kernels changed, each point pinned by a test:
 //!
-//! - The delay comes from the departure rate alone, measured over 10 000 bytes. Until that many
-//!   have left a standing queue, there is no delay and no drop.
-//! - There are three gains instead of the RFC's seven: ÷8 below 1 %, ÷2 below 10 %, else full.
+//! - The delay comes from the departure rate alone, measured over 10 000 bytes. Until a standing
+//!   queue has sent that many bytes, PIE measures no delay and drops nothing.
+//! - There are three gains, while the RFC has seven: 1/8 below 1 %, 1/2 below 10 %, and otherwise
+//!   1.
 //! - Drops are not derandomised: each packet has an independent random draw.
-//! - The change of the probability is kept in 32 bits. A jump of the delay by more than 0.37 s
-//!   wraps it, and the probability falls instead of rising.
-//! - The decay, `prob * 98 / 100`, is computed in 32 bits too. In an idle queue, a probability
-//!   above 1 % falls below 1 % at once instead of by 2 %.
+//! - The change of the probability is stored in 32 bits. If the delay jumps by more than 0.37 s,
+//!   the change overflows, and the probability falls although it should rise.
+//! - The decay, `prob * 98 / 100`, is also computed in 32 bits. In an idle queue, a probability
+//!   above 1 % therefore falls below 1 % at once, although it should fall by 2 % of its value.
 //! - A tail drop leaves the state unchanged.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
@@ -34,7 +35,8 @@ pub struct Settings {
     pub ecn: bool,
     /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,
-    /// A full frame in this queue's units; a backlog below two of them has no early drops.
+    /// The size of a full frame as this queue counts it. Below a backlog of two such frames, there
+    /// are no early drops.
     pub mtu: Bytes,
     /// The kernel's timer clock.
     pub clock: Clock,
@@ -58,7 +60,7 @@ struct Params {
     mtu: u32,
 }
 
-/// Delays and times in units of 64 ns, as in the kernel.
+/// The variables of the law; delays and times are in units of 64 ns, as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Vars {
     prob: u32,
@@ -82,8 +84,8 @@ const fn ticks(nanos: u64) -> u64 {
 }
 
 impl Linux314 {
-    /// Returns the law of a queue made at the start of the run; its timer first expires half a
-    /// second later.
+    /// Returns the law of a queue that exists from the start of the run. Its timer first expires
+    /// half a second later.
     pub fn new(settings: &Settings) -> Self {
         let params = Params {
             target: ticks(settings.target.as_nanos()),
@@ -144,7 +146,7 @@ impl Law for Linux314 {
         if marks && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
     }
 
-    /// `pie_process_dequeue`.
+    /// `pie_process_dequeue`: measures the departure rate.
     #[inline]
     fn depart(&mut self, departure: &Departure<'_>) {
         let now = ticks(departure.now.as_nanos());
@@ -191,7 +193,7 @@ impl Vars {
         self.burst_time = self.burst_time.saturating_sub(took.into());
     }
 
-    /// `calculate_probability`.
+    /// `calculate_probability`: updates the drop probability.
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         self.qdelay_old = self.qdelay;

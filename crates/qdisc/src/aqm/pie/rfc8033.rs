@@ -14,13 +14,13 @@
 //!
 //! Differences from the pseudo-code, each pinned by a test:
 //!
-//! - A marked packet also joins the queue, which Appendix B omits.
+//! - A marked packet also joins the queue; Appendix B omits that step.
 //! - PIE is switched off only after it has measured a delay since it was switched on. As printed,
-//!   Appendix B switches PIE off in the call that switches it on, so with the departure-rate
-//!   estimator PIE never acts.
+//!   Appendix B switches PIE off in the same call that switches it on. With the departure-rate
+//!   estimator, PIE would then never act.
 //! - With timestamps, an update of an empty queue uses a delay of zero, not the delay of the last
 //!   packet.
-//! - `MAX_BURST` is rounded up to whole updates (§4.4).
+//! - `MAX_BURST` is rounded up to whole update intervals (§4.4).
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 
@@ -47,7 +47,7 @@ pub struct Settings {
     pub ecn_below: Option<f64>,
     /// The source of the delay.
     pub delay_from: DelayFrom,
-    /// The condition on which an update takes 2 % off the probability.
+    /// The condition under which an update reduces the probability by 2 %.
     pub decay: Decay,
     /// When PIE is active and when its burst allowance is granted.
     pub switch: Switch,
@@ -60,28 +60,29 @@ pub struct Settings {
 /// The source of the delay (§4.3, §5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayFrom {
-    /// The sojourn of the last packet sent.
+    /// The sojourn time of the last packet sent.
     Timestamps,
-    /// The departure rate and the bytes waiting.
+    /// The departure rate and the queued bytes.
     Departures,
 }
 
-/// The condition on which an update takes 2 % off the probability.
+/// The condition under which an update reduces the probability by 2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decay {
     /// The delay is zero and was zero at the last update (Appendix A).
     AtZero,
-    /// The delay is below half the target and was so at the last update (Appendix B).
+    /// The delay is below half the target, and was below half the target at the last update
+    /// (Appendix B).
     BelowHalf,
 }
 
 /// When PIE is active and when its burst allowance is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Always active; an arrival in a quiet queue grants the allowance (Appendix A).
+    /// PIE is always active; an arrival at a quiet queue grants the allowance (Appendix A).
     AlwaysOn,
-    /// Active from a backlog of a third of the limit, which grants the allowance, until the queue
-    /// is quiet (Appendix B).
+    /// PIE is active from a backlog of a third of the limit until the queue is quiet. Activation
+    /// grants the allowance (Appendix B).
     OnOff,
 }
 
@@ -125,7 +126,7 @@ pub struct Rfc8033 {
     timer: Timer,
 }
 
-/// Delays in seconds, as in the pseudo-code.
+/// The variables of the law; delays are in seconds, as in the pseudo-code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Vars {
     active: bool,
@@ -142,12 +143,12 @@ struct Vars {
     measurement_start: Instant,
 }
 
-/// §4.1.
+/// The mean packet size of §4.1, in bytes.
 const MEAN_PKTSIZE: u64 = 800;
-/// §5.2.
+/// The bytes of one measurement of the departure rate (§5.2).
 const DQ_THRESHOLD: u64 = 16_384;
 const DQ_WEIGHT: f64 = DQ_THRESHOLD as f64 / 65_536.0;
-/// §5.4.
+/// The lower bound of the accumulated probability (§5.4).
 const PROB_LOW: f64 = 0.85;
 const PROB_HIGH: f64 = 8.5;
 
@@ -176,7 +177,7 @@ impl Rfc8033 {
         Self { settings, half_target: settings.target.as_secs_f64() / 2.0, vars, timer }
     }
 
-    /// §4.1 and §5.4.
+    /// §4.1 and §5.4: returns whether to drop an arrival early.
     fn drop_early(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let vars = &mut self.vars;
         let uncongested = vars.qdelay_old < self.half_target && vars.drop_prob < 0.2;
@@ -218,8 +219,8 @@ impl Rfc8033 {
     }
 
     /// Returns whether to signal this arrival. The order of the checks differs between the
-    /// appendices, with a visible effect: probability accumulated during a burst allowance counts
-    /// after it.
+    /// appendices. The order has a visible effect: probability accumulated during a burst allowance
+    /// counts after it.
     fn chosen(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let allowed = self.vars.burst_allowance > Duration::ZERO;
         match self.settings.switch {
@@ -238,7 +239,8 @@ impl Rfc8033 {
         }
     }
 
-    /// Appendix B, at the end of an arrival that found or left `bytes` waiting.
+    /// Appendix B: switches PIE on or off at the end of an arrival that found or left `bytes` in
+    /// the queue.
     fn switch(&mut self, now: Instant, bytes: u64) {
         if !self.vars.active && bytes >= self.settings.limit.0 / 3 {
             self.vars = Vars {
@@ -312,7 +314,7 @@ impl Law for Rfc8033 {
 }
 
 impl Vars {
-    /// §5.2.
+    /// §5.2: measures the departure rate.
     fn measure_rate(&mut self, now: Instant, left: u64, size: u64) {
         if self.in_measurement {
             self.dq_count += size;
@@ -334,7 +336,7 @@ impl Vars {
         }
     }
 
-    /// §4.2.
+    /// §4.2: updates the drop probability.
     #[inline(never)]
     fn update(&mut self, settings: &Settings, half_target: f64, waiting: Backlog) {
         if !self.active {
@@ -369,7 +371,7 @@ impl Vars {
     }
 }
 
-/// §4.2: returns the reduction of the gains while the probability is small.
+/// §4.2: returns the factor that reduces the gains while the probability is small.
 fn autotune(drop_prob: f64) -> f64 {
     match drop_prob {
         ..0.000_001 => 2048.0,

@@ -33,8 +33,8 @@ fn the_constants_are_those_that_tc_computes() {
         (30_000, 90_000, 55, (30_000, 90_000, 5)),
         (20_000, 0, 0, (20_000, 60_000, 4)),
         (0, 30_000, 0, (10_000, 30_000, 3)),
-        // Of a burst of 200 packets, an average with weight 2^-12 counts 195 and one with 2^-13
-        // counts 197.
+        // After a burst of 200 packets, an average with weight 2^-12 counts 195 packets, and an
+        // average with weight 2^-13 counts 197.
         (5_000, 15_000, 200, (5_000, 15_000, 13)),
     ] {
         let settings = Settings { min: Bytes(min), max: Bytes(max), burst, ..settings() };
@@ -70,7 +70,8 @@ fn c54_gaps_between_signals_are_uniform() {
     let settings =
         Settings { min: Bytes(30_000), max: Bytes(90_000), probability: 0.1, ..settings() };
     let mut law = at(&settings, 30_000 + 12_000);
-    // A fifth of the way at 10 % is 2 %: gaps of one to fifty packets.
+    // The average is at a fifth of the distance between the thresholds. With 10 % at the upper
+    // threshold, the probability is 2 %: gaps of one to fifty packets.
     let mut counts = [0_u32; 51];
     let (mut gap, mut beyond) = (0, 0);
     for action in arrivals(&mut law, 2_600_000, 54).into_iter().skip(1) {
@@ -83,7 +84,8 @@ fn c54_gaps_between_signals_are_uniform() {
             gap = 0;
         }
     }
-    // Integer division makes the random number reach 50.002 times the excess.
+    // Because of integer division, the largest random number is 50.002 times the average above the
+    // lower threshold.
     assert!(counts[0] == 0 && beyond < 20, "{} {beyond}", counts[0]);
     let total: u32 = counts.iter().sum();
     let mean = counts.iter().enumerate().map(|(gap, &n)| gap as f64 * f64::from(n)).sum::<f64>();
@@ -105,9 +107,9 @@ fn c55_idle_time_decays_the_average_as_the_table_of_tc_has_it() {
     for (us, want) in [
         (0, 1.0),
         (8_192, 0.75),
-        // 20 packet times: 0.52 by (1 − w)^m, so the line is right about here.
+        // 20 packet times: (1 − w)^m is 0.52, so the linear approximation is accurate here.
         (16_384, 0.5),
-        // 164 packet times: it should be 0.005.
+        // 164 packet times: the correct value is 0.005.
         (131_072, 0.5),
         (24 << 15, 0.5),
         (25 << 15, 0.25),

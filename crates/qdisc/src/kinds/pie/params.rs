@@ -1,10 +1,10 @@
-//! The parameters of the PIE kinds, for one queue or for one per flow.
+//! The parameters of the PIE kinds, for one queue or for one queue per flow.
 
 use aqmlab_core::{Bounds, Bytes, Duration, Param, Value};
 
 use crate::bounds;
 
-/// The limit of a queue counted in packets.
+/// Returns the parameter for the limit of a queue counted in packets.
 pub(crate) const fn limit(packets: u64) -> Param {
     Param {
         name: "limit",
@@ -14,7 +14,7 @@ pub(crate) const fn limit(packets: u64) -> Param {
     }
 }
 
-/// The target delay.
+/// Returns the parameter for the target delay.
 pub(crate) const fn target(ms: u64) -> Param {
     Param {
         name: "target",
@@ -24,7 +24,7 @@ pub(crate) const fn target(ms: u64) -> Param {
     }
 }
 
-/// The time between updates.
+/// Returns the parameter for the time between updates.
 pub(crate) const fn tupdate(ms: u64) -> Param {
     Param {
         name: "tupdate",
@@ -66,7 +66,7 @@ pub(crate) const BETA_PER_SECOND: Param = Param {
     doc: "Probability added per second by which the delay grew since the last update.",
 };
 
-/// Linux's drops by packet size.
+/// The parameter that makes Linux's drops depend on the packet size.
 pub(crate) const BYTEMODE: Param = Param {
     name: "bytemode",
     default: Value::Flag(false),
@@ -128,7 +128,7 @@ pub(crate) const MAX_ECNTH: Param = Param {
     doc: "Drop probability from which ECN-capable packets are dropped too.",
 };
 
-/// FreeBSD's cap.
+/// The parameter of FreeBSD's 2 % cap.
 pub(crate) const CAPDROP: Param = Param {
     name: "capdrop",
     default: Value::Flag(true),
@@ -136,7 +136,7 @@ pub(crate) const CAPDROP: Param = Param {
     doc: "Whether an update adds at most 2 % to a probability of 10 % or more.",
 };
 
-/// FreeBSD's derandomisation.
+/// The parameter of FreeBSD's derandomisation.
 pub(crate) const DERAND: Param = Param {
     name: "derand",
     default: Value::Flag(true),
@@ -160,7 +160,7 @@ pub(crate) const LIMIT_BYTES: Param = Param {
     doc: "Queue limit in bytes, in place of the limit in packets; 0 selects the latter.",
 };
 
-/// The source of the delay.
+/// Returns the parameter for the source of the delay.
 pub(crate) const fn delay_from(default: &'static str) -> Param {
     Param {
         name: "delay_from",
@@ -170,7 +170,8 @@ pub(crate) const fn delay_from(default: &'static str) -> Param {
     }
 }
 
-/// The tick of Linux's timers: 4 ms on Debian. The routers of TEACUP were built with 0.1 ms.
+/// Returns the parameter for the tick of Linux's timers: 4 ms on Debian. TEACUP's routers were
+/// built with a tick of 0.1 ms.
 pub(crate) const fn tick(us: u64) -> Param {
     Param {
         name: "tick",

@@ -4,12 +4,13 @@
 //! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //! Differences, each pinned by a test:
 //!
-//! - the random phase at which a connection enters the gain cycle comes from a named stream. Its
-//!   name consists of the parameter `seed`, the time at which the connection was established and
-//!   the handshake's round-trip time. Connections differ, but a repeated run does not. Two
-//!   connections with the same seed, round trip and nanosecond of establishment share their phases;
-//! - the `delivered` count at transmission, instead of a mark on the connection, identifies samples
-//!   that [`Mode::ProbeRtt`] limited.
+//! - the random phase at which a connection enters the gain cycle comes from a named stream. The
+//!   stream's name consists of the parameter `seed`, the time at which the connection was
+//!   established, and the handshake's round-trip time. Different connections therefore have
+//!   different phases, and a repeated run has the same ones. Two connections share their phases if
+//!   their seed, round-trip time and nanosecond of establishment are equal;
+//! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
+//!   Linux uses a mark on the connection.
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
@@ -44,40 +45,43 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |args| Box::new(Bbr::new(args.count("seed"), args.count(LINUX_HZ.name))),
 }];
 
-/// Bandwidth is in units per microsecond, times 2^24.
+/// The binary logarithm of the bandwidth unit. Bandwidth is in units of the window per microsecond,
+/// times 2^24.
 const BW_SCALE: u32 = 24;
 const BW_UNIT: u64 = 1 << BW_SCALE;
-/// Gains are in 256ths.
+/// The binary logarithm of the gain unit. Gains are in 256ths.
 const SCALE: u32 = 8;
 const UNIT: u64 = 1 << SCALE;
-/// 2/ln 2: doubles the rate every round trip.
+/// The gain 2/ln 2, which doubles the rate in every round trip.
 const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
-/// The inverse of [`HIGH_GAIN`] empties the queue of start-up in one round trip.
+/// The inverse of [`HIGH_GAIN`], which drains the queue of the start-up phase in one round trip.
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
 const CWND_GAIN: u64 = UNIT * 2;
-/// The cycle of [`Mode::ProbeBw`]: up, down by as much, and then even.
+/// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase as far below 1, and then six
+/// phases of 1.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The phases at which the cycle may be entered: all but the one that drains.
+/// The number of phases at which the cycle may be entered, which is all but the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The smallest window, in segments, that keeps acknowledgements of every other segment coming.
+/// The smallest window in segments. It keeps acknowledgements coming from a receiver that
+/// acknowledges every second segment.
 const CWND_MIN_TARGET: u64 = 4;
-/// Segments in flight while the round-trip time is unknown.
+/// The number of segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;
 
 /// The mode of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Doubles the rate until the delivery rate grows no more.
+    /// Doubles the rate until the delivery rate stops growing.
     Startup,
-    /// Empties the queue of start-up.
+    /// Drains the queue of the start-up phase.
     Drain,
-    /// Sends at the delivery rate, and probes for more from time to time.
+    /// Sends at the delivery rate, and periodically probes for more bandwidth.
     ProbeBw,
-    /// Sends almost nothing, to measure the path without a queue.
+    /// Sends almost nothing, to measure the round-trip time without a queue.
     ProbeRtt,
 }
 
-/// The connection's state of loss recovery (`icsk_ca_state`).
+/// The loss recovery state of the connection (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RecoveryState {
     Open,
@@ -92,7 +96,8 @@ struct Units {
     mss: u64,
 }
 
-/// The controller. Amounts are in the unit of the window, rates in bytes per second unless stated.
+/// The BBR controller. Amounts are in the unit of the window, rates in bytes per second unless
+/// stated otherwise.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
 struct Bbr {
@@ -102,20 +107,24 @@ struct Bbr {
     units: Units,
     mode: Mode,
 
-    /// The greatest bandwidth of the last ten rounds, by round.
+    /// The maximum bandwidth of the last ten rounds, by round.
     bw: WindowedMax,
     rounds: u64,
-    /// A round ends when data is acknowledged that was sent after this much was delivered.
+    /// The `delivered` count at which the round began. The round ends when data sent after that
+    /// count is acknowledged.
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of ten seconds in microseconds, and the tick of its sample.
+    /// The minimum round-trip time of the last ten seconds in microseconds, and the tick of that
+    /// sample.
     min_rtt: Option<u64>,
     min_rtt_stamp: u64,
-    /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the flight is small.
+    /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the data in flight is small
+    /// enough.
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
-    /// [`Mode::ProbeRtt`] limited the samples sent at these `delivered` counts.
+    /// The range of `delivered` counts at transmission for which [`Mode::ProbeRtt`] limited the
+    /// samples.
     limited: Option<(u64, u64)>,
 
     cycle_index: usize,
@@ -139,7 +148,7 @@ struct Bbr {
 
     has_seen_rtt: bool,
     pacing_rate: u64,
-    /// The time of the last delivery, and the totals then.
+    /// The time of the last delivery, and the totals at that time.
     delivered_at: Instant,
     delivered: u64,
     lost: u64,
@@ -184,18 +193,19 @@ impl Bbr {
         }
     }
 
-    /// The bandwidth to send at: the greatest sample, or a policer's rate.
+    /// Returns the bandwidth to send at: the maximum sample, or the rate of a policer.
     fn bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bw.get())
     }
 
-    /// Saves the window to return to after recovery or [`Mode::ProbeRtt`] (`bbr_save_cwnd`).
+    /// Saves the window that recovery or [`Mode::ProbeRtt`] restores at its end (`bbr_save_cwnd`).
     fn save_cwnd(&mut self, cwnd: u64) {
         let whole = self.recovery < RecoveryState::Recovery && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if whole { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// The connection's state. A connection that leaves recovery has also completed a timeout's.
+    /// Returns the connection's recovery state. A connection that leaves recovery has also
+    /// completed the recovery of a timeout.
     fn recovery_state(&mut self, in_recovery: bool) -> RecoveryState {
         self.in_loss &= in_recovery;
         match (self.in_loss, in_recovery) {
@@ -209,14 +219,15 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.begin_epoch(now);
         match self.mode {
-            // The application needs no more than the known bandwidth.
+            // The application does not need more than the known bandwidth.
             Mode::ProbeBw => self.set_pacing_rate(UNIT),
             Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    /// A timeout ends a round and restarts the check for a full pipe (`bbr_set_state`).
+    /// Handles a timeout, which ends a round and restarts the check for a full pipe
+    /// (`bbr_set_state`).
     fn enter_loss(&mut self) {
         self.in_loss = true;
         self.recovery = RecoveryState::Loss;
@@ -240,7 +251,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {
-        // `control` processes every acknowledgement.
+        // Empty on purpose: `control` processes every acknowledgement.
     }
 
     fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {

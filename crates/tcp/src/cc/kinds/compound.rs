@@ -1,14 +1,15 @@
-//! Compound TCP: Reno's window plus a second one that grows while the path shows no queue.
+//! Compound TCP: Reno's window plus a delay window, which grows while the path shows no queue.
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
-//! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning).
-//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The delay of a
-//! round is the minimum of its samples, if there are three or more, so that delayed
-//! acknowledgements do not look like a queue. Choices that the sources leave open, each pinned by a
-//! test: k = 3/4, ζ = 1; the average of gamma moves halfway; the delay window stops growing at 16
-//! segments, and no floor turns it off.
+//! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). The implementation
+//! of Andrew, Castellani and Hemminger for Linux 2.6 was consulted too. The delay of a round is the
+//! minimum of its samples, if there are at least three. Delayed acknowledgements therefore do not
+//! look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ =
+//! 1; the average of gamma moves halfway to each new value; the delay window stops growing at 16
+//! segments, and no floor disables it.
 //!
-//! The connection's window is the sum of both. The controller stores the delay window separately.
+//! The connection's window is the sum of both windows. The controller stores the delay window
+//! separately.
 
 use aqmlab_core::{Bounds, Duration, Instant, Kind, Param, Value, math};
 
@@ -28,43 +29,44 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];
 
-/// Increase: `α·W^k` segments per round trip.
+/// The coefficient of the increase, which is `α·W^k` segments per round trip.
 const ALPHA: f64 = 1.0 / 8.0;
 const K: f64 = 0.75;
-/// Reduction of the sum on loss.
+/// The relative reduction of the sum on a loss.
 const BETA: f64 = 0.5;
-/// The share of the backlog by which the delay window shrinks in a round trip.
+/// The proportion of the backlog by which the delay window shrinks in a round trip.
 const ZETA: f64 = 1.0;
-/// The backlog, in segments, from which the delay window shrinks.
+/// The upper bound of gamma. Gamma is the backlog in segments from which the delay window shrinks.
 const GAMMA_HIGH: f64 = 30.0;
 const GAMMA_LOW: f64 = 5.0;
-/// The samples of a round from which its delay counts.
+/// The minimum number of samples for the delay of a round to count.
 const SAMPLES: u32 = 3;
-/// The maximum number of segments that one acknowledgement counts as in slow start (RFC 3465 §2.3).
+/// The maximum number of segments by which one acknowledgement grows the window in slow start (RFC
+/// 3465 §2.3).
 const ABC_LIMIT: u64 = 2;
 
-/// The controller. Windows are in segments, times in seconds.
+/// The Compound controller. Windows are in segments, times in seconds.
 #[derive(Debug)]
 struct Compound {
     gamma_tuning: bool,
     gamma: f64,
     /// The delay window.
     dwnd: f64,
-    /// The growth of the sum that does not make a whole unit yet.
+    /// The growth of the sum that is not yet a whole unit.
     fraction: f64,
-    /// The minimum round-trip time, kept over idle periods.
+    /// The minimum round-trip time, which is kept over idle periods.
     base_rtt: Option<Duration>,
     round: Round,
-    /// Reno's backlog in the last round, until gamma has used it.
+    /// Reno's backlog in the last round, until it is used to tune gamma.
     diff_reno: Option<f64>,
 }
 
-/// One round trip of samples.
+/// The samples of one round trip.
 #[derive(Debug, Default)]
 struct Round {
-    /// The round is over once this is acknowledged.
+    /// The sequence number whose acknowledgement ends the round.
     end: u64,
-    /// The sum, and Reno's part of it, when the round began.
+    /// The sum at the beginning of the round; the next field is Reno's part of it.
     window: f64,
     reno: f64,
     samples: u32,
@@ -91,7 +93,7 @@ impl Compound {
         self.dwnd = 0.0;
     }
 
-    /// Starts the next round, and returns the one that this acknowledgement ends.
+    /// Starts the next round, and returns the round that this acknowledgement ends.
     fn turn(&mut self, window: &Window, ack: &Ack) -> Option<Round> {
         if ack.snd_una <= self.round.end {
             return None;
@@ -107,13 +109,13 @@ impl Compound {
         Some(std::mem::replace(&mut self.round, next))
     }
 
-    /// The delay window's change over `round` (equations 6 and 7 of the paper).
+    /// Returns the change of the delay window over `round` (equations 6 and 7 of the paper).
     fn steer(&mut self, round: &Round) -> f64 {
         let (Some(base), Some(least)) = (self.base_rtt, round.least) else { return 0.0 };
         if round.samples < SAMPLES {
             return 0.0;
         }
-        // The share of every window that is in queues.
+        // The proportion of every window that is queued.
         let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
         self.diff_reno = Some(round.reno * queued);
         let diff = round.window * queued;
@@ -161,7 +163,7 @@ impl CongestionControl for Compound {
         }
         let segment = window.segment as f64;
         let total = window.cwnd as f64 / segment + self.fraction;
-        // The connection may have reduced the sum below the delay window.
+        // The connection may have reduced the sum to less than the delay window.
         self.dwnd = self.dwnd.min((total - 1.0).max(0.0));
         let change = ended.map_or(0.0, |round| self.steer(&round));
         self.dwnd += change;

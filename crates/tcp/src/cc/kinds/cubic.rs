@@ -1,7 +1,8 @@
-//! CUBIC: a window that is a cubic function of the time since the last congestion.
+//! CUBIC: a window that is a cubic function of the time since the last congestion event.
 //!
-//! There are three kinds: `cubic` is Linux's in integer arithmetic, `cubic_rfc` that of RFC 9438 in
-//! real numbers, `cubic_freebsd` that of FreeBSD 10. Each file names its source and its differences.
+//! There are three kinds: `cubic` is Linux's CUBIC in integer arithmetic, `cubic_rfc` is that of
+//! RFC 9438 in floating point, and `cubic_freebsd` is that of FreeBSD 10. Each file names its
+//! source and its differences.
 
 mod freebsd;
 mod hystart;

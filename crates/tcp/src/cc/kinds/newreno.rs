@@ -1,4 +1,4 @@
-//! FreeBSD's NewReno: appropriate byte counting.
+//! FreeBSD's NewReno, with appropriate byte counting.
 //!
 //! Sources: RFC 5681, RFC 3465 with L = 2, RFC 3390 for the window after an idle period;
 //! FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c` and `cc_ack_received` of `tcp_input.c`.
@@ -16,20 +16,22 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(NewReno::default()),
 }];
 
-/// The maximum number of segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
+/// The maximum number of segments by which one acknowledgement grows the window
+/// (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
-/// The controller.
+/// The NewReno controller.
 #[derive(Debug, Default)]
 struct NewReno {
     /// Data acknowledged since the window last grew in congestion avoidance.
     counted: u64,
-    /// A whole window of data was acknowledged (`CCF_ABC_SENTAWND`).
+    /// Whether a whole window of data was acknowledged (`CCF_ABC_SENTAWND`).
     sent_a_window: bool,
 }
 
 impl NewReno {
-    /// The data acknowledged in units of the window: bytes, unless the host counts segments.
+    /// Returns the acknowledged data in the unit of the window: bytes, unless the host counts
+    /// segments.
     fn acknowledged(window: &Window, ack: &Ack) -> u64 {
         if window.segment == 1 {
             ack.bytes.div_ceil(u64::from(window.mss.max(1)))
@@ -65,7 +67,7 @@ impl CongestionControl for NewReno {
                 window.cwnd = (window.cwnd + window.segment).min(window.clamp);
             }
         } else {
-            // RFC 3465 §2.3: one segment an acknowledgement during go-back-N after a timeout.
+            // RFC 3465 §2.3: one segment per acknowledgement during go-back-N after a timeout.
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
             let growth = acked.min(limit * window.segment);

@@ -15,7 +15,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(Reno::default()),
 }];
 
-/// The controller, which counts segments as Linux does.
+/// The Reno controller, which counts segments as Linux does.
 #[derive(Debug, Default)]
 struct Reno {
     /// Segments acknowledged since the window last grew in congestion avoidance.
@@ -23,10 +23,12 @@ struct Reno {
 }
 
 impl Reno {
-    /// Segments by which a window of `cwnd` grows for `acked` (`tcp_cong_avoid_ai`).
+    /// Returns the number of segments by which a window of `cwnd` grows for `acked`
+    /// (`tcp_cong_avoid_ai`).
     fn additive_increase(&mut self, cwnd: u64, acked: u64) -> u64 {
         let mut grown = 0;
-        // A window of credit from a time with a larger window: a segment is due.
+        // The credit from a time with a larger window already covers this window, so a segment is
+        // due.
         if self.counted >= cwnd {
             self.counted = 0;
             grown = 1;

@@ -8,7 +8,7 @@ use super::Scoreboard;
 use super::sent::{EVER_RETRANS, LISTED, NONE, Sent};
 
 impl Scoreboard {
-    /// Records that the segment was transmitted again at `now`.
+    /// Records that the segment was retransmitted at `now`.
     #[inline]
     pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
@@ -60,12 +60,12 @@ impl Scoreboard {
         }
     }
 
-    /// The segment with the oldest transmission of those that RACK watches.
+    /// Returns the segment with the oldest transmission among those in the list.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// The one after `id` in order of transmission.
+    /// Returns the segment after `id` in order of transmission.
     pub(crate) fn next_oldest(&self, id: u32) -> Option<u32> {
         let after = self.get(id).after;
         (after != NONE).then_some(after)

@@ -8,37 +8,38 @@ pub(crate) const SACKED: u8 = 0x01;
 pub(crate) const RETRANS: u8 = 0x02;
 /// Tag L: estimated to be lost.
 pub(crate) const LOST: u8 = 0x04;
-/// Sent while the application had nothing more to send.
+/// Tag: sent while the application had no further data.
 pub(crate) const APP_LIMITED: u8 = 0x08;
-/// Carries the FIN.
+/// Tag: carries the FIN.
 pub(crate) const FIN: u8 = 0x10;
-/// Carries PSH.
+/// Tag: carries PSH.
 pub(crate) const PUSH: u8 = 0x40;
-/// Is in the list in order of transmission.
+/// Tag: is in the list in order of transmission.
 pub(super) const LISTED: u8 = 0x20;
-/// Was retransmitted at some time (`TCPCB_EVER_RETRANS`).
+/// Tag: was retransmitted at least once (`TCPCB_EVER_RETRANS`).
 pub(crate) const EVER_RETRANS: u8 = 0x80;
-/// Retransmitted at some time, in flight or not.
+/// Tags of a segment that was retransmitted, whether in flight or not.
 pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
 
-/// The end of the list.
+/// The link that marks the end of the list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A segment that is outstanding.
+/// An outstanding segment.
 #[expect(clippy::struct_field_names, reason = "`sent` is a time")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// Number of its first byte.
+    /// The number of the segment's first byte.
     pub(crate) seq: u64,
-    /// The time of its last transmission.
+    /// The time of the segment's last transmission.
     pub(crate) sent: Instant,
-    /// The start of the sending interval that it ends, for delivery rates.
+    /// The start of the sending interval that the segment ends, for delivery rates.
     pub(crate) first_tx: Instant,
-    /// The time of the last delivery before its transmission; never, once it was used.
+    /// The time of the last delivery before the segment's transmission. After its use it is
+    /// [`Instant::NEVER`].
     pub(crate) delivered_at: Instant,
-    /// The segments delivered before its transmission.
+    /// The number of segments delivered before the segment's transmission.
     pub(crate) delivered: u64,
-    /// Bytes of payload.
+    /// The payload in bytes.
     pub(crate) len: u32,
     /// The tags above.
     pub(crate) flags: u8,
@@ -61,13 +62,13 @@ impl Sent {
         }
     }
 
-    /// The number after its last byte or its FIN.
+    /// Returns the number after the segment's last byte or its FIN.
     #[inline]
     pub(crate) const fn end(&self) -> u64 {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
     }
 
-    /// The control bits of every transmission.
+    /// Returns the control bits that every transmission of the segment carries.
     pub(crate) const fn control(&self) -> TcpFlags {
         let mut control = TcpFlags(0);
         if self.is(FIN) {
@@ -79,7 +80,7 @@ impl Sent {
         control
     }
 
-    /// Whether it is selectively acknowledged.
+    /// Returns whether the segment is selectively acknowledged.
     #[inline]
     pub(crate) const fn is_sacked(&self) -> bool {
         self.is(SACKED)

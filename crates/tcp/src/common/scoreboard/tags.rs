@@ -19,12 +19,12 @@ impl Scoreboard {
         }
     }
 
-    /// Without SACK: sets the number of segments tagged S by duplicate acknowledgements.
+    /// Sets the number of segments that duplicate acknowledgements stand for without SACK.
     pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
         self.sacked_out = count;
     }
 
-    /// Tags the segment R, unless it is tagged R or S.
+    /// Tags the segment R, unless it already has the tag R or S.
     pub(crate) fn mark_retransmitted(&mut self, id: u32) {
         let sent = self.get_mut(id);
         if sent.flags & (SACKED | RETRANS) == 0 {
@@ -59,8 +59,8 @@ impl Scoreboard {
         }
     }
 
-    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, is
-    /// news.
+    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, was
+    /// not known before.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {
@@ -76,8 +76,8 @@ impl Scoreboard {
         flags & RETRANS != 0
     }
 
-    /// Moves the retransmission hint back to a newly lost segment. The hint may stay behind all lost
-    /// segments only while all of them have been retransmitted.
+    /// Moves the retransmission hint back to a newly lost segment. The hint may be beyond all lost
+    /// segments only if all of them have been retransmitted.
     fn verify_hint(&mut self, id: u32) {
         match self.hint {
             None if self.retrans_out >= self.lost_out => self.hint = Some(id),
@@ -95,7 +95,8 @@ impl Scoreboard {
         self.clear_hints();
     }
 
-    /// Removes all tags S: the receiver has discarded data that it had acknowledged selectively.
+    /// Removes all tags S, because the receiver has discarded data that it had acknowledged
+    /// selectively.
     pub(crate) fn clear_sacked(&mut self) {
         for sent in &mut self.queue {
             sent.flags &= !SACKED;
@@ -103,27 +104,27 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// The segment at which the search for the next retransmission starts.
+    /// Returns the segment at which the search for the next retransmission starts.
     pub(crate) const fn hint(&self) -> Option<u32> {
         self.hint
     }
 
-    /// Continues the search for retransmissions at `id`.
+    /// Makes the search for retransmissions continue at `id`.
     pub(crate) fn set_hint(&mut self, id: u32) {
         self.hint = Some(id);
     }
 
-    /// The segment at which counting for RFC 6675 stopped, and the count.
+    /// Returns the segment at which counting for RFC 6675 stopped, and the count.
     pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
         self.lost_hint.filter(|(id, _)| self.holds(*id))
     }
 
-    /// Counting for RFC 6675 stopped at `id` with `count`.
+    /// Records that counting for RFC 6675 stopped at `id` with `count`.
     pub(crate) fn set_lost_hint(&mut self, id: u32, count: u32) {
         self.lost_hint = Some((id, count));
     }
 
-    /// Reduces the count for RFC 6675 by segments that were removed.
+    /// Reduces the count for RFC 6675 by the number of removed segments.
     pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
         if let Some((_, count)) = &mut self.lost_hint {
             *count = count.saturating_sub(removed);

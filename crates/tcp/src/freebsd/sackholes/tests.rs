@@ -45,7 +45,8 @@ fn more_than_128_holes_are_not_kept() {
     }
     assert_eq!(holes.list.len(), 128);
     assert_eq!(holes.highest, 21 + 127 * 20);
-    // One is filled, and the next has all that was not recorded in it.
+    // One hole is filled. The next hole contains everything that was not recorded for lack of
+    // holes.
     holes.update(1, 11, &[]);
     holes.update(11, 11, &[(11 + 199 * 20, 21 + 199 * 20)]);
     assert_eq!(ranges(&holes)[127], (21 + 127 * 20, 11 + 199 * 20));

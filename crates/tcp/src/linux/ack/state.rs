@@ -1,64 +1,68 @@
-//! The findings of one acknowledgement.
+//! The information collected from one acknowledgement.
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::common::delivery_rate::PendingSample;
 
-/// The effects and contents of an acknowledgement (Linux's `FLAG_*`).
+/// The properties and effects of an acknowledgement (Linux's `FLAG_*`).
 pub(in crate::linux) mod flag {
-    /// It came with data.
+    /// The acknowledgement came with data.
     pub(in crate::linux) const DATA: u32 = 1 << 0;
-    /// It changed the window.
+    /// The acknowledgement changed the window.
     pub(in crate::linux) const WIN_UPDATE: u32 = 1 << 1;
-    /// It acknowledged data cumulatively.
+    /// The acknowledgement covered data cumulatively.
     pub(in crate::linux) const DATA_ACKED: u32 = 1 << 2;
-    /// Some of that data had been retransmitted.
+    /// Some of the cumulatively acknowledged data had been retransmitted.
     pub(in crate::linux) const RETRANS_DATA_ACKED: u32 = 1 << 3;
-    /// It acknowledged the SYN.
+    /// The acknowledgement covered the SYN.
     pub(in crate::linux) const SYN_ACKED: u32 = 1 << 4;
-    /// It acknowledged data selectively for the first time.
+    /// The acknowledgement covered data selectively for the first time.
     pub(in crate::linux) const DATA_SACKED: u32 = 1 << 5;
-    /// It carries ECE.
+    /// The acknowledgement carries ECE.
     pub(in crate::linux) const ECE: u32 = 1 << 6;
-    /// It showed that a retransmission was lost.
+    /// The acknowledgement showed that a retransmission was lost.
     pub(in crate::linux) const LOST_RETRANS: u32 = 1 << 7;
-    /// It acknowledged, of either kind, an original sent before recovery.
+    /// The acknowledgement covered, cumulatively or selectively, an original segment sent before
+    /// recovery.
     pub(in crate::linux) const ORIG_SACK_ACKED: u32 = 1 << 8;
-    /// It advanced `snd_una`.
+    /// The acknowledgement advanced `snd_una`.
     pub(in crate::linux) const SND_UNA_ADVANCED: u32 = 1 << 9;
-    /// It reports a duplicate.
+    /// The acknowledgement reports a duplicate.
     pub(in crate::linux) const DSACKING_ACK: u32 = 1 << 10;
-    /// The duplicate is the tail loss probe.
+    /// The reported duplicate is the tail loss probe.
     pub(in crate::linux) const DSACK_TLP: u32 = 1 << 11;
-    /// It stops where selectively acknowledged data begins.
+    /// The acknowledgement ends where selectively acknowledged data begins.
     pub(in crate::linux) const SACK_RENEGING: u32 = 1 << 12;
     /// The transmission timer must be set again.
     pub(in crate::linux) const SET_XMIT_TIMER: u32 = 1 << 13;
-    /// The receiver probably delayed it.
+    /// The receiver probably delayed the acknowledgement.
     pub(in crate::linux) const MAYBE_DELAYED: u32 = 1 << 14;
 
-    /// It acknowledged data or the SYN cumulatively.
+    /// The acknowledgement covered data or the SYN cumulatively.
     pub(in crate::linux) const ACKED: u32 = DATA_ACKED | SYN_ACKED;
-    /// It is no duplicate.
+    /// The acknowledgement is not a duplicate.
     pub(in crate::linux) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
-    /// It is dubious.
+    /// The acknowledgement is dubious.
     pub(in crate::linux) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
     /// The acknowledgement delivered data.
     pub(in crate::linux) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;
 }
 
-/// The findings of one acknowledgement (Linux's `tcp_sacktag_state`, and the locals of `tcp_ack`).
+/// The information collected from one acknowledgement (Linux's `tcp_sacktag_state`, and the local
+/// variables of `tcp_ack`).
 #[derive(Debug)]
 pub(in crate::linux) struct AckState {
     flags: u32,
-    /// `snd_una` before it.
+    /// The value of `snd_una` before the acknowledgement.
     pub(in crate::linux) prior_una: u64,
-    /// The first and the last transmission time of the originals that it acknowledges selectively.
+    /// The first transmission time of the original segments that the acknowledgement covers
+    /// selectively; the next field is the last one.
     pub(in crate::linux) first_sacked: Option<Instant>,
     pub(in crate::linux) last_sacked: Option<Instant>,
-    /// The lowest segment that it shows to have been overtaken.
+    /// The sequence number of the lowest segment that the acknowledgement shows to have been
+    /// reordered.
     pub(in crate::linux) reordered: u64,
-    /// Segments that it delivers selectively.
+    /// The number of segments that the acknowledgement delivers selectively.
     pub(in crate::linux) sack_delivered: u64,
     pub(in crate::linux) rate: PendingSample,
     /// The round-trip time of the newest segment acknowledged.
@@ -81,7 +85,7 @@ impl AckState {
         }
     }
 
-    /// Whether one of `flags` is set.
+    /// Returns whether one of `flags` is set.
     #[inline]
     pub(in crate::linux) const fn has(&self, flags: u32) -> bool {
         self.flags & flags != 0
@@ -98,10 +102,10 @@ impl AckState {
     }
 }
 
-/// The segments to send once the window is up to date (`REXMIT_*`).
+/// The segments to send when the window is up to date (`REXMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::linux) enum Rexmit {
-    /// None beyond the usual.
+    /// No additional segments.
     None,
     /// Lost segments.
     Lost,

@@ -9,8 +9,8 @@ use crate::negotiated::NegotiatedOptions;
 use crate::profile::DelayedAckRule;
 use crate::tcb::Tcb;
 
-/// Duplicate acknowledgements that are never compressed, so that fast retransmission starts in time
-/// (`TCP_FASTRETRANS_THRESH`).
+/// The number of duplicate acknowledgements that are never compressed, so that fast retransmission
+/// starts in time (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 
 /// The bounds of the first estimate of the peer's segment size (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
@@ -19,37 +19,39 @@ const DEFAULT_MSS: u32 = 536;
 /// The length of a TCP header without options.
 const TCP_HEADER: u32 = 20;
 
-/// The acknowledgements owed, and the delay as it adapts (`icsk_ack`).
+/// The pending acknowledgement, and the adaptive delay (`icsk_ack`).
 #[derive(Debug)]
 pub(in crate::linux) struct DelayedAck {
     rule: DelayedAckRule,
-    /// A full-sized segment with PSH counts as the end of a write.
+    /// Whether a full-sized segment with PSH counts as the end of a write.
     heeds_push: bool,
-    /// Every segment is acknowledged at once, at the user's request.
+    /// Whether every segment is acknowledged at once, at the user's request.
     always: bool,
-    /// The bounds of the delay.
+    /// The minimum delay; the next field is the maximum.
     least: Duration,
     most: Duration,
-    /// An acknowledgement is owed (`ICSK_ACK_SCHED`).
+    /// Whether an acknowledgement is pending (`ICSK_ACK_SCHED`).
     scheduled: bool,
-    /// It is owed at once (`ICSK_ACK_NOW`).
+    /// Whether the pending acknowledgement is due at once (`ICSK_ACK_NOW`).
     now: bool,
-    /// The end of a write has arrived, a small segment as a rule: one (`ICSK_ACK_PUSHED`), or more
-    /// (`ICSK_ACK_PUSHED2`).
+    /// Whether the end of a write has arrived, usually as a small segment (`ICSK_ACK_PUSHED`). The
+    /// next field is set if there was more than one (`ICSK_ACK_PUSHED2`).
     pushed: bool,
     pushed_twice: bool,
-    /// Acknowledgements still to be sent at once (`quick`).
+    /// The number of acknowledgements that must still be sent at once (`quick`).
     quick: u32,
-    /// Data flows both ways, so acknowledgements wait for data that carries them (`pingpong`).
+    /// Whether data flows in both directions, so that acknowledgements wait for data that carries
+    /// them (`pingpong`).
     pingpong: bool,
-    /// The delay as it adapts; `None` before any data (`ato`).
+    /// The adaptive delay; `None` before the first data (`ato`).
     ato: Option<Duration>,
     /// The tick at which data last arrived (`lrcvtime`).
     last_received: u64,
     last_size: u32,
     /// The estimate of the peer's segment size (`rcv_mss`).
     rcv_mss: u32,
-    /// Acknowledgements compressed into the next one (`compressed_ack`).
+    /// The number of acknowledgements that were not sent, because a later acknowledgement replaces
+    /// them (`compressed_ack`).
     compressed: u32,
     compressed_at: u64,
     duplicates: u32,
@@ -79,7 +81,7 @@ impl DelayedAck {
         }
     }
 
-    /// Starts the estimate of the peer's segment size low, from which it rises quickly
+    /// Starts the estimate of the peer's segment size at a low value, from which it rises quickly
     /// (`tcp_initialize_rcv_mss`).
     pub(in crate::linux) fn start(&mut self, tcb: &Tcb) {
         let hint = u64::from(tcb.options.advmss.min(tcb.window.mss)).min(tcb.rcv.wnd / 2);
@@ -95,42 +97,42 @@ impl DelayedAck {
         self.least
     }
 
-    /// The estimate of the peer's segment size.
+    /// Returns the estimate of the peer's segment size.
     #[inline]
     pub(in crate::linux) const fn rcv_mss(&self) -> u32 {
         self.rcv_mss
     }
 
-    /// Owes an acknowledgement.
+    /// Makes an acknowledgement pending.
     #[inline]
     pub(in crate::linux) fn schedule(&mut self) {
         self.scheduled = true;
     }
 
-    /// Owes the next acknowledgement at once.
+    /// Makes the next acknowledgement due at once.
     #[inline]
     pub(in crate::linux) fn require_now(&mut self) {
         self.now = true;
     }
 
-    /// Owes an acknowledgement of data that was dropped.
+    /// Makes an acknowledgement pending for data that was dropped.
     pub(in crate::linux) fn on_refused(&mut self) {
         self.scheduled = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// The peer's FIN has arrived. A host with a fixed delay acknowledges it at once.
+    /// Handles the peer's FIN. A host with a fixed delay acknowledges it at once.
     pub(in crate::linux) fn on_fin(&mut self) {
         self.pingpong = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Ends the acknowledgements at once, while the window is small.
+    /// Stops immediate acknowledgements while the window is small.
     pub(in crate::linux) fn end_quick(&mut self) {
         self.quick = 0;
     }
 
-    /// Sends at least one acknowledgement at once, since the window has grown.
+    /// Makes at least one acknowledgement immediate, because the window has grown.
     #[inline]
     pub(in crate::linux) fn ensure_quick(&mut self) {
         self.quick |= 1;
@@ -141,32 +143,32 @@ impl DelayedAck {
         self.scheduled
     }
 
-    /// Whether the owed acknowledgement must not be delayed (`tcp_in_quickack_mode`).
+    /// Returns whether the pending acknowledgement must not be delayed (`tcp_in_quickack_mode`).
     #[inline]
     pub(in crate::linux) const fn is_urgent(&self) -> bool {
         self.is_forced() || (self.quick > 0 && !self.pingpong)
     }
 
-    /// Whether the owed acknowledgement is due under either rule.
+    /// Returns whether the pending acknowledgement is due at once under either rule.
     pub(super) const fn is_forced(&self) -> bool {
         self.now || self.always
     }
 
-    /// Owes `count` acknowledgements at once, with the window `wnd` last offered.
+    /// Makes the next `count` acknowledgements immediate. `wnd` is the window last offered.
     pub(super) fn enter_quick_ack(&mut self, wnd: u64, count: u64) {
         self.raise_quick(wnd, count);
         self.pingpong = false;
         self.ato = Some(self.least);
     }
 
-    /// `tcp_incr_quickack`.
+    /// `tcp_incr_quickack`: raises the number of immediate acknowledgements.
     fn raise_quick(&mut self, wnd: u64, count: u64) {
         let half = wnd / (2 * u64::from(self.rcv_mss.max(1)));
         let half = if half == 0 { 2 } else { half };
         self.quick = self.quick.max(half.min(count) as u32);
     }
 
-    /// Adapts the delay to data in order.
+    /// Adapts the delay to data that arrived in order.
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb) {
         if self.rule == DelayedAckRule::Adaptive {
@@ -175,7 +177,8 @@ impl DelayedAck {
         self.last_received = tcb.clock.jiffies();
     }
 
-    /// The delay tends to half the shortest at high rates, and follows the gaps at low ones.
+    /// Adapts the delay. At high rates the delay approaches the minimum; at low rates it follows
+    /// the gaps between segments.
     #[inline]
     fn adapt(&mut self, tcb: &Tcb) {
         let least = self.least;
@@ -201,14 +204,15 @@ impl DelayedAck {
         let last = std::mem::take(&mut self.last_size);
         if header.payload >= self.rcv_mss {
             self.rcv_mss = header.payload.min(options.advmss).max(1);
-            // Probably the end of a write; the sender may wait for its acknowledgement.
+            // The segment is probably the end of a write. The sender may wait for its
+            // acknowledgement.
             self.pushed |= self.heeds_push && header.flags.has(TcpFlags::PSH);
             return;
         }
         let whole = header.payload + TCP_HEADER + u32::from(header.options_len);
         let ends = header.flags.has(TcpFlags::PSH) || header.flags.has(TcpFlags::FIN);
         if whole >= DEFAULT_MSS + TCP_HEADER || (whole >= MIN_MSS + TCP_HEADER && !ends) {
-            // Twice the same size, without options, is the peer's segment size.
+            // If two segments without options have the same size, it is the peer's segment size.
             let size = whole.saturating_sub(TCP_HEADER + options.fixed_len());
             self.last_size = size;
             if size == last {
@@ -220,9 +224,10 @@ impl DelayedAck {
         self.pushed = true;
     }
 
-    /// The delay of the owed acknowledgement.
+    /// Returns the delay of the pending acknowledgement.
     pub(super) fn delay(&self, tcb: &Tcb) -> Duration {
-        // Before any data there is no delay: a lone FIN waits for the next tick.
+        // Before the first data there is no delay, so a single FIN is acknowledged at the next
+        // tick.
         let mut ato = self.ato.unwrap_or(Duration::ZERO);
         if ato > self.least {
             let mut bound = tcb.clock.round(MAX_DELAY);
@@ -238,7 +243,7 @@ impl DelayedAck {
     }
 
     /// Compresses a duplicate acknowledgement at `nxt`, up to `limit` of them. Returns whether it
-    /// does.
+    /// was compressed.
     pub(super) fn compress(&mut self, nxt: u64, limit: u32) -> bool {
         if self.compressed >= limit {
             return false;
@@ -259,20 +264,20 @@ impl DelayedAck {
         self.compressed > 0
     }
 
-    /// Whether the owed acknowledgement is due after the application has read.
+    /// Returns whether the pending acknowledgement is due after the application has read.
     #[inline]
     pub(super) fn is_due_after_read(&self, unacknowledged: u64, in_order: bool) -> bool {
         let drained = self.pushed_twice || (self.pushed && !self.pingpong);
         self.scheduled && (unacknowledged > u64::from(self.rcv_mss) || (drained && in_order))
     }
 
-    /// An acknowledgement was sent, alone or with data. Returns whether it carries compressed ones
-    /// (`tcp_event_ack_sent`).
+    /// Records that an acknowledgement was sent, alone or with data. Returns whether it covers
+    /// compressed acknowledgements (`tcp_event_ack_sent`).
     #[inline]
     pub(in crate::linux) fn on_ack_sent(&mut self) -> bool {
         let had_compressed = self.compressed > 0;
         self.compressed = 0;
-        // Only an answer to data counts.
+        // Only an acknowledgement of data counts.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;
             if self.quick == 0 {
@@ -286,8 +291,8 @@ impl DelayedAck {
         had_compressed
     }
 
-    /// Data was sent. If it answers data that has just arrived, the traffic is interactive
-    /// (`tcp_event_data_sent`).
+    /// Records that data was sent. If it follows data that has just arrived, the traffic is
+    /// interactive (`tcp_event_data_sent`).
     #[inline]
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
         if self.pingpong {
@@ -297,8 +302,8 @@ impl DelayedAck {
         self.pingpong = self.ato.is_some_and(|ato| since < ato);
     }
 
-    /// The timer expired, with the retransmission timeout `rto`. Returns whether an acknowledgement
-    /// is still owed.
+    /// Handles the expiry of the timer. `rto` is the retransmission timeout. Returns whether an
+    /// acknowledgement is still pending.
     pub(super) fn on_timer(&mut self, rto: Duration) -> bool {
         if self.scheduled {
             if self.pingpong {

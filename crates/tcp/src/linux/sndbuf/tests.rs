@@ -9,7 +9,8 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are 2048, plus an `skb`.
+/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the cost of an `skb` is
+/// added.
 #[test]
 fn there_is_space_for_two_windows_or_three_with_bbr() {
     for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {
@@ -23,7 +24,7 @@ fn there_is_space_for_two_windows_or_three_with_bbr() {
     assert_eq!(fixed.sndbuf.limit, 128_000);
 }
 
-/// 45 segments fill an `skb`, and a second one may begin below the limit.
+/// 45 segments fill an `skb`, and a second `skb` may begin because the memory is below the limit.
 #[test]
 fn the_limit_is_overstepped_by_less_than_an_skb() {
     let (mut linux, mut tcb) = connection("reno", Some(40_000));
@@ -44,7 +45,7 @@ fn a_writer_is_woken_when_a_third_is_free() {
     }
 }
 
-/// `tcp_mark_push`, and `tcp_sendmsg_locked` when a write continues an `skb`.
+/// `tcp_mark_push`, and `tcp_sendmsg_locked` for a write that continues an `skb`.
 #[test]
 fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -54,7 +55,7 @@ fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     assert!(!linux.sndbuf.pushes_at(3_501));
 }
 
-/// `__tcp_transmit_skb`: PSH at the end of a burst is in the clone, not in the original.
+/// `__tcp_transmit_skb`: PSH at the end of a burst is set in the clone, not in the original.
 #[test]
 fn the_end_of_a_burst_carries_psh_only_once() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -69,7 +70,7 @@ fn the_end_of_a_burst_carries_psh_only_once() {
     assert_eq!(kept, [false, false, false, true]);
 }
 
-/// `tcp_event_new_data_sent` checks the space after each burst, when the window is not full
+/// `tcp_event_new_data_sent` checks the space after each burst. The window is not full then,
 /// because another burst follows.
 #[test]
 fn the_limit_grows_with_a_window_that_its_last_burst_fills() {

@@ -8,7 +8,7 @@ use aqmlab_tcp::Segment;
 use super::Outcome;
 use super::words::{duration, number};
 
-/// A segment in a script.
+/// A segment as a script describes it.
 pub(super) struct Described {
     pub(super) flags: TcpFlags,
     pub(super) seq: u64,

@@ -1,4 +1,4 @@
-//! Numbers, times and settings in scripts.
+//! Parses numbers, times and settings in scripts.
 
 use aqmlab_core::{Bytes, Duration, Value};
 

@@ -5,7 +5,7 @@ Source: Flent 2.1.1, `resultset.py`. Tests load and draw the files with Flent.
 The same trial must give the same bytes, so the date of a file does not come from the clock. It is
 the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit of the
 seed. File names of one condition therefore differ in one number only, and Flent's combined plots
-group them.
+group these files.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SUFFIX = ".flent.gz"
 
 _EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _LARGEST_SEED = 10**15
-"""The largest seed that a file's date can hold: 10^15 microseconds are 32 years."""
+"""The largest seed that a file's date can represent: 10^15 microseconds are 32 years."""
 
 _MOST_CHARACTERS = 230
-"""Longest file name, without its suffix."""
+"""The maximum length of a file name, without its suffix."""
 
 
 def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
-    """A finished trial as Flent's JSON; needs the tables `TABLES`.
+    """A finished trial in Flent's JSON format. The trial must have the tables `TABLES`.
 
     Raises `RequestError` if a call needs packets and the trial cannot run again.
     """

@@ -1,8 +1,8 @@
-"""A call as Flent's `voip` tests record it, packet by packet.
+"""The packets of a call, in the form in which Flent's `voip` tests record them.
 
-Delays are one-way, upwards from the caller at home. Flent's irtt records the same one-way delays in
-`owd_up`. The `val` of irtt is the round trip; here `val` is the upward delay. Flent computes the
-rating of a call from the delays and losses of these samples.
+Delays are one-way delays upstream, from the caller at home. Flent's irtt records the same one-way
+delays in `owd_up`. In irtt `val` is the round-trip time; here `val` is the upstream delay. Flent
+computes the rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def _part(sample: Raw, key: str) -> Raw:
 
 
 def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Raw]:
-    """The fate of each datagram in sending order, without those in flight at the end."""
+    """Yields each datagram, received or lost, in sending order.
+
+    Datagrams in flight at the end are omitted.
+    """
     came_at = dict(zip(received.number.tolist(), received.at_s.tolist(), strict=True))
     fates = [came_at.get(number) for number in sent.number.tolist()]
     known = max((n for n, came_s in enumerate(fates) if came_s is not None), default=-1) + 1
@@ -71,7 +74,7 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
 
 
 def _losses(raw: list[Raw]) -> list[tuple[float, float]]:
-    """The datagrams lost in each step: those sent in it that did not arrive."""
+    """The number of datagrams sent in each step that did not arrive."""
     import numpy as np
 
     ends_s = max((one["t"] for one in raw), default=0.0)

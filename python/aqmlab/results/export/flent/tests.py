@@ -1,8 +1,8 @@
-"""The choice of a Flent test for a trial, and that test's names of series.
+"""Chooses a Flent test for a trial, and names the test's series.
 
-Flent selects series and plots by the name of the test. A trial gets the first test whose parts its
-applications fill exactly. Any other trial gets `rrul_var`, which has a series for each application
-by name.
+Flent selects series and plots by the name of the test. A trial gets the first test whose roles
+match its applications exactly. Any other trial gets `rrul_var`, which has a series for each
+application by name.
 
 Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen because it marks its flows with
 DSCPs and trials do not. `rrul_be` is the same test without DSCPs.
@@ -26,12 +26,15 @@ _PARTS = {
     "web": "web",
     "dash": "dash",
 }
-"""The part that each kind of application plays; `bulk` is a load, and other kinds have no part."""
+"""The role of each kind of application in a test.
+
+`bulk` is a load, and kinds that are not listed have no role.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The applications that play each part, by name; a flow is an application and a direction."""
+    """The applications in each role of a test. A flow is an application and a direction."""
 
     up: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
@@ -44,7 +47,7 @@ class Cast:
 
 
 def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
-    """The parts of a resolved trial's applications; `carrying` lists the flows that carry data."""
+    """The roles of a resolved trial's applications; `carrying` lists the flows that carry data."""
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
         name, kind = app.name, app.app.kind
@@ -56,12 +59,12 @@ def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The number of applications in a part, and the test's names of their series."""
+    """The number of applications in a role, and the test's names of their series."""
 
     least: int = 0
     most: int = 0
     names: tuple[str, ...] = ()
-    """One name each, or one name for all with a placeholder for the number."""
+    """One name for each application, or one name with a placeholder for the number."""
 
     def name(self, index: int) -> str:
         """The series name of application number `index`, from 0."""
@@ -70,7 +73,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A Flent test: the size of each part, and its summaries."""
+    """A Flent test: the number of applications in each role, and the summaries."""
 
     name: str
     up: Part = Part()
@@ -84,7 +87,7 @@ class Test:
     """The parameter that states the number of streams."""
 
     def fits(self, cast: Cast) -> bool:
-        """Whether the applications fill the parts exactly."""
+        """Whether the applications match the roles exactly."""
         return not (cast.dash or cast.rest) and all(
             getattr(self, part).least <= len(getattr(cast, part)) <= getattr(self, part).most
             for part in ("up", "down", "icmp", "udp", "voip", "web")
@@ -92,7 +95,7 @@ class Test:
 
     @property
     def loaded(self) -> bool:
-        """Whether the length that Flent states is that of the load alone."""
+        """Whether the test's length in Flent is the length of the load only."""
         return bool(self.up.most or self.down.most or self is GENERIC)
 
 

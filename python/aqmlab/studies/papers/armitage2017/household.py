@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-Class = Literal["streaming", "tolerant", "sensitive"]
+from aqmlab.households import loading
+from aqmlab.households.activity import Category
+from aqmlab.scenario.quantities import Rate
+
+Class = Category
+"""A category of applications by their tolerance of delay."""
 
 ACK_SHARE = 1 / 47
 """Footnote 24: 64 B of acknowledgement for every two packets of 1500 B."""
 
 ACK_ALLOWANCE = 1 / 40
-"""The larger share that VI-C allows for: 125 kbit/s beside 5 Mbit/s."""
+"""The larger share of acknowledgements in VI-C: 125 kbit/s for 5 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +30,31 @@ class Need:
     count: int = 1
 
 
-PEAK: tuple[Need, ...] = (
-    Need("iView", "streaming", 1.5, 0),
-    Need("television in HD", "streaming", 5, 0),
-    Need("music", "streaming", 0.32, 0, 3),
-    Need("bulk download", "tolerant", 5, 0),
-    Need("bulk upload", "tolerant", 0, 0.5),
-    Need("notification", "tolerant", 0.2, 0.2, 4),
-    Need("web page", "tolerant", 3, 0),
-    Need("game", "sensitive", 0.1, 0.1),
-    Need("video call", "sensitive", 0.5, 0.2),
-)
+def _peak() -> tuple[Need, ...]:
+    """What the built-in household `hectic` does at once."""
+    uses = [owned.use for owned in loading.load("hectic").uses()]
+    return tuple(
+        Need(
+            use.activity.title,
+            use.activity.category,
+            _mbit(use.activity.needs.down),
+            _mbit(use.activity.needs.up),
+            use.copies,
+        )
+        for use in uses
+    )
+
+
+def _mbit(rate: Rate | None) -> float:
+    return 0.0 if rate is None else rate.bps / 1e6
+
+
+PEAK = _peak()
 """VI-D: the peak stack of applications."""
 
 
 def down(stack: Sequence[Need], *kinds: Class) -> float:
-    """The downstream need of a stack, in Mbit/s; of some classes, or of all."""
+    """The downstream need of a stack in Mbit/s, for some classes or for all."""
     return sum(one.count * one.down_mbit for one in stack if not kinds or one.kind in kinds)
 
 
@@ -67,7 +80,7 @@ def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
 
 
 def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
-    """The stack with transfers that may take this many times as long (VI-F)."""
+    """The stack with transfers that may take `times` as long (VI-F)."""
     return tuple(
         replace(one, down_mbit=one.down_mbit / times, up_mbit=one.up_mbit / times)
         if one.kind == "tolerant"

@@ -33,7 +33,7 @@ _GAME = {"game": "game ↑"}
 _RTT, _RATE = "RTT (ms)", "throughput (Mbit/s)"
 _NAMES = {"rate": "rate down/up (Mbit/s)", "qdisc": "queue"}
 _TOLERANCE = (200, "what a game tolerates")
-"""Table I."""
+"""Source: Table I."""
 
 _QUEUES = {
     FIFO: "FIFO of 500 packets",

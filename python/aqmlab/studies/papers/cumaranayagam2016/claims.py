@@ -53,7 +53,8 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-The value is the ratio of the largest to the smallest upload, the median over windows of a second.
+The value is the ratio of the largest to the smallest upload, as the median over windows of one
+second.
 """
 FULL = 0.95
 """Our reading of "full capacity", as a share of the line's IP capacity."""
@@ -98,7 +99,7 @@ def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
 
 
 def _noise(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """The relative deviation of an upload's throughput, as the mean over uploads."""
+    """The standard deviation of throughput relative to its mean, as the mean over uploads."""
     each = []
     for span in spans:
         for flow in _senders(span):
@@ -113,7 +114,7 @@ def _delay(n: Numbers, flow: str, at: At, span: Span, share: float = 0.5) -> ByS
 
 
 def _lives(flow: str) -> Span:
-    """The interval in which an upload sends while others do too."""
+    """The interval in which an upload sends beside others."""
     return max(STARTS_S[flow], TOGETHER[0]), min(ENDS_S[flow], TOGETHER[1])
 
 
@@ -242,7 +243,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _spike(n: Numbers, flow: str, at: At) -> tuple[BySeed, BySeed]:
-    """The longest round trip of an upload's first three seconds, and the later median."""
+    """The longest round trip in an upload's first three seconds, and the later median RTT."""
     start = STARTS_S[flow]
     longest = n.rtt(flow, at, (start, start + 3), direction="up", take="max")
     return longest, _delay(n, flow, at, (start + 5, start + 20))
@@ -266,7 +267,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _residual(n: Numbers, rate: str, expected_ms: float) -> Check:
-    """The median excess over RTT_base in the last five seconds of each upload."""
+    """A check of the median RTT minus RTT_base in the last five seconds of each upload."""
     at = _at(rate, FQ)
     each = [_delay(n, flow, at, (ENDS_S[flow] - 5, ENDS_S[flow])) for flow in FLOWS]
     middle = {seed: statistics.median(one[seed] for one in each) - 40 for seed in n.seeds}

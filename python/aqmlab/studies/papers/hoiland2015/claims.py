@@ -26,18 +26,18 @@ FAIRNESS, WIFI, CABLE = Trials("fairness"), Trials("wifi"), Trials("cable")
 SIGNIFICANT = 2.0
 """Our reading of "significantly" and "vastly": at least twice as good."""
 CALL_SLACK = 0.02
-"""The inaudible share of an opinion score."""
+"""The share of an opinion score that counts as inaudible."""
 WEB_MS = 70_000.0
-"""The time in which pages are requested."""
+"""The duration in which pages are requested."""
 LOAD_S = 5.0
-"""The start of the load."""
+"""The start time of the load."""
 STEADY_S = (30.0, 65.0)
 SEVERAL_S = 2.0
-"""Our reading of "several seconds": the least value."""
+"""Our reading of "several seconds": at least two."""
 SPIKE = 5.0
 """Our reading of a "very high spike", as a multiple of the queue's steady-state delay."""
 ALMOST_ALL = 0.9
-"""Our reading of "almost completely": nine tenths."""
+"""Our reading of "almost completely": 90 %."""
 OUTSIDE_MS = 20.0
 """Our reading of "significant latency" outside of an algorithm's control.
 
@@ -123,7 +123,10 @@ def _score(n: Numbers, at: At) -> BySeed:
 
 
 def _page_ms(n: Numbers, at: At) -> BySeed:
-    """The median load time of pages; without any page, the whole waiting time."""
+    """The median load time of pages.
+
+    If no page was loaded, it is the whole duration of requests.
+    """
     found = n.app("web", "page_load_p50_ms", at)
     return {seed: WEB_MS if math.isnan(value) else value for seed, value in found.items()}
 
@@ -175,7 +178,7 @@ def _(voip: Numbers, web: Numbers) -> list[Check]:
 
 
 def _jain(n: Numbers, at: At) -> BySeed:
-    """Jain's index of the four goodputs: a quarter if one flow has all, one if all are equal."""
+    """Jain's index of the four goodputs: 0.25 if one flow has all, 1 if all are equal."""
     each = [n.flow(flow, "goodput_mbit", at) for flow in FLOWS]
     return {
         seed: sum(one[seed] for one in each) ** 2
@@ -236,7 +239,7 @@ def _peak(n: Numbers, at: At) -> BySeed:
 
 
 def _spike(n: Numbers, at: At) -> BySeed:
-    """The ratio of that peak to the steady-state median."""
+    """The ratio of the result of `_peak` to the steady-state median."""
     peak = _peak(n, at)
     return {seed: peak[seed] / _steady(own) for seed, own in _pings(n, at).items()}
 
@@ -248,14 +251,14 @@ def _excess(n: Numbers, at: At) -> BySeed:
 
 
 def _converged_s(n: Numbers, at: At) -> BySeed:
-    """Seconds until the median over a second is at most twice that in steady state."""
+    """Seconds until the median over one second is at most twice the steady-state median."""
     return {seed: _first_calm(own, 2.0 * _steady(own)) for seed, own in _pings(n, at).items()}
 
 
 def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
     """The end of the last second before the median first falls to `bound`.
 
-    The seconds before the queue has filled do not count.
+    Seconds before the queue has filled are ignored.
     """
     seconds = [
         statistics.median([added for t_s, added in own if second <= t_s < second + 1] or [0.0])

@@ -55,7 +55,7 @@ def _share(way: str) -> Rows:
 
 
 def _where_it_waits(results: CampaignResults) -> pl.DataFrame:
-    """The median queueing delay of a ping over Wi-Fi, and that in both drivers."""
+    """The median queueing delay of a ping over Wi-Fi, and the median delay in both drivers."""
     import polars as pl
 
     ping = flow_quantiles("induced", "ms", {"what queues add to a ping": "ping"})(results)

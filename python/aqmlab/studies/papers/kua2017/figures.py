@@ -4,7 +4,7 @@ from aqmlab.studies.draw import Boxes, Figure, chunk_medians, flow_quantiles
 from aqmlab.studies.trials import Trials
 
 SHOWN = ("40 ms", "140 ms", "240 ms")
-"""Section IV-A: the round-trip times in the paper, out of twelve that it ran."""
+"""Section IV-A: the round-trip times that the paper shows, of the twelve that its authors ran."""
 
 _FLOWS = {
     "IoT_low": "iot_low",

@@ -2,8 +2,8 @@
 
 A point is one second of a trial: the total throughput of some flows, and their queueing delay,
 which is the induced round-trip time. The ellipse shows one standard deviation of all points around
-their mean. Its tilt shows the correlation. A flat ellipse has a steady throughput, a narrow one a
-steady delay. The axis of delay is reversed, so better is up and to the right.
+their mean. Its tilt shows the correlation. A flat ellipse means a steady throughput; a narrow
+ellipse means a steady delay. The axis of delay is reversed, so better is up and to the right.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Ellipses(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of its marks."""
+        """The meaning of the marks, for the caption."""
         return (
             "Markers are means over the seconds of the measured time, ellipses one standard"
             " deviation of throughput and delay and their correlation; better is up and right"
         )
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """One drawing."""
+        """Draws the results on one canvas."""
         import polars as pl
 
         points = seconds(results, self.apps)

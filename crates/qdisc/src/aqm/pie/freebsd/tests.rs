@@ -1,4 +1,4 @@
-use aqmlab_core::{Bytes, Ecn, Packet};
+use aqmlab_core::{Bytes, Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A law at work with this probability, delay and last delay, and no burst allowance.
+/// Returns an active law with this probability, delay and last delay, and no burst allowance.
 fn at(settings: &Settings, drop_prob: i64, current_qdelay: u32, qdelay_old: u32) -> FreeBsd {
     let mut law = FreeBsd::new(settings);
     law.born = true;
@@ -37,14 +37,14 @@ fn offer(law: &mut FreeBsd, now_ms: u64, packets: usize) -> Verdict {
 }
 
 fn offer_ecn(law: &mut FreeBsd, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
-    let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
     let now = Instant::from_millis(now_ms);
     let (waiting, fits) = (waiting(packets), packets < 300);
     law.arrive(&Arrival { now, packet: &packet, waiting, fits }, &mut Rng::stream(1, "offer"))
 }
 
 fn depart(law: &mut FreeBsd, now: Instant, enqueued: Instant, left: usize) {
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_000) });
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
 
@@ -174,8 +174,8 @@ fn c44_the_first_sample_of_the_rate_brings_a_second_that_is_longer() {
             averages.push(law.vars.avg_dq_time);
         }
     }
-    // 17 packets make 16384 bytes. The 18th yields a sample of 18 ms. Then a new measurement
-    // begins, and its 17 packets take 17 ms.
+    // 17 packets exceed 16384 bytes. The 18th packet yields a sample of 18 ms. Then a new
+    // measurement begins, and its 17 packets take 17 ms.
     let second = (18_000 * 64 + 17_000 * 192) >> 8;
     let third = (17_000 * 64 + second * 192) >> 8;
     assert_eq!(averages, [0, 17_000, second, third]);

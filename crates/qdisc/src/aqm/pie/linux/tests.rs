@@ -1,4 +1,4 @@
-use aqmlab_core::{Ecn, Packet};
+use aqmlab_core::{Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A law with this probability, delay and last delay, and no burst allowance.
+/// Returns a law with this probability, delay and last delay, and no burst allowance.
 fn at(settings: &Settings, prob: u64, qdelay: u64, qdelay_old: u64) -> Linux {
     let mut law = Linux::new(settings);
     law.vars.burst_time = 0;
@@ -43,7 +43,7 @@ fn offer(law: &mut Linux, packet: &Packet, packets: usize, rng: &mut Rng) -> Ver
 
 fn depart(law: &mut Linux, at_ns: u64, sojourn_ns: u64, left: usize) {
     let enqueued = Instant::from_nanos(at_ns - sojourn_ns);
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_514) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_514) });
     let now = Instant::from_nanos(at_ns);
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
@@ -93,7 +93,8 @@ fn the_probability_winds_up_beyond_1_and_takes_long_to_come_down() {
         law.vars.update(&law.params, 0);
         updates += 1;
     }
-    // The fall of the delay removes 94 % at once; the rest decays by a 64th per update.
+    // The fall of the delay reduces the probability by 94 % at once; the rest decays by 1/64 per
+    // update.
     assert_eq!(updates, 85);
 }
 
@@ -183,7 +184,7 @@ fn c42_marks_at_10_percent_exactly() {
     ] {
         let mut law = at(&settings, prob, TARGET, TARGET);
         law.vars.accu_prob = MAX_PROB / 2 * 17;
-        let packet = Packet { ecn, ..Packet::plain(0, 0, 1_514) };
+        let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_514) });
         let accu = law.vars.accu_prob;
         assert_eq!(offer(&mut law, &packet, 100, &mut Rng::stream(1, "c42")), want);
         let kept = law.vars.accu_prob > accu;
@@ -206,8 +207,8 @@ fn c44_the_estimator_finds_the_rate() {
         depart(&mut law, ms * MS, 0, 100);
         law.catch_up(Instant::from_millis(ms), waiting(100));
     }
-    // The measurement counts its first packet but not that packet's time, so 11 packets appear to
-    // take 10 ms. Every later measurement takes 11 ms. The average adapts slowly.
+    // The measurement counts its first packet but not the time of that packet, so 11 packets appear
+    // to take 10 ms. Every later measurement takes 11 ms. The average adapts slowly.
     let (first, later) = (11 * 1_514 * 256 / 156_250, 11 * 1_514 * 256 / 171_875);
     assert!((later..=first).contains(&law.vars.avg_dq_rate), "{}", law.vars.avg_dq_rate);
     let estimate = f64::from((100 * 1_514) << 8) / f64::from(law.vars.avg_dq_rate) * 64e-9;

@@ -1,4 +1,4 @@
-use aqmlab_core::{Ecn, Packet};
+use aqmlab_core::{Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -120,7 +120,7 @@ fn c42_marks_at_10_percent_exactly() {
         let mut law = at(prob, TARGET);
         law.vars.qdelay = TARGET;
         law.params.ecn = true;
-        let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+        let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
         let waiting = Backlog { packets: 100, bytes: Bytes(100_000) };
         let arrival = Arrival { now: Instant::ZERO, packet: &packet, waiting, fits: true };
         let mut rng = Rng::stream(1, "c42");

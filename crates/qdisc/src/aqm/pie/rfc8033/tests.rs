@@ -1,4 +1,4 @@
-use aqmlab_core::{Ecn, Packet};
+use aqmlab_core::{Ecn, Packet, PacketFields};
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn design_b() -> Settings {
     Settings::appendix_b(Bytes(300_000))
 }
 
-/// A law at work with this probability, delay and last delay, and no burst allowance.
+/// Returns an active law with this probability, delay and last delay, and no burst allowance.
 fn at(settings: Settings, drop_prob: f64, qdelay: f64, qdelay_old: f64) -> Rfc8033 {
     let mut law = law(settings);
     law.vars.active = true;
@@ -29,7 +29,7 @@ fn waiting(packets: usize) -> Backlog {
 }
 
 fn offer(law: &mut Rfc8033, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
-    let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
     let now = Instant::from_millis(now_ms);
     let (waiting, fits) = (waiting(packets), packets < 300);
     law.arrive(&Arrival { now, packet: &packet, waiting, fits }, &mut Rng::stream(1, "offer"))
@@ -38,7 +38,7 @@ fn offer(law: &mut Rfc8033, now_ms: u64, packets: usize, ecn: Ecn) -> Verdict {
 fn depart(law: &mut Rfc8033, at_ns: u64, sojourn_ns: u64, left: usize) {
     let now = Instant::from_nanos(at_ns);
     let enqueued = Instant::from_nanos(at_ns - sojourn_ns);
-    let packet = Packet { enqueued, ..Packet::plain(0, 0, 1_000) };
+    let packet = Packet::from(PacketFields { enqueued, ..PacketFields::plain(0, 0, 1_000) });
     law.depart(&Departure { now, packet: &packet, left: waiting(left) });
 }
 
@@ -103,7 +103,7 @@ fn appendix_b_decays_below_half_the_target_and_a_only_at_zero() {
 fn c37_after_a_quiet_time_nothing_is_dropped_for_ten_updates() {
     let mut law = law(design_a());
     assert_eq!(offer(&mut law, 1, 100, Ecn::NotEct), Verdict::Keep);
-    // From here on the queue is not quiet.
+    // From 2 ms on, the queue is not quiet.
     for ms in 2..200 {
         law.catch_up(Instant::from_millis(ms), waiting(100));
         (law.vars.drop_prob, law.vars.qdelay, law.vars.qdelay_old) = (1.0, 0.1, 0.1);
@@ -204,7 +204,7 @@ fn c42_what_can_be_marked_is_marked_below_10_percent() {
     ] {
         let mut law = at(settings, prob, 0.1, 0.1);
         let mut rng = Rng::stream(42, "c42");
-        let packet = Packet { ecn, ..Packet::plain(0, 0, 1_000) };
+        let packet = Packet::from(PacketFields { ecn, ..PacketFields::plain(0, 0, 1_000) });
         let mut verdict = Verdict::Keep;
         while verdict == Verdict::Keep {
             let arrival =
@@ -225,9 +225,9 @@ fn c43_a_tail_drop_clears_what_was_accumulated() {
 
 #[test]
 fn c44_the_estimator_finds_the_rate() {
-    // One packet each millisecond, a hundred waiting: the delay is 100 ms. Sixteen packets of 1024
-    // bytes are exactly the threshold. Packets of 1000 bytes need seventeen, and RFC 8033 §5.2 does
-    // not correct for the excess.
+    // One packet is sent every millisecond, and a hundred are queued: the delay is 100 ms. Sixteen
+    // packets of 1024 bytes are exactly the threshold. With 1000 bytes, seventeen packets are
+    // needed, and RFC 8033 §5.2 does not correct for the bytes beyond the threshold.
     for (size, packets, delay) in [(1_024, 16.0, 0.100), (1_000, 17.0, 0.100 * 17.0 / 16.384)] {
         let mut law = law(Settings { delay_from: DelayFrom::Departures, ..design_b() });
         offer(&mut law, 0, 150, Ecn::NotEct);

@@ -1,39 +1,39 @@
-//! The aggregation of acknowledgements: their excess over the bandwidth.
+//! The aggregation of acknowledgements: the data acknowledged in excess of the bandwidth.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_ack_aggregation`). Wireless links and
 //! offloads hold acknowledgements back and release many at once. The excess is the additional data
-//! in flight that keeps the sender busy in between.
+//! in flight that keeps the sender busy between two releases.
 
 use aqmlab_core::Instant;
 
 use super::BW_UNIT;
 
-/// Rounds after which the older of two maxima is dropped.
+/// The number of rounds after which the older of two maxima is dropped.
 const WINDOW_ROUNDS: u32 = 5;
-/// An epoch starts over when this much was acknowledged in it.
+/// The amount of acknowledged data after which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
 /// The largest allowance, in microseconds of bandwidth.
 const MAX_MICROS: u64 = 100_000;
 
-/// The estimator.
+/// The estimator of the aggregation.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The greatest excess of the present five rounds, and of the five before.
+    /// The maximum excess in the present five rounds, and in the five rounds before.
     excess: [u64; 2],
     index: usize,
     rounds: u32,
 }
 
 impl Aggregation {
-    /// Starts counting at `now`.
+    /// Starts a new epoch at `now`.
     pub(super) fn begin_epoch(&mut self, now: Instant) {
         self.epoch = now;
         self.epoch_acked = 0;
     }
 
-    /// A round trip has passed.
+    /// Records that a round trip has passed.
     pub(super) fn next_round(&mut self) {
         self.rounds = (self.rounds + 1).min(0x1f);
         if self.rounds >= WINDOW_ROUNDS {
@@ -43,7 +43,7 @@ impl Aggregation {
         }
     }
 
-    /// Adds `acked`, acknowledged at `now` on a path of bandwidth `bw` with a window of `cwnd`.
+    /// Adds data `acked` at `now`. The path has the bandwidth `bw`, and the window is `cwnd`.
     pub(super) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
         let mut expected = product(bw, now.since(self.epoch).as_micros());
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
@@ -56,13 +56,13 @@ impl Aggregation {
         *greatest = (*greatest).max(excess);
     }
 
-    /// The additional data to keep in flight on a path of bandwidth `bw`.
+    /// Returns the additional data to keep in flight on a path of bandwidth `bw`.
     pub(super) fn allowance(&self, bw: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(product(bw, MAX_MICROS))
     }
 }
 
-/// The amount that bandwidth `bw` delivers in `micros`.
+/// Returns the amount of data that bandwidth `bw` delivers in `micros`.
 fn product(bw: u64, micros: u64) -> u64 {
     (u128::from(bw) * u128::from(micros) / u128::from(BW_UNIT)) as u64
 }
@@ -71,7 +71,7 @@ fn product(bw: u64, micros: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A segment a millisecond, acknowledged twenty at a time.
+    /// The test sends one segment per millisecond, and acknowledges twenty segments at a time.
     #[test]
     fn aggregation_is_allowed_for_and_expires_after_ten_rounds() {
         let bw = BW_UNIT / 1_000;

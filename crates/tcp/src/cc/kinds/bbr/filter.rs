@@ -1,9 +1,9 @@
-//! The maximum of a window of rounds, in three samples.
+//! The maximum over a window of rounds, from three samples.
 //!
-//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. It keeps the best
-//! sample, the best since that one, and the best since the second. The second is renewed after a
-//! quarter of the window and the third after half of it. The maximum therefore expires at most a
-//! quarter of the window late.
+//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. It stores the best
+//! sample, the best sample after that one, and the best sample after the second. The second sample
+//! is replaced after a quarter of the window, and the third after half of it. The maximum therefore
+//! expires at most a quarter of the window late.
 
 /// A sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +17,7 @@ struct Sample {
 pub(super) struct WindowedMax([Sample; 3]);
 
 impl WindowedMax {
-    /// The greatest value in the window.
+    /// Returns the maximum in the window.
     #[inline]
     pub(super) const fn get(&self) -> u64 {
         self.0[0].value
@@ -81,7 +81,8 @@ mod tests {
         for (round, value) in (0..).zip(values) {
             max.update(10, round, value);
             let want = [(0, 100), (11, 80), (14, 60)].into_iter().rfind(|(from, _)| *from <= round);
-            // A second is kept from a quarter of the window on, a third from half of it.
+            // The second sample is from after the first quarter of the window, and the third from
+            // after the first half.
             assert_eq!(Some(max.get()), want.map(|(_, value)| value), "round {round}");
         }
     }

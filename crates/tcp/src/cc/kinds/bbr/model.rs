@@ -11,13 +11,13 @@ use super::{
 };
 use crate::cc::{Ack, Window};
 
-/// Rounds of the bandwidth filter: a gain cycle and two.
+/// The length of the bandwidth filter in rounds: a gain cycle plus two.
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// Seconds of the minimum round-trip time.
+/// The length of the minimum filter for round-trip times in seconds.
 const MIN_RTT_SECONDS: u64 = 10;
-/// Microseconds of [`Mode::ProbeRtt`].
+/// The duration of [`Mode::ProbeRtt`] in microseconds.
 const PROBE_RTT_MICROS: u64 = 200_000;
-/// The pipe is full after three rounds without a quarter more bandwidth.
+/// The growth of bandwidth, 25 %, without which for three rounds the pipe counts as full.
 const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
 
@@ -32,7 +32,7 @@ impl Bbr {
         self.update_gains();
     }
 
-    /// Whether [`Mode::ProbeRtt`] limited a sample sent at this count.
+    /// Returns whether [`Mode::ProbeRtt`] limited a sample sent at this count.
     pub(super) fn was_limited(&self, prior_delivered: u64) -> bool {
         self.limited.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
     }
@@ -51,7 +51,7 @@ impl Bbr {
         }
         self.sample_policer(ack.rate.losses, app_limited);
         let bw = ack.rate.delivered.saturating_mul(BW_UNIT) / micros;
-        // A sample that the application limited counts only if it exceeds the known bandwidth.
+        // A sample limited by the application counts only if it exceeds the known bandwidth.
         if !app_limited || bw >= self.bw.get() {
             self.bw.update(BW_ROUNDS, self.rounds, bw);
         }
@@ -94,7 +94,7 @@ impl Bbr {
         self.aggregation.update(self.delivered_at, ack.rate.acked_sacked, bw, window.cwnd);
     }
 
-    /// Enters [`Mode::ProbeBw`] at a random phase: 0 or 2 to 7, never the one that drains.
+    /// Enters [`Mode::ProbeBw`] at a random phase: 0 or 2 to 7, but never the draining phase 1.
     fn begin_cycle(&mut self) {
         self.mode = Mode::ProbeBw;
         self.cycle_index = CYCLE.len() - 1 - self.rng.below(CYCLE_RANDOM) as usize;
@@ -118,7 +118,7 @@ impl Bbr {
         // The data in flight before this acknowledgement.
         let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
         match self.pacing_gain {
-            // Losses, or the data in flight, show that the path holds no more.
+            // Losses, or the amount of data in flight, show that the path is full.
             gain if gain > UNIT => {
                 let target = self.inflight(self.bw.get(), gain);
                 full_length && (ack.rate.losses > 0 || self.at_departure(in_flight, ack) >= target)
@@ -158,8 +158,8 @@ impl Bbr {
         }
     }
 
-    /// The part of `in_flight` that will be in the network when the next burst departs, with that burst
-    /// while the rate is above the bandwidth (`bbr_packets_in_net_at_edt`).
+    /// Returns the part of `in_flight` that will be in the network when the next burst departs.
+    /// While the rate is above the bandwidth, it includes that burst (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let micros = ack.until_departure.as_micros();
@@ -191,7 +191,8 @@ impl Bbr {
         }
     }
 
-    /// Waits for 200 ms and a round trip with at most four segments in flight (`bbr_update_min_rtt`).
+    /// Waits until at most four segments have been in flight for 200 ms and for a round trip
+    /// (`bbr_update_min_rtt`).
     fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
         if let Some((_, to)) = &mut self.limited {
             *to = self.delivered + ack.in_flight;
@@ -234,8 +235,9 @@ impl Bbr {
     }
 }
 
-/// Whether the sample may include the delay of an acknowledgement. It may if a single small segment
-/// was acknowledged, with nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
+/// Returns whether the sample may include the delay of an acknowledgement. It may if a single small
+/// segment was acknowledged and nothing else was delivered since it was sent
+/// (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
         && ack.rate.acked_sacked <= window.segment
@@ -249,8 +251,8 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// `bbr_packets_in_net_at_edt`, at a segment a millisecond: data delivered by then has left the
-    /// network, and the departing burst of a probe has entered it.
+    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered by then has left
+    /// the network, and the departing burst of a probe has entered it.
     #[test]
     fn data_delivered_before_the_departure_has_left_the_network() {
         let mut bbr = Bbr::new(1, 250);

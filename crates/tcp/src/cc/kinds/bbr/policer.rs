@@ -1,5 +1,5 @@
-//! Long-term sampling: two intervals of the same rate that both end in heavy loss reveal a token-bucket
-//! policer.
+//! Long-term sampling. Two intervals of the same rate that both end in heavy loss indicate a
+//! token-bucket policer.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_lt_bw_sampling`); Flach and others, "An
 //! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016.
@@ -8,25 +8,26 @@ use aqmlab_core::Instant;
 
 use super::{BW_UNIT, SCALE, UNIT, Units, send};
 
-/// The minimum number of rounds of an interval. Four times as many are too long.
+/// The minimum number of rounds of an interval. An interval of four times as many rounds is too
+/// long.
 const MIN_ROUNDS: u32 = 4;
-/// The share of loss from which an interval is lossy: 50/256.
+/// The proportion of lost packets from which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;
-/// The largest relative difference of two equal rates: an eighth.
+/// The maximum relative difference of two equal rates: 1/8.
 const RATIO: u64 = UNIT / 8;
-/// Their largest absolute difference: 4 kbit/s, in bytes per second.
+/// The maximum absolute difference of two equal rates: 4 kbit/s, in bytes per second.
 const DIFFERENCE: u64 = 4_000 / 8;
-/// Rounds for which a policer's rate is used before the next probe.
+/// The number of rounds for which a policer's rate is used before the next probe.
 const USE_ROUNDS: u32 = 48;
 
-/// One acknowledgement, as the sampler needs it.
+/// One acknowledgement, with the fields that the sampler needs.
 pub(super) struct Observation {
     /// The time of the last delivery.
     pub(super) at: Instant,
-    /// Total delivered and lost so far.
+    /// The total number of units delivered so far; the next field is the total lost.
     pub(super) delivered: u64,
     pub(super) lost: u64,
-    /// Units lost by this acknowledgement.
+    /// The number of units that this acknowledgement shows to be lost.
     pub(super) losses: u64,
     pub(super) app_limited: bool,
     pub(super) round_start: bool,
@@ -37,15 +38,15 @@ pub(super) struct Observation {
 /// The result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// No change.
+    /// The sample changes nothing.
     AsBefore,
     /// A policer was detected: [`Policer::rate`] is the pacing rate.
     Policed,
-    /// The policer's rate has been used long enough: BBR probes again.
+    /// The policer's rate has been used long enough. BBR probes again.
     LookAgain,
 }
 
-/// The sampler.
+/// The sampler of long-term rates.
 #[derive(Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
@@ -53,20 +54,20 @@ pub(super) struct Policer {
     rounds: u32,
     /// The bandwidth of the last interval; zero if there was none.
     bw: u64,
-    /// The start of the interval in milliseconds, and the totals then.
+    /// The start of the interval in milliseconds, and the totals at that time.
     since: u64,
     delivered: u64,
     lost: u64,
 }
 
 impl Policer {
-    /// The policer's bandwidth, if one is known.
+    /// Returns the policer's bandwidth, if one is known.
     #[inline]
     pub(super) fn rate(&self) -> Option<u64> {
         self.using.then_some(self.bw)
     }
 
-    /// Starts over, and waits for a loss.
+    /// Restarts the sampling, which then waits for a loss.
     pub(super) fn reset(&mut self, observation: &Observation) {
         self.bw = 0;
         self.using = false;
@@ -86,7 +87,8 @@ impl Policer {
         if self.using {
             return self.use_up(observation);
         }
-        // The first loss shows that the bucket is empty. Before that, its tokens would raise the rate.
+        // The first loss shows that the bucket is empty. Before that loss, the bucket's tokens
+        // would raise the measured rate.
         if !self.sampling {
             if observation.losses == 0 {
                 return Outcome::AsBefore;
@@ -106,7 +108,7 @@ impl Policer {
             self.reset(observation);
             return Outcome::AsBefore;
         }
-        // An interval ends with a loss, when the bucket is empty again.
+        // An interval ends with a loss, which shows that the bucket is empty again.
         if observation.losses == 0 {
             Outcome::AsBefore
         } else {
@@ -135,7 +137,7 @@ impl Policer {
         if millis == 0 {
             return Outcome::AsBefore;
         }
-        // Longer than 32 bits of microseconds, as Linux counts.
+        // The interval exceeds 32 bits of microseconds, Linux's limit.
         if millis >= u64::from(u32::MAX) / 1_000 {
             self.reset(observation);
             return Outcome::AsBefore;
@@ -166,7 +168,7 @@ mod tests {
 
     const UNITS: Units = Units { segment: 1, mss: 1_448 };
 
-    /// One round of 100 ms in which 100 segments arrive and `losses` do not.
+    /// Returns a round of 100 ms in which 100 segments arrive and `losses` segments are lost.
     fn round(number: u64, losses: u64) -> Observation {
         Observation {
             at: Instant::from_millis(100 * number),
@@ -185,7 +187,8 @@ mod tests {
         let outcomes: Vec<_> =
             (1..=8).map(|number| policer.sample(&round(number, 30), UNITS)).collect();
         let found = outcomes.iter().position(|outcome| *outcome == Outcome::Policed);
-        // Three further rounds after the first loss end the first interval, four the second.
+        // Three further rounds after the first loss end the first interval; four more rounds end
+        // the second.
         assert_eq!(found, Some(7), "{outcomes:?}");
         let bw = policer.rate().unwrap();
         assert!(bw.abs_diff(BW_UNIT / 1_000) <= 1, "a segment a millisecond, not {bw}");

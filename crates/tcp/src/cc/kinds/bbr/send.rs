@@ -11,17 +11,17 @@ use super::{
 };
 use crate::cc::{Ack, Window};
 
-/// The margin of the rate below the bandwidth, so that queues drain.
+/// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
 const MARGIN_PERCENT: u64 = 1;
-/// The rate, in bytes per second, below which bursts are of one segment: 1.2 Mbit/s.
+/// The rate in bytes per second below which a burst has one segment: 1.2 Mbit/s.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
-/// A burst is a millisecond of the rate (`sk_pacing_shift`), up to 64 KiB less headers.
+/// A burst is a millisecond of data at the rate (`sk_pacing_shift`), up to 64 KiB minus headers.
 const PACING_SHIFT: u32 = 10;
 const GSO_MAX: u64 = 65_536 - 1 - 320;
 
-/// Bytes per second of bandwidth `bw` under a gain, less the margin.
+/// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
 pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
-    // Avoids the division in the two cases that occur: windows in segments, or in bytes.
+    // Avoids the division in the two cases that occur: windows in segments and windows in bytes.
     let per_micro = match units.segment {
         1 => u128::from(bw) * u128::from(units.mss),
         segment if segment == units.mss => u128::from(bw),
@@ -33,20 +33,20 @@ pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
 }
 
 impl Bbr {
-    /// Bytes per second of bandwidth `bw` under a gain, less the margin.
+    /// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
         rate_of(self.units, bw, gain)
     }
 
     /// Sets the first rate: the initial window per round trip, times the start-up gain. An unknown
-    /// round trip counts as a millisecond.
+    /// round-trip time counts as one millisecond.
     pub(super) fn init_pacing_rate(&mut self, cwnd: u64, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let micros = srtt.map_or(1_000, |srtt| srtt.as_micros().max(1));
         self.pacing_rate = self.rate_of(cwnd.saturating_mul(BW_UNIT) / micros, HIGH_GAIN);
     }
 
-    /// Sets the rate, which only rises until the pipe is full.
+    /// Sets the rate. Until the pipe is full, the rate never falls.
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
         let rate = self.rate_of(self.bandwidth(), gain);
         if self.full_bw_reached || rate > self.pacing_rate {
@@ -54,7 +54,7 @@ impl Bbr {
         }
     }
 
-    /// The bandwidth-delay product of `bw` under a gain, rounded up.
+    /// Returns the bandwidth-delay product of `bw` times a gain, rounded up.
     pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else {
             return INIT_CWND * self.units.segment;
@@ -63,20 +63,20 @@ impl Bbr {
         u64::try_from(gained.div_ceil(u128::from(BW_UNIT))).unwrap_or(u64::MAX >> 8)
     }
 
-    /// The size of a burst.
+    /// Returns the size of a burst.
     pub(super) fn burst(&self) -> u64 {
         let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_MAX);
         (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
     }
 
-    /// The minimum number of segments of a burst (`bbr_min_tso_segs`).
+    /// Returns the minimum number of segments of a burst (`bbr_min_tso_segs`).
     pub(super) fn least_segments(&self) -> u64 {
         if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
-    /// Returns `amount` and three bursts, for the data that sender and receiver hold. The sum is
-    /// rounded up to an even number of segments, for acknowledgements of every other segment
-    /// (`bbr_quantization_budget`).
+    /// Returns `amount` plus three bursts, for the data that sender and receiver hold. The sum is
+    /// rounded up to an even number of segments, for receivers that acknowledge every second
+    /// segment (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
         let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;
@@ -84,7 +84,7 @@ impl Bbr {
         rounded + if probing { even } else { 0 }
     }
 
-    /// The data to have in flight at bandwidth `bw` under a gain.
+    /// Returns the data to have in flight at bandwidth `bw` times a gain.
     pub(super) fn inflight(&self, bw: u64, gain: u64) -> u64 {
         self.with_quantum(self.bdp(bw, gain))
     }
@@ -106,8 +106,8 @@ impl Bbr {
         }
     }
 
-    /// Grows towards the target by the data acknowledged, or is limited to it once the pipe is known to
-    /// be full.
+    /// Returns a window that is larger by the data acknowledged. Once the pipe is known to be full,
+    /// the target limits the window.
     fn approach_target(&self, cwnd: u64, acked: u64) -> u64 {
         let bw = self.bandwidth();
         let aggregated = if self.full_bw_reached { self.aggregation.allowance(bw) } else { 0 };
@@ -122,8 +122,9 @@ impl Bbr {
         }
     }
 
-    /// Sends as much as was delivered in the first round of recovery, and restores the window after
-    /// recovery (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Returns the window after a change of the recovery state. In the first round of recovery, the
+    /// sender sends as much as was delivered. After recovery, the window is restored
+    /// (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: RecoveryState) -> Conserve {
         let acked = ack.rate.acked_sacked;
         let mut cwnd = window.cwnd.saturating_sub(ack.rate.losses).max(window.segment);
@@ -143,7 +144,7 @@ impl Bbr {
     }
 }
 
-/// Whether packets are conserved, and the window so far.
+/// Whether packet conservation applies, and the window so far.
 enum Conserve {
     Exactly(u64),
     No(u64),

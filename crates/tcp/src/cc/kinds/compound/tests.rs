@@ -22,7 +22,7 @@ fn the_delay_window_grows_by_a_power_of_the_window_while_there_is_no_queue() {
 fn the_delay_window_yields_the_backlog_once_that_reaches_gamma() {
     let mut compound = with_base(100);
     compound.dwnd = 100.0;
-    // 256·(1 − 100/125) = 51.2 segments wait in queues.
+    // 256·(1 − 100/125) = 51.2 segments are queued.
     let change = compound.steer(&round(256.0, 125, 3));
     assert!((change + 51.2).abs() < 1e-9, "{change}");
     compound.dwnd = 20.0;

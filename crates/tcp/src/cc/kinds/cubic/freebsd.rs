@@ -1,67 +1,68 @@
-//! FreeBSD 10's CUBIC: in bytes and clock ticks, without HyStart.
+//! FreeBSD 10's CUBIC, in bytes and clock ticks and without HyStart.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, `cc_newreno.c` (slow start) and
-//! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02.
-//! Two properties are kept as they are there. Reno's window is computed in 32 bits and wraps: with
-//! segments of 1448 bytes it grows for only 75 ticks and then starts again (`tf_window`). A negative
-//! cubic is taken for an unbounded window (`cubic_window`); that happens after timeouts, which move
-//! the time of the last congestion but not K.
-//! Difference: a timeout is the second in a row if there was no round-trip sample since the first.
+//! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02. Two errors of FreeBSD
+//! are reproduced. Reno's window is computed in 32 bits and wraps. With segments of 1448 bytes it
+//! grows for only 75 ticks and then starts again (`tf_window`). A negative value of the cubic
+//! function counts as an unbounded window (`cubic_window`). This happens after timeouts, which move
+//! the time of the last congestion event but not K. Difference: a timeout counts as the second in a
+//! row if there was no round-trip sample since the first.
 
 use aqmlab_core::{Args, Duration, Instant};
 
 use crate::cc::jiffies::Jiffies;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
-/// Bits after the binary point.
+/// The number of bits after the binary point.
 const SHIFT: u32 = 8;
-/// β ≈ 0.8: the share of the window after a loss.
+/// β ≈ 0.8: the factor of the window after a loss.
 const BETA: u64 = 204;
 const ONE_SUB_BETA: u64 = 51;
-/// `3·(1−β)` and `2−(1−β)`.
+/// The constants `3·(1−β)` and `2−(1−β)`.
 const THREE_ONE_SUB_BETA: u32 = 153;
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
-/// C ≈ 0.4.
+/// The constant C ≈ 0.4.
 const C_FACTOR: u64 = 102;
-/// ≈ 0.9: the share of the maximum after fast convergence.
+/// The factor of the maximum after fast convergence, ≈ 0.9.
 const FAST_CONVERGENCE: u64 = 230;
-/// The samples from which the smoothed round-trip time counts.
+/// The minimum number of samples for the smoothed round-trip time to count.
 const MIN_RTT_SAMPLES: u32 = 8;
-/// The maximum number of segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
+/// The maximum number of segments by which one acknowledgement grows the window
+/// (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
-/// The controller.
+/// The CUBIC controller of FreeBSD.
 #[derive(Debug)]
 pub(super) struct Cubic {
     clock: Jiffies,
-    /// From the last congestion to the plateau, in 256ths of a second.
+    /// The time from the last congestion event to the plateau, in 256ths of a second.
     k: i64,
-    /// The window at the last congestion and at the one before.
+    /// The window at the last congestion event; the next field is that of the event before.
     max_cwnd: u64,
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,
-    /// The signal of the last congestion.
+    /// The signal of the last congestion event.
     signal: Option<Signal>,
     rtt: RttRecord,
-    /// Bytes counted towards the next increase.
+    /// The bytes counted towards the next increase.
     counted: u64,
-    /// A whole window of bytes was acknowledged (`CCF_ABC_SENTAWND`).
+    /// Whether a whole window of bytes was acknowledged (`CCF_ABC_SENTAWND`).
     sent_a_window: bool,
-    /// Timeouts since the last round-trip sample.
+    /// The number of timeouts since the last round-trip sample.
     timeouts: u32,
 }
 
 /// Round-trip times in ticks.
 #[derive(Debug)]
 struct RttRecord {
-    /// Samples so far.
+    /// The number of samples so far.
     samples: u32,
-    /// The minimum of the smoothed time; zero if there is none.
+    /// The minimum of the smoothed round-trip time; zero if there is none.
     min: u64,
-    /// The mean of the last epoch.
+    /// The mean round-trip time of the last epoch.
     mean: u64,
-    /// The samples of this epoch.
+    /// The sum of the samples of this epoch; the next field is their number.
     sum: u64,
     count: u64,
 }
@@ -90,8 +91,8 @@ impl RttRecord {
     }
 }
 
-/// K for a maximum of `segments`, in 256ths of a second: a cube root by a parabola fitted
-/// between 1/8 and 1.
+/// Returns K for a maximum of `segments`, in 256ths of a second. The cube root is approximated by a
+/// parabola fitted between 1/8 and 1.
 #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
 fn k_of(segments: u64) -> i64 {
     let mut s = ((segments.wrapping_mul(ONE_SUB_BETA) << SHIFT) / C_FACTOR) as i64;
@@ -105,7 +106,7 @@ fn k_of(segments: u64) -> i64 {
 }
 
 impl Cubic {
-    /// A controller with the arguments of the kind `cubic_freebsd`.
+    /// Returns a controller with the arguments of the kind `cubic_freebsd`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             clock: Jiffies::new(args.count("hz")),
@@ -122,7 +123,7 @@ impl Cubic {
         }
     }
 
-    /// The cubic function, `ticks` after the last congestion.
+    /// Returns the cubic function, `ticks` after the last congestion event.
     #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
     fn cubic_window(&self, ticks: u64, segment: u64) -> u64 {
         let hz = self.clock.hz() as i64;
@@ -133,7 +134,7 @@ impl Cubic {
         above.wrapping_add(self.max_cwnd as i64) as u64
     }
 
-    /// Reno's window, `ticks` after the last congestion, in FreeBSD's 32 bits.
+    /// Returns Reno's window in FreeBSD's 32 bits, `ticks` after the last congestion event.
     fn tf_window(&self, ticks: u64, segment: u64) -> u64 {
         let grown = THREE_ONE_SUB_BETA
             .wrapping_mul(ticks as u32)
@@ -143,7 +144,8 @@ impl Cubic {
         self.max_cwnd.wrapping_mul(BETA).wrapping_add(u64::from(per_round)) >> SHIFT
     }
 
-    /// Sets the window by the law, once per window of acknowledged bytes.
+    /// Sets the window from the cubic function and Reno's window, once per window of acknowledged
+    /// bytes.
     fn follow_law(&mut self, window: &mut Window, now: Instant) {
         let ticks = self.clock.at(now).saturating_sub(self.last_congestion);
         let reno = self.tf_window(ticks, window.segment);
@@ -156,7 +158,7 @@ impl Cubic {
         if window.segment == 1 {
             confine(window);
         }
-        // Before the first loss the maximum follows the window.
+        // Before the first loss, the maximum is the current window.
         if self.congestions == 0 {
             self.max_cwnd = self.max_cwnd.max(window.cwnd);
         }
@@ -192,7 +194,7 @@ impl Cubic {
     }
 }
 
-/// The bytes acknowledged, in units of the window.
+/// Returns the acknowledged data in the unit of the window.
 fn acked_units(window: &Window, ack: &Ack) -> u64 {
     if window.segment == u64::from(window.mss) {
         ack.bytes
@@ -201,12 +203,12 @@ fn acked_units(window: &Window, ack: &Ack) -> u64 {
     }
 }
 
-/// Keeps the window within its bounds on a host that counts segments, which is not FreeBSD.
+/// Limits the window on a host that counts segments, which is not FreeBSD.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }
 
-/// The window of RFC 3390, which FreeBSD restarts from after an idle period.
+/// Returns the window of RFC 3390, from which FreeBSD restarts after an idle period.
 fn restart_window(window: &Window) -> u64 {
     let mss = u64::from(window.mss.max(1));
     let bytes = (4 * mss).min((2 * mss).max(4_380));
@@ -258,7 +260,7 @@ impl CongestionControl for Cubic {
                 self.last_congestion = self.clock.at(congestion.now);
                 (window.cwnd / 2 / window.segment * window.segment).max(2 * window.segment)
             }
-            // The first loss ends slow start, which overshot to twice the capacity.
+            // The first loss ends slow start, whose window overshot to twice the capacity.
             (_, 0) => window.cwnd / 2,
             (_, _) => window.cwnd.wrapping_mul(BETA) >> SHIFT,
         };

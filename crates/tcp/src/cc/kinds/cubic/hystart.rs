@@ -1,17 +1,17 @@
-//! HyStart and HyStart++: the end of slow start before it overflows the queue.
+//! HyStart and HyStart++, which end slow start before it overflows the queue.
 //!
 //! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`, as of 6.1.129, where
 //! rounds also start while the window is below 16 segments). Source of HyStart++: RFC 9406.
 //! Differences from Linux: the allowance for aggregated acknowledgements uses the pacing rate of
-//! the present acknowledgement, not of the one before. The host does not pace, so the train may
-//! last half of the minimum delay.
-//! Differences from RFC 9406: none known; the host does not pace (L = 8).
+//! the present acknowledgement, not that of the previous one. The host does not pace, so a train
+//! may last half of the minimum delay. Differences from RFC 9406: none known; the host does not
+//! pace (L = 8).
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::cc::{Ack, Window};
 
-/// Grows `window` in slow start. Returns the rest of `acked` beyond the threshold (RFC 5681; Linux
+/// Grows `window` in slow start. Returns the part of `acked` beyond the threshold (RFC 5681; Linux
 /// `tcp_slow_start`).
 pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
     let grown = window.cwnd.saturating_add(acked).min(window.ssthresh);
@@ -23,16 +23,16 @@ pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
 /// The variant of slow start.
 #[derive(Debug)]
 pub(super) enum SlowStart {
-    /// It ends at the threshold or by a loss.
+    /// Slow start ends at the threshold or by a loss.
     Plain,
-    /// HyStart.
+    /// HyStart may end slow start earlier.
     Hybrid(HyStart),
-    /// HyStart++.
+    /// HyStart++ may end slow start earlier.
     PlusPlus(PlusPlus),
 }
 
 impl SlowStart {
-    /// The variant that the parameter `hystart` names.
+    /// Returns the variant that the parameter `hystart` names.
     pub(super) fn named(word: &str) -> Self {
         match word {
             "on" => Self::Hybrid(HyStart::default()),
@@ -41,7 +41,7 @@ impl SlowStart {
         }
     }
 
-    /// The connection starts, or starts over after a timeout.
+    /// Starts slow start for a new connection or after a timeout.
     pub(super) fn restart(&mut self, now: Instant, snd_nxt: u64) {
         if let Self::Hybrid(hystart) = self {
             hystart.found = false;
@@ -49,7 +49,7 @@ impl SlowStart {
         }
     }
 
-    /// Congestion ended slow start.
+    /// Records that congestion ended slow start.
     pub(super) fn congestion(&mut self) {
         if let Self::PlusPlus(plusplus) = self {
             plusplus.phase = Phase::Done;
@@ -68,7 +68,7 @@ impl SlowStart {
         }
     }
 
-    /// Grows `window`. Returns the rest of `acked` for congestion avoidance.
+    /// Grows `window`. Returns the part of `acked` for congestion avoidance.
     pub(super) fn grow(&mut self, window: &mut Window, acked: u64) -> u64 {
         match self {
             Self::PlusPlus(plusplus) => plusplus.grow(window, acked),
@@ -77,31 +77,31 @@ impl SlowStart {
     }
 }
 
-/// The window, in segments, from which HyStart tests for the end of slow start.
+/// The window in segments from which HyStart tests for the end of slow start.
 const LOW_WINDOW: u64 = 16;
-/// Acknowledgements at most this many microseconds apart form a train.
+/// The longest time in microseconds between two acknowledgements of a train.
 const ACK_DELTA: u64 = 2_000;
-/// The samples of a round from which its minimum delay counts.
+/// The minimum number of samples for the minimum delay of a round to count.
 const SAMPLES: u32 = 8;
-/// The bounds of the rise in delay that ends slow start, in microseconds. The rise is an eighth of
-/// the minimum.
+/// The bounds in microseconds of the rise in delay that ends slow start. The rise itself is 1/8 of
+/// the minimum delay.
 const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
-/// The maximum bytes that an interface accepts at once: 64 KiB less the longest header.
+/// The maximum number of bytes that an interface accepts at once: 64 KiB minus the longest header.
 const GSO_MAX: u64 = 65_536 - 320 - 1;
 
-/// Linux's HyStart: a train of acknowledgements longer than half of the minimum delay, or a rise in
-/// delay, ends slow start.
+/// Linux's HyStart. Slow start ends when a train of acknowledgements is longer than half of the
+/// minimum delay, or when the delay rises.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
-    /// Whether the exit was found.
+    /// Whether HyStart has ended slow start.
     found: bool,
-    /// Samples in this round, up to [`SAMPLES`].
+    /// The number of samples in this round, up to [`SAMPLES`].
     samples: u32,
     /// The start of the round, in microseconds.
     round_start: u64,
     /// The arrival of the last acknowledgement of the train, in microseconds.
     last_ack: u64,
-    /// The round is over once this is acknowledged.
+    /// The sequence number whose acknowledgement ends the round.
     end_seq: u64,
     /// The minimum delay of this round in microseconds; `u64::MAX` before the first sample.
     least_of_round: u64,
@@ -154,11 +154,12 @@ impl HyStart {
     }
 }
 
-/// The microseconds that offloads may add to a train: the time of four maximal bursts at the pacing
-/// rate, up to a millisecond (`hystart_ack_delay`).
+/// Returns the microseconds that offloads may add to a train: the time of four maximal bursts at
+/// the pacing rate, at most one millisecond (`hystart_ack_delay`).
 fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
     let Some(srtt) = ack.srtt else { return 0 };
-    // `tcp_update_pacing_rate`: 2 windows per round trip early in slow start, else 1.2.
+    // `tcp_update_pacing_rate`: 2 windows per round trip early in slow start, otherwise 1.2
+    // windows.
     let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
     let segments = (window.cwnd.max(ack.in_flight) / window.segment).max(1);
     let per_round = segments.saturating_mul(u64::from(window.mss) * percent * 10_000);
@@ -166,7 +167,7 @@ fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
     (GSO_MAX * 4 * 1_000_000 / rate).min(1_000)
 }
 
-/// RFC 9406 §4.2.
+/// The constants of RFC 9406 §4.2.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
@@ -177,20 +178,20 @@ const CSS_ROUNDS: u32 = 5;
 /// does not pace.
 const L: u64 = 8;
 
-/// HyStart++: a rise in delay slows growth for some rounds, and ends slow start if the delay stays
-/// high.
+/// HyStart++. A rise in delay slows growth for several rounds, and ends slow start if the delay
+/// stays high.
 #[derive(Debug)]
 pub(super) struct PlusPlus {
     phase: Phase,
-    /// The round is over once this is acknowledged.
+    /// The sequence number whose acknowledgement ends the round.
     window_end: u64,
     /// The minimum delay of the last round, if it had a sample.
     last_round_min: Option<Duration>,
     /// The minimum delay of this round.
     round_min: Option<Duration>,
-    /// Samples in this round.
+    /// The number of samples in this round.
     samples: u32,
-    /// Growth that does not make a whole unit yet, in parts of [`CSS_GROWTH_DIVISOR`].
+    /// The growth that is not yet a whole unit, in units of 1/[`CSS_GROWTH_DIVISOR`].
     owed: u64,
 }
 
@@ -209,11 +210,11 @@ impl Default for PlusPlus {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Ordinary slow start.
+    /// Standard slow start.
     Standard,
-    /// Conservative slow start: the rounds since it began, and the delay that started it.
+    /// Conservative slow start: the number of rounds since it began, and the delay that started it.
     Conservative { rounds: u32, baseline: Duration },
-    /// Slow start is over; later ones are ordinary (RFC 9406 §4.3).
+    /// The first slow start is over; later ones use standard slow start (RFC 9406 §4.3).
     Done,
 }
 
@@ -245,7 +246,7 @@ impl PlusPlus {
         }
     }
 
-    /// Compares this round's minimum delay with the last round's.
+    /// Compares this round's minimum delay with that of the last round.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {
@@ -284,7 +285,7 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// A millisecond up to 2 Gbit/s, and less beyond.
+    /// The allowance is one millisecond up to 2 Gbit/s, and less at higher rates.
     #[test]
     fn the_allowance_for_aggregation_shrinks_with_the_rate() {
         for (cwnd, rtt_ms, want) in [(100, 40, 1_000), (10_000, 10, 90), (100_000, 10, 9)] {

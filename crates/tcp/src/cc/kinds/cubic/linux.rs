@@ -1,10 +1,10 @@
-//! Linux's CUBIC: in whole segments and clock ticks.
+//! Linux's CUBIC, in whole segments and clock ticks.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`bictcp_update` and its callers) and
 //! `tcp_cong.c` (`tcp_slow_start`, `tcp_cong_avoid_ai`).
 //! Differences, each pinned by a test:
 //!
-//! - numbers stay at their limit where Linux's of 32 and 64 bits would wrap (some six minutes
+//! - numbers saturate where Linux's numbers of 32 and 64 bits would wrap (after about six minutes
 //!   without a loss);
 //! - on a host that counts bytes, acknowledged bytes are first summed into whole segments.
 
@@ -15,17 +15,18 @@ use super::root::cubic_root;
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 
-/// The share of the window after a loss, in 1024ths.
+/// The factor of the window after a loss, in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
-/// `C` in 1024ths, times ten: per round trip of the nominal 100 ms.
+/// `C` in 1024ths, times ten, which is `C` per round trip of the nominal 100 ms.
 const CUBE_RTT_SCALE: u64 = 41 * 10;
 /// `1/C` in the unit of K cubed, which is 1/1024 s.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
-/// Acknowledgements per segment of Reno's growth with CUBIC's β, in eighths of the window.
+/// The number of acknowledged segments per segment of Reno's growth with CUBIC's β, in eighths of
+/// the window.
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
-/// The controller.
+/// The CUBIC controller of Linux.
 #[derive(Debug)]
 pub(super) struct Cubic {
     fast_convergence: bool,
@@ -46,27 +47,27 @@ pub(super) struct Cubic {
 /// The cubic function and its origin.
 #[derive(Debug, Default)]
 struct Law {
-    /// Acknowledged segments per segment of growth.
+    /// The number of acknowledged segments per segment of growth.
     cnt: u64,
-    /// The window at the last loss, perhaps reduced; zero if none is known.
+    /// The window at the last loss, possibly reduced; zero if none is known.
     last_max_cwnd: u64,
-    /// The window and the tick of the last evaluation.
+    /// The window at the last evaluation; the next field is the tick of that evaluation.
     last_cwnd: u64,
     last_time: u64,
     /// The plateau of the function.
     origin: u64,
-    /// From the epoch's start to the plateau, in 1024ths of a second.
+    /// The time from the start of the epoch to the plateau, in 1024ths of a second.
     k: u64,
-    /// The tick from which time counts; `None` until growth resumes after a reduction.
+    /// The tick at which the epoch started; `None` until growth resumes after a reduction.
     epoch_start: Option<u64>,
-    /// Segments acknowledged towards Reno's next increase.
+    /// The segments acknowledged towards Reno's next increase.
     ack_cnt: u64,
     /// The window that Reno would have.
     tcp_cwnd: u64,
 }
 
 impl Cubic {
-    /// A controller with the arguments of the kind `cubic`.
+    /// Returns a controller with the arguments of the kind `cubic`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             fast_convergence: args.flag("fast_convergence"),
@@ -81,7 +82,7 @@ impl Cubic {
         }
     }
 
-    /// Whole segments in `acked` units, carrying the rest.
+    /// Returns the whole segments in `acked` units, and keeps the remainder for the next call.
     fn whole_segments(&mut self, segment: u64, acked: u64) -> u64 {
         if segment == 1 {
             return acked;
@@ -91,11 +92,12 @@ impl Cubic {
         bytes / segment
     }
 
-    /// Segments by which the window grows for `acked` (`tcp_cong_avoid_ai`).
+    /// Returns the number of segments by which the window grows for `acked` (`tcp_cong_avoid_ai`).
     fn additive_increase(&mut self, acked: u64) -> u64 {
         let per = self.law.cnt;
         let mut grown = 0;
-        // Credit from when growth was slower is worth one segment, not several.
+        // Credit from a time of slower growth is worth one segment, even if it would suffice for
+        // several.
         if self.credit >= per {
             self.credit = 0;
             grown = 1;
@@ -122,7 +124,7 @@ impl Law {
         if self.last_cwnd == cwnd && now - self.last_time <= cubic.clock.hz() / 32 {
             return;
         }
-        // The function is evaluated at most once a tick, Reno's window every time.
+        // The cubic function is evaluated at most once per tick, Reno's window every time.
         if self.epoch_start.is_none() || now != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = now;
@@ -131,7 +133,8 @@ impl Law {
         if cubic.friendliness {
             self.keep_up_with_reno(cwnd);
         }
-        // At most a segment per two acknowledged: 1.5 times the window per round trip.
+        // The window grows by at most one segment per two acknowledged segments: 1.5 times per
+        // round trip.
         self.cnt = self.cnt.max(2);
     }
 
@@ -143,7 +146,7 @@ impl Law {
         let ticks = now - start + cubic.clock.covering_micros(cubic.delay_min);
         let target = self.target((ticks << 10) / cubic.clock.hz());
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        // Without a known maximum, at least 5 % per round trip.
+        // Without a known maximum, the window grows by at least 5 % per round trip.
         if self.last_max_cwnd == 0 {
             self.cnt = self.cnt.min(20);
         }
@@ -161,7 +164,8 @@ impl Law {
         now
     }
 
-    /// The window that the function gives `t` 1024ths of a second into the epoch.
+    /// Returns the value of the cubic function `t` 1024ths of a second after the start of the
+    /// epoch.
     fn target(&self, t: u64) -> u64 {
         let offset = u128::from(t.abs_diff(self.k));
         let cube = offset.saturating_mul(offset).saturating_mul(offset);
@@ -183,7 +187,7 @@ impl Law {
     }
 }
 
-/// The controller's inputs to the law.
+/// The inputs of the cubic function from the controller.
 struct Terms {
     clock: Jiffies,
     delay_min: u64,
@@ -203,7 +207,8 @@ impl CongestionControl for Cubic {
     fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
         self.snd_nxt = ack.snd_nxt;
         let Some(rtt) = ack.rtt else { return };
-        // Samples within a second of recovery include the queue that caused it.
+        // Samples within a second of recovery include the queue that caused the recovery, and do
+        // not count.
         let now = self.clock.at(ack.now);
         if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
             return;
@@ -250,7 +255,7 @@ impl CongestionControl for Cubic {
 
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            // An idle period does not count: the epoch moves by it.
+            // An idle period does not count, so the start of the epoch moves by its length.
             CcEvent::TransmitStart(idle) => {
                 let now = self.clock.at(now);
                 if let Some(start) = &mut self.law.epoch_start {

@@ -1,34 +1,33 @@
-//! CUBIC of RFC 9438.
+//! CUBIC as specified by RFC 9438.
 //!
-//! Source: RFC 9438 §4; slow start RFC 9406 or RFC 5681.
-//! Differences, each pinned by a test:
+//! Source: RFC 9438 §4; for slow start, RFC 9406 or RFC 5681. Differences, each pinned by a test:
 //!
 //! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. An acknowledgement
-//!   therefore never shrinks it, as the text of §4.3 would permit;
-//! - the epoch moves by the time in which the window does not limit the sender, from one
-//!   acknowledgement to the next. `t` excludes that time (§5.8).
+//!   therefore never shrinks the window, which the text of §4.3 would permit;
+//! - while the window does not limit the sender, the start of the epoch moves with the time between
+//!   acknowledgements. `t` excludes that time (§5.8).
 
 use aqmlab_core::{Args, Duration, Instant, math};
 
 use super::hystart::SlowStart;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
-/// RFC 9438 §5.
+/// The constant C of RFC 9438 §5.
 const C: f64 = 0.4;
-/// RFC 9438 §4.6.
+/// The constant β of RFC 9438 §4.6.
 const BETA: f64 = 0.7;
-/// Reno's increase that is as fast with β as it is with one half: 3(1−β)/(1+β), §4.3.
+/// The increase that makes Reno with this β as fast as Reno with β = 1/2: 3(1−β)/(1+β), §4.3.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// The controller. Windows are in segments, times in seconds.
+/// The CUBIC controller of RFC 9438. Windows are in segments, times in seconds.
 #[derive(Debug)]
 pub(super) struct Cubic {
     fast_convergence: bool,
     slow_start: SlowStart,
     curve: Curve,
-    /// The curve before the last reduction, which may be spurious (§4.9).
+    /// The curve before the last reduction, which is restored if the reduction was spurious (§4.9).
     before: Curve,
-    /// The growth of the window that does not make a whole unit yet.
+    /// The growth of the window that is not yet a whole unit.
     fraction: f64,
     /// The time of the last acknowledgement.
     last_ack: Instant,
@@ -37,11 +36,11 @@ pub(super) struct Cubic {
 /// The cubic function and its state.
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
-    /// The plateau; `None` if no maximum is known since the last timeout.
+    /// The window at the plateau; `None` if no maximum is known since the last timeout.
     w_max: Option<f64>,
-    /// From the epoch's start to the plateau.
+    /// The time from the start of the epoch to the plateau.
     k: f64,
-    /// The start of this stage of congestion avoidance; `None` outside one.
+    /// The start of this stage of congestion avoidance; `None` outside congestion avoidance.
     epoch: Option<Instant>,
     /// Reno's window.
     w_est: f64,
@@ -53,19 +52,19 @@ impl Curve {
     fn begin(&mut self, now: Instant, cwnd: f64) {
         self.epoch = Some(now);
         self.w_est = cwnd;
-        // §4.8 and §4.10: without a maximum the curve starts on its plateau.
+        // §4.8 and §4.10: without a known maximum, the curve starts at its plateau.
         let w_max = self.w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
         self.w_max = Some(w_max);
         self.k = math::cbrt((w_max - cwnd) / C);
     }
 
-    /// Equation 1.
+    /// Returns the value of the cubic function, equation 1.
     fn window_at(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
         C * from_plateau * from_plateau * from_plateau + self.w_max.unwrap_or(0.0)
     }
 
-    /// The window after one acknowledgement of `acked` segments (§4.3 to §4.5).
+    /// Returns the window after an acknowledgement of `acked` segments (§4.3 to §4.5).
     fn grow(&mut self, now: Instant, cwnd: f64, acked: f64, rtt: f64) -> f64 {
         if self.epoch.is_none() {
             self.begin(now, cwnd);
@@ -82,7 +81,7 @@ impl Curve {
 }
 
 impl Cubic {
-    /// A controller with the arguments of the kind `cubic_rfc`.
+    /// Returns a controller with the arguments of the kind `cubic_rfc`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             fast_convergence: args.flag("fast_convergence"),
@@ -141,13 +140,14 @@ impl CongestionControl for Cubic {
         self.slow_start.congestion();
         let cwnd = window.cwnd as f64 / window.segment as f64;
         self.fraction = 0.0;
-        // §4.7: a loss below the former maximum leaves space for new flows.
+        // §4.7: after a loss below the former maximum, a lower maximum leaves bandwidth for new
+        // flows.
         let converge = self.fast_convergence && self.curve.w_max.is_some_and(|w_max| cwnd < w_max);
         let w_max = if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve.w_max = (congestion.signal != Signal::Rto).then_some(w_max);
         self.curve.cwnd_prior = cwnd;
         self.curve.epoch = None;
-        // §4.6 takes the flight rather than the window, which may exceed it.
+        // §4.6 uses the flight size, not the window, which may exceed the flight size.
         ((congestion.in_flight as f64 * BETA) as u64).max(2 * window.segment)
     }
 
@@ -158,7 +158,7 @@ impl CongestionControl for Cubic {
                 if let Some(epoch) = &mut self.curve.epoch {
                     *epoch = (*epoch).min(now);
                 }
-                // This idle period is accounted for.
+                // The epoch has already been moved by this idle period.
                 self.last_ack = self.last_ack.max(now);
             }
             CcEvent::Undone => self.curve = self.before,
@@ -179,7 +179,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    /// C-82.
+    /// Covers requirement C-82.
     #[test]
     fn the_curve_starts_at_beta_and_reaches_the_maximum_after_k() {
         let mut curve = Curve { w_max: Some(100.0), ..Curve::default() };
@@ -193,7 +193,7 @@ mod tests {
     fn an_acknowledgement_never_shrinks_the_window() {
         let mut curve = Curve { w_max: Some(10.0), cwnd_prior: 10.0, ..Curve::default() };
         curve.begin(Instant::ZERO, 7.0);
-        // Reno's window, a little above 7, is above the curve but below the given window.
+        // Reno's window is slightly above 7. It is above the curve but below the given window.
         let cwnd = curve.grow(Instant::from_millis(1), 9.0, 1.0, 0.01);
         assert!(curve.window_at(0.001) < curve.w_est && curve.w_est < 9.0);
         assert!((cwnd - 9.0).abs() < 1e-12, "{cwnd}");

@@ -1,11 +1,11 @@
 //! The cube root for CUBIC's K in Linux: a table for the leading six bits, and one step of Newton's
-//! method in whole numbers.
+//! method in integers.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`cubic_root`). The table is 64 times the root of
-//! the leading bits, less a rounding of ten. Its author corrected it by hand, so it cannot be
-//! computed. The mean error of the result is 0.2 %.
+//! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`cubic_root`). The table is 64 times the root of the
+//! leading bits, minus a rounding constant of ten. Its author corrected the table by hand, so it
+//! cannot be computed. The mean error of the result is 0.2 %.
 
-/// `(64·∛x − 10)` for the six leading bits `x`, as refined by hand.
+/// The values `(64·∛x − 10)` for the six leading bits `x`, corrected by hand.
 const LEADING: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, // 0..
     157, 161, 164, 168, 170, 173, 176, 179, 181, 185, 187, 190, 192, 194, 197, 199, // 16..
@@ -13,17 +13,17 @@ const LEADING: [u8; 64] = [
     231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254, // 48..
 ];
 
-/// The approximate cube root of `a`.
+/// Returns the approximate cube root of `a`.
 pub(super) fn cubic_root(a: u64) -> u64 {
     let bits = u64::BITS - a.leading_zeros();
     if bits < 7 {
         return (u64::from(LEADING[a as usize]) + 35) >> 6;
     }
-    // 84/256 is a third: the number of whole octal digits, less one.
+    // 84/256 approximates 1/3, which gives the number of whole octal digits minus one.
     let digits = ((bits * 84) >> 8) - 1;
     let leading = (a >> (digits * 3)) as usize;
     let guess = ((u64::from(LEADING[leading]) + 10) << digits) >> 6;
-    // Newton: x ← (2x + a/x²)/3, with x(x−1) for x² and 341/1024 for a third.
+    // Newton: x ← (2x + a/x²)/3, with x(x−1) in place of x² and 341/1024 in place of 1/3.
     let tripled = 2 * guess + a / (guess * (guess - 1));
     (tripled * 341) >> 10
 }

@@ -291,7 +291,7 @@ def _(downloads: Numbers, both: Numbers) -> list[Check]:
 # --- Any FIFO, and FQ-CoDel -------------------------------------------------------------------
 
 SLACK_PACKETS = 2
-"""One packet in HTB and one on the wire, which no buffer counts."""
+"""One packet in HTB and one on the wire. No buffer counts these packets."""
 
 
 @CLAIMS("2-19", "III-B", "A FIFO adds at most its size over the link's rate.",

@@ -1,7 +1,8 @@
 """Claims of Appendix C on competing bulk transfers: their shares and limits under each queue.
 
-Its sentences summarise Figures 9 to 20, each of which shows a case at a rate. The claims are
-therefore compared with a figure: with several RTT_base, with the mean over them.
+The sentences of the appendix summarise Figures 9 to 20, each of which shows a case at a rate. The
+claims are therefore compared with whole figures. If a figure has several values of RTT_base, the
+mean over them counts.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ RTTS = ("10 ms", "40 ms", "180 ms", "240 ms", "340 ms")
 FAR = 2.0
 """Our reading of "much": at least twice."""
 SLIGHTLY = 0.2
-"""Our reading of "slightly less": up to a fifth."""
+"""Our reading of "slightly less": at most 20 % less."""
 NOTICEABLY = 1.05
-"""Our reading of "noticeably": at least a twentieth."""
+"""Our reading of "noticeably": at least 5 %."""
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,20 @@ class BulkCase:
 
     @property
     def ways(self) -> tuple[tuple[Flow, ...], ...]:
-        """Its downloads, and its uploads if it has any."""
+        """The downloads of the case, and its uploads if it has any."""
         parts = [tuple(one for one in self.flows if one[1] == way) for way in ("down", "up")]
         return tuple(part for part in parts if part)
 
     def trials(self, *values: str, tcp: str | tuple[str, ...] = "NewReno") -> Trials:
-        """Its trials at some rates."""
+        """The trials of the case at these `rates`."""
         return Trials(self.scenario, {"rate": values, "tcp": tcp})
 
     def name(self, rate: str) -> str:
-        """Its name in checks, with a rate."""
+        """The name of the case with a rate, as checks show it."""
         return f"{self.scenario} {rate.removesuffix(' Mbit/s')}"
 
     def places(self, rate: str, queue: str, tcp: str = "NewReno") -> Iterator[tuple[str, At]]:
-        """Its conditions at a rate, in words and as keywords."""
+        """Yields the conditions of the case at a rate, in words and as keywords."""
         at = {"rate": rate, "qdisc": queue, "tcp": tcp}
         if not self.rtts:
             yield self.name(rate), at
@@ -96,7 +97,7 @@ def against(at: At, **changed: str) -> At:
 
 
 def parts(case: BulkCase) -> Iterator[tuple[str, Sequence[Flow]]]:
-    """A case's directions, in words, each with its flows."""
+    """Yields the directions of a case in words, each with its flows."""
     for flows in case.ways:
         yield ("downloads" if flows[0][1] == "down" else "upload"), flows
 
@@ -104,13 +105,16 @@ def parts(case: BulkCase) -> Iterator[tuple[str, Sequence[Flow]]]:
 def shown(
     case: BulkCase, rate: str, queue: str, what: Callable[[At], BySeed], rtts: Sequence[str] = RTTS
 ) -> BySeed:
-    """The mean of a quantity over a figure's RTT_base."""
+    """The mean of a quantity over the values of RTT_base in a figure."""
     own = [what(at) for _, at in case.places(rate, queue) if at.get("rtt", rtts[0]) in rtts]
     return mean(own)
 
 
 def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
-    """The mean throughput of each flow while it ran, in Mbit/s: medians do not add up."""
+    """The mean throughput of each flow while it ran, in Mbit/s.
+
+    Unlike medians, means can be summed.
+    """
     return [n.flow(name, "throughput_mean_mbit", at, way) for name, way in flows]
 
 
@@ -169,7 +173,7 @@ def _(*numbers: Numbers) -> Evidence:
 
 
 def _spares(n: Numbers, case: BulkCase, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
-    """Checks that an AQM, the first queue, costs little throughput and removes much delay."""
+    """Checks that the first of `queues`, an AQM, costs little throughput and removes much delay."""
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
         own, other = (shown(case, rate, one, partial(together, n, flows)) for one in queues)

@@ -16,14 +16,14 @@ FRAME_BYTES = 1514
 """The size of a full packet in Linux's queues."""
 
 FULL = 0.95 * 1500 / FRAME_BYTES
-"""The share of a rate from which it counts as fully used.
+"""The least share of a rate that counts as full use of the rate.
 
-Up to a twentieth of the rate that packets can reach may be missing.
+Packets may miss up to 5 % of the rate that they can reach.
 """
 
 
 def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
-    """A function of numbers, seed by seed."""
+    """Applies a function to the numbers of each seed."""
     return {seed: function(*(part[seed] for part in parts)) for seed in parts[0]}
 
 

@@ -44,10 +44,10 @@ TARGET_MBIT = {
     "iot_high": 125 * 152 * 8e-6,
     "video_call": 50 * 728 * 8e-6,
 }
-"""At the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
+"""The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The share of a rate that counts as reached, and below which a miss is noticeable."""
+"""The shares of a rate: the least that counts as reached, and the limit of a noticeable miss."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """Losses that count as none, and as negligible.
@@ -57,17 +57,17 @@ D-E3b says "again negligible" of losses that D-E2b puts below 1 %.
 
 
 def trials(scenario: int, *rates: str) -> Trials:
-    """A scenario's trials at some rates."""
+    """The trials of a scenario at these `rates`."""
     return Trials(f"iot{scenario}", {"rate": rates or RATES})
 
 
 def at(rate: str, queue: str, rtt: str = NEAR) -> At:
-    """A condition."""
+    """The condition with a rate, a queue and a round-trip time."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
 
 
 def places(rate: str, *queues: str) -> list[At]:
-    """The conditions at a rate under some queues, or under all, over 40 and 340 ms."""
+    """The conditions at a rate under `queues`, by default all, at 40 and 340 ms."""
     return [at(rate, queue, rtt) for queue in queues or QUEUES for rtt in RTTS]
 
 
@@ -82,14 +82,17 @@ def far(rate: str, *queues: str) -> list[At]:
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Flows under every condition, in words, with keywords before and after the upgrade."""
+    """Yields flows under every condition, in words.
+
+    Adds the conditions before and after the upgrade.
+    """
     for before, after in zip(places(slow), places(fast), strict=True):
         for flow in flows:
             yield flow, f"{name(flow)}, {before['qdisc']} {before['rtt']}", before, after
 
 
 def running(scenario: int) -> tuple[Flow, ...]:
-    """The flows of a scenario; each scenario adds one."""
+    """The flows of a scenario. Each scenario adds one flow to those of the previous one."""
     return FLOWS[: scenario + 3]
 
 
@@ -109,7 +112,7 @@ def name(flow: Flow) -> str:
 
 
 def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
-    """The throughput of a flow in Mbit/s: the mean, or for IoT_high the median of windows.
+    """The throughput of a flow in Mbit/s. It is the mean, or for IoT_high the median of windows.
 
     IoT_high sends delayed data later at a higher rate, so its mean hides the delay.
     """
@@ -161,7 +164,7 @@ def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: flo
 
 
 def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """The same checks under each AQM."""
+    """The checks of `fifo_under` under each AQM."""
     checks = []
     for queue in AQMS:
         checks += under(n, running(scenario), near(rate, queue), near_ms)
@@ -172,7 +175,7 @@ def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: floa
 def aqm_mostly_under(
     n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float
 ) -> list[Check]:
-    """The same checks, where "mostly" applies over 40 ms, and all must hold over 340 ms."""
+    """The checks of `aqm_under`, of which at 40 ms most must hold ("mostly") and at 340 ms all."""
     checks = aqm_under(n, scenario, rate, near_ms, far_ms)
     over_40, over_340 = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
     return [*mostly("mostly", over_40), *over_340]
@@ -209,11 +212,11 @@ def misses(n: Numbers, flow: Flow, where: At) -> Check:
 
 
 def iot_rates(n: Numbers, rate: str) -> list[Check]:
-    """Checks that IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue.
+    """Checks that IoT_high reaches its rate only under FQ-CoDel, and IoT_low under every queue.
 
     Under the other queues, IoT_high gets noticeably less than its rate if the other flows have 40
-    ms. With 340 ms it merely gets less: the upload then leaves it more capacity ("the throughput
-    improvement of other flows").
+    ms. With 340 ms it only gets less than its rate, because the upload then leaves more capacity
+    ("the throughput improvement of other flows").
     """
     checks = []
     for rtt in RTTS:

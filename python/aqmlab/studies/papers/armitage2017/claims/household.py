@@ -12,28 +12,28 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 PLAY_MS = 100.0
-"""IV-E: the preference of players of fast games."""
+"""IV-E: the largest round-trip time that players of fast games prefer."""
 
 USELESS_MS = 200.0
 """The limit of ITU-T G.1010 for games."""
 
 FRUSTRATION_MS = 500.0
-"""IV-E: the limit of patience for looking something up."""
+"""IV-E: the time after which users who look something up become impatient."""
 
 TALK_MS = 150.0
-"""Table VII: the one-way limit of a conversation."""
+"""Table VII: the limit on the one-way delay of a conversation."""
 
 EXACT = 0.01
 """The tolerance for rounding of numbers that are only computed."""
 
 
 def trials(*rates: str) -> Trials:
-    """The household's trials at some rates."""
+    """The household's trials at these `rates`."""
     return Trials("hectic", {"rate": rates})
 
 
 def at(rate: str, queue: str) -> At:
-    """A condition."""
+    """The condition of the household with a rate and a queue."""
     return {"rate": rate, "qdisc": queue}
 
 
@@ -54,7 +54,7 @@ def page(n: Numbers, where: At) -> BySeed:
 
 
 def notified(n: Numbers, where: At) -> BySeed:
-    """The median over the four of the median time to send a notification, in ms."""
+    """The median time to send a notification, in ms, as the median over the four senders."""
     times = [n.app(f"sent-{one}", "completion_p50_ms", where) for one in range(1, 5)]
     return each(lambda *values: sorted(values)[1], *times)
 

@@ -52,7 +52,7 @@ def _(n: Numbers) -> Evidence:
 
 
 def _filled(n: Numbers, here: At) -> BySeed:
-    """The load of the uplink with the upload at its median, in frames as HTB counts them."""
+    """The load of the uplink in frames, as HTB counts them. The upload counts by its median."""
     parts = [n.flow("bulk_upload", "throughput_p50_mbit", here)]
     parts += [rate_of(n, flow, here) for flow in (*IOT, CALL_UP)]
     sizes = (1500, 152, 152, 728)
@@ -240,7 +240,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def upload_best_under_fifo(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the upload gets more under FIFO than any AQM, by more at 340 ms."""
+    """Checks that the upload gets more under FIFO than under any AQM, and gains more at 340 ms."""
     checks = []
     for queue in AQMS:
         ratios = []

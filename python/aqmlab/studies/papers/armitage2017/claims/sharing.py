@@ -31,9 +31,9 @@ HIGHER = SHOWN[1:]
 ROUGHLY = 0.9
 """Jain's index from which shares count as roughly equal, as for Figure 5."""
 CLEARLY = 1.25
-"""Our reading of "noticeably" and "significantly" more: a quarter."""
+"""Our reading of "noticeably" and "significantly" more: at least 25 %."""
 GAP = 1.5
-"""Our reading of "unfairness": half as much again."""
+"""Our reading of "unfairness": a ratio of at least 1.5."""
 
 PLAIN = ("FIFO 20", *AQMS)
 TCPS = ("NewReno", "CUBIC")
@@ -140,7 +140,7 @@ def _unequal(
 ) -> Iterator[tuple[BulkCase, Numbers, str, At]]:
     """The conditions over unequal paths at these rates and under these queues.
 
-    Each comes with its case, in words and as keywords.
+    Yields each condition with its case, in words and as keywords.
     """
     for case, n in zip(UNEQUAL, numbers, strict=True):
         for rate in rates:
@@ -215,7 +215,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 def _share(n: Numbers, case: BulkCase, at: At) -> BySeed:
-    """The share of the download over the shortest path in all downloads."""
+    """The share of all downloads' throughput that the download over the shortest path gets."""
     return ratio(_rate(n, _nearest(case), at), together(n, case.ways[0], at))
 
 

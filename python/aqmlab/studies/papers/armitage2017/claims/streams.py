@@ -37,7 +37,7 @@ FAR_LESS = 2.0
 
 
 def lower_than_before(before: Numbers, after: Numbers, flow: Flow) -> list[Check]:
-    """Checks that a flow gets less overall than in the scenario before.
+    """Checks that a flow gets less in total than in the previous scenario.
 
     At each rate, the sum over queues and round-trip times is compared.
     """
@@ -53,7 +53,7 @@ def _sum(n: Numbers, flow: Flow, rate: str) -> BySeed:
 
 
 def improves(n: Numbers, scenario: int) -> list[Check]:
-    """Checks that a faster line has shorter round trips, and no less for adaptive flows."""
+    """Checks that a faster line gives shorter round trips, and adaptive flows no less rate."""
     checks: list[Check] = []
     for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
         checks += shorter(n, scenario, fast, slow)

@@ -29,7 +29,7 @@ _LOSSES = Bars(
 
 
 def _all(scenario: int) -> Stacked:
-    """Throughput and RTT of a scenario's flows; each scenario adds one."""
+    """The throughput and the RTT of all flows of a scenario."""
     flows = dict(list(FLOWS.items())[: scenario + 3])
     return Stacked(
         (

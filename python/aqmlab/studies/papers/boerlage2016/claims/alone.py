@@ -20,7 +20,7 @@ CLAIMS = Claims()
 
 DOWN_MBIT, UP_MBIT = 12.0, 1.0
 FULL = 0.05
-"""The largest unused share of a filled link."""
+"""The largest unused share of a link that counts as full."""
 
 DOWNLOAD, UPLOAD = {"traffic": "download"}, {"traffic": "upload"}
 DASH, GAME, VOIP = {"traffic": "DASH"}, {"traffic": "game"}, {"traffic": "VoIP"}
@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """The ratio of a value two to four seconds after the first congestion to the one before it."""
+    """The ratio of the value 2 to 4 s after the first congestion to the value before it."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 
@@ -78,7 +78,7 @@ def _(n: Numbers) -> list[Check]:
         n.rtt("cloud", UPLOAD, (end_s - 10, end_s)) for end_s in (10.0, 30.0, 60.0)
     )
     losses = n.flow("cloud", "lost", UPLOAD)
-    # "Quickly": within a quarter of the trial.
+    # "Quickly" means within 25 % of the trial's duration.
     return [
         below("RTT exceeds 1 s after", each(delays, _above_a_second_s), 15.0, "s"),
         more("RTT: 20 to 30 s over 0 to 10 s", middle, early),
@@ -165,6 +165,6 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-45", "VII", "A game by itself waits in the realm of 2 ms beyond RTT_base.",
         Trials("alone", GAME))  # fmt: skip
 def _(n: Numbers) -> Check:
-    # "In the realm of": within half of it.
+    # "In the realm of" means within 50 %.
     return about("induced RTT, median", n.flow("game", "induced_p50_ms", GAME, "up"), 2.0, "ms",
                  within=0.5)  # fmt: skip

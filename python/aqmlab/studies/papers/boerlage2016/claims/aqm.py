@@ -126,7 +126,7 @@ def _narrowest(n: Numbers) -> BySeed:
 def _(n: Numbers) -> list[Check]:
     games = {qdisc: _flow(n, "game", qdisc, "mean") for qdisc in (FIFO, *AQMS)}
     pie, codel, fq = (_all_traffic(n, qdisc) for qdisc in AQMS)
-    # CoDel is "a close second": a difference of a twentieth counts.
+    # CoDel is "a close second", so a difference of 5 % counts.
     return [
         *(below(f"game, {qdisc}", games[qdisc], LOW_MS, "ms", slack=THRESHOLD) for qdisc in AQMS),
         above(f"game, {FIFO}", games[FIFO], 1000, "ms", slack=THRESHOLD),

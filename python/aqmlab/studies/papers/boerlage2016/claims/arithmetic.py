@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import math
 
+from aqmlab.households.activity import activities
+from aqmlab.scenario.quantities import Rate
 from aqmlab.studies.claims import Check, Claims, about
 from aqmlab.studies.numbers import Numbers
 from aqmlab.studies.trials import Trials
 
 CLAIMS = Claims()
 
-KBIT = {
-    "film": (8000, 105),
-    "updates": (3000, 40),
-    "cloud": (3000, 3000),
-    "web": (1500, 20),
-    "mail": (300, 300),
-    "game": (25, 25),
-    "SD": (3000, 40),
-    "HD": (5000, 40),
-    "call": (100, 100),
+_SERVICES = {
+    "film": "boerlage-movie",
+    "updates": "boerlage-updates",
+    "cloud": "boerlage-cloud",
+    "web": "boerlage-web",
+    "mail": "boerlage-email",
+    "game": "boerlage-game",
+    "SD": "boerlage-netflix-sd",
+    "HD": "boerlage-netflix-hd-vi",
+    "call": "boerlage-voip",
 }
-"""Table III, down and up; Netflix HD sums to Table VI's value, where Table III has 65 upwards."""
+
+
+def _kbit(*rates: Rate | None) -> int:
+    return sum(0 if rate is None else rate.bps // 1000 for rate in rates)
+
+
+KBIT = {
+    name: (_kbit(needs.down, needs.acks_down), _kbit(needs.up, needs.acks_up))
+    for name, key in _SERVICES.items()
+    for needs in [activities()[key].needs]
+}
+"""Table III, down and up. Netflix HD has the value that gives Table VI's sum; Table III has 65 up.
+"""
 
 _LOW = ("updates", "cloud", "web", "mail", "game")
 _MODERATE = (*_LOW, "SD")
@@ -32,7 +46,7 @@ TEMPLATES = {
     "moderate": (_MODERATE, (10825, 3425)),
     "high": (_HIGH, (20825, 3530)),
 }
-"""Tables IV to VI: a user's applications, and the printed sums."""
+"""Tables IV to VI: the applications of each user, and the printed sums."""
 
 DEMOGRAPHICS = {
     "1": (_HIGH, (21, 4)),
@@ -42,7 +56,7 @@ DEMOGRAPHICS = {
     "5": ((*_HIGH, *_HIGH, *_MODERATE), (53, 11)),
     "6": ((*_HIGH, *_MODERATE, *_MODERATE, *_LOW, "call"), (51, 14)),
 }
-"""Section III-C: a household's users, and the printed sum, in Mbit/s."""
+"""Section III-C: the users of each household, and the printed sum in Mbit/s."""
 
 
 def _sum_kbit(services: tuple[str, ...]) -> tuple[int, int]:

@@ -25,7 +25,7 @@ WHOLE_S = (1.0, 60.0)
 """The duration of the movie's transfer."""
 
 UPLOADING_S = (1.0, 40.0)
-"""The time in which the cloud upload also runs."""
+"""The interval in which the cloud upload also runs."""
 
 
 def _movie(
@@ -57,7 +57,7 @@ def _(n: Numbers) -> list[Check]:
         given=("mail", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     means = {rtt: _movie(n, NO_UPLOAD, FQ, rtt) for rtt in RTTS}
-    # After slow start, which takes seconds over a path of 250 ms.
+    # The windows begin after slow start, which takes seconds over a path of 250 ms.
     low = _movie(n, NO_UPLOAD, FQ, LONG, (10, 60), "min")
     return [
         *falling("mean", means),
@@ -78,7 +78,7 @@ def _(n: Numbers) -> Check:
 @CLAIMS("4-41", "V-F, Fig. 35", "Under FIFO, with uploads too at 12/1, the movie stays below "
         "4 Mbit/s until the upload ends, over every path.", over_time("1", FIFO, RTTS))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # "Staying below": 19 of 20 windows.
+    # "Staying below" means in 95 % of the windows.
     return [
         below(f"p95 until 40 s, {rtt}", _movie(n, "1", FIFO, rtt, UPLOADING_S, 0.95), 4, "Mbit/s",
               slack=THRESHOLD)
@@ -93,7 +93,7 @@ def _(n: Numbers) -> list[Check]:
     for rtt in RTTS:
         fifo, fq = (_movie(n, "1", qdisc, rtt, UPLOADING_S) for qdisc in (FIFO, FQ))
         checks.append(more(f"mean until 40 s, {rtt}", fq, fifo))
-        # "Consistently": in four windows of five.
+        # "Consistently" means in 80 % of the windows.
         checks.append(above(f"share of windows until 40 s, {rtt}", _share_above(n, rtt), 0.8))
     return checks
 

@@ -45,7 +45,7 @@ CLAIMS = Claims()
 
 DOWN_MBIT = 12.0
 TURN = 50
-"""V-B: the download speed in Mbit/s from which acknowledgements fill 1 Mbit/s up."""
+"""V-B: the download speed in Mbit/s from which acknowledgements fill an uplink of 1 Mbit/s."""
 
 CLOUD_ENDS_S = 40.0
 
@@ -81,7 +81,7 @@ def _(n: Numbers) -> Check:
 @CLAIMS("4-12", "V-B, Fig. 16", "With downloads alone neither the movie nor DASH fills 12 Mbit/s.",
         over_time(NO_UPLOAD, FIFO), given="mail")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # From 10 s on both run; 19 of 20 windows.
+    # Both flows run from 10 s on. 95 % of the windows must meet the bound.
     return [
         below(f"{flow}, p95", rate_of(n, flow, _over_time(NO_UPLOAD), (10, 60), 0.95),
               0.95 * DOWN_MBIT, "Mbit/s")
@@ -149,7 +149,7 @@ def _(n: Numbers) -> list[Check]:
         total(*(rate_of(n, flow, where, span_s) for flow in DOWNWARDS))
         for span_s in ((5, CLOUD_ENDS_S), (CLOUD_ENDS_S + 5, 60))
     )
-    # "Much": a third. Full means four fifths for a household with pauses.
+    # "Much" means a third. For a household with pauses, 80 % of the line count as full.
     return [
         below("all downwards, 5 to 40 s", before, 2 / 3 * DOWN_MBIT, "Mbit/s"),
         above("all downwards, 45 to 60 s", after, 0.8 * DOWN_MBIT, "Mbit/s"),
@@ -182,7 +182,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _enough_mbit(medians: dict[str, float]) -> float:
-    """The upload speed from which all medians are tolerable."""
+    """The least upload speed from which on all medians are tolerable."""
     found = math.inf
     for rate, own in reversed(medians.items()):
         if own >= TOLERATED_MS:

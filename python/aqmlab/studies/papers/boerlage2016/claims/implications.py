@@ -30,7 +30,7 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 TOP_MBIT = 4.219897
-"""The highest representation of the 2 s set."""
+"""The rate of the highest representation with segments of 2 s."""
 
 _SOLD = (*TIERS, OPTUS)
 ENOUGH = {
@@ -75,7 +75,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-54", "II-A", "Better queue management makes little difference to streams.",
         Trials("streams"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # "Little": a tenth.
+    # "Little" means 10 %.
     return [
         alike(f"RR under FQ-CoDel over FIFO, {short(rate)}",
               *(_mean_rr(n, rate, qdisc) for qdisc in (FQ, FIFO)), within=0.1)
@@ -90,7 +90,7 @@ def _mean_rr(n: Numbers, rate: str, qdisc: str) -> BySeed:
 
 
 SKEWED = tuple(rate for rate in NARROW if down_mbit(rate) >= 50)
-"""V-B: rates at which acknowledgements fill 1 Mbit/s up."""
+"""V-B: rates at which acknowledgements fill an uplink of 1 Mbit/s."""
 
 
 @CLAIMS("4-52", "VI", "On highly asymmetric lines a game is playable only with an AQM.",
@@ -119,7 +119,7 @@ def _(n: Numbers) -> list[Check]:
     capped, free = (
         n.queue("down", "throughput_mbit", at(rate, NO_UPLOAD)) for rate in (LEAST_UP, MORE_UP)
     )
-    # "Capped": a fifth of the line stays unused.
+    # "Capped" means that 20 % of the line remain unused.
     return [
         below("throughput at 100/1", capped, 80, "Mbit/s"),
         more("throughput at 100/5 over 100/1", free, capped),

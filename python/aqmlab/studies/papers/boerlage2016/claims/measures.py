@@ -16,10 +16,11 @@ LITTLE = 0.2
 """The largest difference in throughput that counts as little."""
 
 CORRELATED = 0.8
-"""The rank correlation from which two curves have one shape, or a curve has one direction."""
+"""The least rank correlation of two curves with the same shape, or of a curve with one direction.
+"""
 
 TOLERATED_MS = 200.0
-"""Table I: the tolerance of a game."""
+"""Table I: the round-trip time that a game tolerates."""
 
 BASE_MS = 20.0
 
@@ -60,7 +61,7 @@ def mean_of(columns: Iterable[BySeed]) -> BySeed:
 
 
 def greatest(columns: Iterable[BySeed]) -> BySeed:
-    """The greatest in each seed."""
+    """The maximum in each seed."""
     rows = list(columns)
     return {seed: max(row[seed] for row in rows) for seed in rows[0]}
 
@@ -77,7 +78,7 @@ def less(these: BySeed, those: BySeed) -> BySeed:
 
 
 def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Checks that each step is below the one before."""
+    """Checks that each step is below the previous one."""
     names = list(steps)
     return [
         more(f"{what}: {short(before)} over {short(after)}", steps[before], steps[after])
@@ -86,7 +87,7 @@ def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
 
 
 def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Checks that each step is above the one before."""
+    """Checks that each step is above the previous one."""
     return falling(what, dict(reversed(list(steps.items()))))
 
 
@@ -125,12 +126,12 @@ def rate_of(
 
 
 def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
-    """A function of each seed's series."""
+    """The value of `measure` for each seed's series."""
     return {seed: measure(points) for seed, points in series.items()}
 
 
 def first_fall(points: Series) -> float | None:
-    """The time of the first fall by a quarter below the peak, once the peak shows a queue."""
+    """The time at which the value is first 25 % below its peak, if the peak shows a queue."""
     peak = 0.0
     for t_s, value in points:
         if peak > 10 * BASE_MS and value < 0.75 * peak:

@@ -32,22 +32,22 @@ LIGHT = FLOWS[:4]
 IOT = FLOWS[:2]
 
 IOT_LOW_MBIT, IOT_HIGH_MBIT, CALL_MBIT = 2.5 * 152 * 8e-6, 125 * 152 * 8e-6, 50 * 728 * 8e-6
-"""Table I at the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
+"""Table I at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 TOP_MBIT, LOWEST_MBIT = 4.219897, 0.045652
-"""The highest and the lowest representation of the 2 s set."""
+"""The rates of the highest and the lowest representation with segments of 2 s."""
 
 WINDOW_BYTES = 217_000
-"""The data in flight of a bulk transfer without other limits (100 Mbit/s, a second of RTT).
+"""The data in flight of a bulk transfer without other limits, at 100 Mbit/s and an RTT of 1 s.
 
-`iperf -w 300000` requests a send buffer, which Linux counts in memory, not in payload.
+`iperf -w 300000` requests a send buffer. Linux charges the buffer by memory, not by payload.
 """
 FAR = 2.0
 """Our reading of "far above": at least twice."""
 
 
 def home(*rates: str, rtts: tuple[str, ...] = SHOWN) -> Trials:
-    """The whole home at some rates."""
+    """The trials of the whole home at these `rates`."""
     return Trials("home", {"rate": rates or RATES, "rtt": rtts})
 
 
@@ -73,7 +73,7 @@ def rate_of(n: Numbers, flow: str, at: At, part: int = 50, way: str | None = Non
 
 
 def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str, At]]:
-    """Conditions, in words and as keywords."""
+    """Yields conditions, in words and as keywords."""
     for rate in rates:
         for queue in queues:
             for rtt in SHOWN:
@@ -82,7 +82,7 @@ def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str,
 
 
 def where(rate: str, queue: str, rtt: str) -> At:
-    """A condition."""
+    """The condition with a rate, a queue and a round-trip time."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
 
 
@@ -109,12 +109,12 @@ def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str,
 
 
 def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
-    """A check that IoT_high misses its rate by at least a twentieth."""
+    """A check that IoT_high misses its rate by at least 5 %."""
     own = _iot_high(n, rate, (queue,))
     return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
 
 
 def attains(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
-    """Checks that IoT_high gets its rate within a twentieth."""
+    """Checks that IoT_high gets its rate within 5 %."""
     own = _iot_high(n, rate, queues)
     return [above(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=0.05) for what, values in own]

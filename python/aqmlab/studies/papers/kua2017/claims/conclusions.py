@@ -29,7 +29,7 @@ from aqmlab.studies.papers.kua2017.claims.common import (
 CLAIMS = Claims()
 
 TOLERATED_MS = 250.0
-"""II-A: the tolerance of real-time telemonitoring."""
+"""II-A: the round-trip time that real-time telemonitoring tolerates."""
 
 
 @CLAIMS("0-44", "V", "FIFO protects IoT flows worst, PIE better, FQ-CoDel and FQ-PIE best and "

@@ -18,7 +18,7 @@ PACKET_MS = 1500 * 8e-3 / LINE_MBIT
 TARGET_MS = {CODEL: 5.0, PIE: 15.0}
 
 NO_LOSS_OF_USE = 0.05
-"""Our reading of "no negative impact" on utilisation: at most a twentieth less."""
+"""Our reading of "no negative impact" on utilisation: at most 5 % less."""
 INSENSITIVE = 2.0
 """Our reading of "insensitive": the greatest median delay is at most twice the least."""
 

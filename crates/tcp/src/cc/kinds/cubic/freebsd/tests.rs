@@ -12,7 +12,7 @@ fn after_loss(segments: u64, mean_ticks: u64) -> Cubic {
 
 #[test]
 fn the_function_starts_at_four_fifths_and_reaches_the_maximum_after_k() {
-    // ∛(100·0.2/0.4) = 3.684 s, by the parabola within 2 %.
+    // ∛(100·0.2/0.4) = 3.684 s; the parabola has an error of less than 2 %.
     let cubic = after_loss(100, 100);
     assert!((cubic.k as f64 / 256.0 - 3.684).abs() < 0.07, "K = {}", cubic.k);
     let start = cubic.cubic_window(0, MSS) as f64 / MSS as f64;
@@ -22,7 +22,7 @@ fn the_function_starts_at_four_fifths_and_reaches_the_maximum_after_k() {
     assert!((plateau - 100.0).abs() < 0.01, "W(K) = {plateau}");
 }
 
-/// Equation 4 of the draft holds for 75 ticks: 153·75·1448·256 < 2³² < 153·76·1448·256.
+/// Equation 4 of the draft does not overflow for 75 ticks: 153·75·1448·256 < 2³² < 153·76·1448·256.
 #[test]
 fn renos_window_wraps_as_on_freebsd() {
     let cubic = after_loss(100, 10);

@@ -6,8 +6,8 @@ fn law_after_loss(last_max: u64, cwnd: u64) -> Law {
     law
 }
 
-/// C-82: K for a maximum of 100 and a window of 70 is 4.217 s; there the function is at its
-/// maximum, and at the start at the window it began with.
+/// C-82: for a maximum of 100 and a window of 70, K is 4.217 s. After K, the function has its
+/// maximum; at its start, it has the initial window.
 #[test]
 fn the_function_starts_at_beta_and_reaches_the_maximum_after_k() {
     let law = law_after_loss(100, 70);
@@ -21,7 +21,7 @@ fn the_function_starts_at_beta_and_reaches_the_maximum_after_k() {
 #[test]
 fn where_linux_would_wrap_the_function_stays_at_its_limit() {
     let law = law_after_loss(100, 70);
-    // 345 s past the plateau 410·t³ exceeds 64 bits, and the window 32 bits at 2200 s.
+    // 345 s after the plateau, 410·t³ exceeds 64 bits; at 2200 s, the window exceeds 32 bits.
     assert_eq!(law.target(law.k + 400 * 1_024), 100 + 25_625_000);
     assert_eq!(law.target(u64::MAX >> 12), 100 + u64::from(u32::MAX));
     let tiny = Law { origin: 1, k: 4_000, ..Law::default() };

@@ -1,13 +1,14 @@
 """Transfers and their fair shares, by hand calculation."""
 
 import json
+import math
 
 import pytest
+from aqmlab import _core
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.engines.trial_spec import KindSpec, MeasureSpec, OverheadSpec, WifiSpec
 from aqmlab.results.results import load
-from aqmlab.results.verdicts.transfers import TransferTime, max_min_share, measured
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid, spec_of, with_link
 
@@ -18,15 +19,9 @@ RADIO = WifiSpec(
 
 
 def flow(name, mbit, direction="down", primary=True, **metrics):
-    """A row of a trial as `trials_as_json` gives it."""
-    rate = {"mean": mbit}
-    return {
-        "name": name,
-        "direction": direction,
-        "primary": primary,
-        "throughput_mbit": rate,
-        "app": metrics,
-    }
+    """A row of the table `flows`, with the application's own measures."""
+    numbers = {"throughput_mean_mbit": mbit}
+    return {"flow": name, "direction": direction, "primary": primary, **numbers, "own": metrics}
 
 
 def bulk(name, start_s=0, stop_s=None, **params):
@@ -35,18 +30,37 @@ def bulk(name, start_s=0, stop_s=None, **params):
     return replace(made, app=KindSpec(kind="bulk", params=params))
 
 
+def judged(spec, rows, name):
+    """The verdict on the application `name`."""
+    judge = _core.Judge()
+    flows = [
+        (row["flow"], row["direction"], row["primary"],
+         [math.nan if row.get(one) is None else row[one] for one in _core.flow_numbers()])
+        for row in rows
+    ]  # fmt: skip
+    own = {row["flow"]: row["own"] for row in rows}
+    apps = [
+        (flow, metric, value)
+        for flow, metrics in own.items()
+        for metric, value in metrics.items()
+        if value is not None
+    ]
+    judge.add(0, 1, spec.text(), "{}", flows, apps)
+    return {one["app"]: one for one in json.loads(judge.verdicts_json())}[name]
+
+
+def measured(spec, rows, name):
+    """The share, the judged time and the other time of a transfer, if it has them."""
+    found = judged(spec, rows, name)
+    values = {one["need"]: one["value"] for one in found["findings"]}
+    share, ms, time = values["fair share reached"], values["transferred in"], found["time"]
+    made = {"share": share, "ms": ms, "time": time and (time["ms"], time["projected"])}
+    return {key: value for key, value in made.items() if value is not None}
+
+
 def share(rows, apps, name="file", rate=(10, 1), **more):
     """The share of its fair share that `name` got."""
-    spec = spec_of("pie", rate, apps, **more)
-    return measured(spec, rows, [name]).get(name, {}).get("fair_share_percent")
-
-
-@pytest.mark.parametrize(
-    ("demands", "left"),
-    [([], 9), ([1], 8), ([8], 4.5), ([1, 8], 4), ([1, 1, 8], 3.5), ([9, 9, 9], 2.25)],
-)
-def test_what_others_do_not_ask_for_is_left(demands, left):
-    assert max_min_share(9, demands) == left
+    return measured(spec_of("pie", rate, apps, **more), rows, name).get("share")
 
 
 def test_alone_the_whole_line_is_fair():
@@ -64,7 +78,7 @@ def test_what_goes_the_other_way_takes_no_part_but_acknowledgements_do():
     rows = [flow("file", 6), flow("call", 2, "up"), flow("other", 4, "down", primary=False)]
     apps = [bulk("file"), app("call", "video_call"), bulk("other")]
     assert share(rows, apps) == pytest.approx(100)
-    assert measured(spec_of("pie", (10, 1), apps), rows, ["other"]) == {}
+    assert measured(spec_of("pie", (10, 1), apps), rows, "other") == {}
 
 
 def test_others_count_for_as_long_as_they_ran_beside_it():
@@ -86,7 +100,7 @@ def test_only_the_interval_of_the_statistics_counts():
 
 def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active():
     def active(from_s, to_s):
-        return {"active_from_s": from_s, "active_to_s": to_s}
+        return {"active_from_s": float(from_s), "active_to_s": float(to_s)}
 
     # The other begins with the second half of its time, whatever was asked for.
     rows = [flow("file", 7.5) | active(0.25, 4.25), flow("other", 5) | active(2.25, 9.0)]
@@ -115,60 +129,65 @@ def test_a_transfer_both_ways_is_judged_by_the_worse():
 def test_limits_of_a_timed_transfer_belong_to_it():
     def one(seconds, size):
         spec = spec_of("pie", (10, 1), [bulk("file", size=size)], duration_ns=int(seconds * 1e9))
-        return measured(spec, [flow("file", 1)], ["file"])["file"]
+        return measured(spec, [flow("file", 1)], "file")
 
-    assert one(60, 10**7) == {"transfer_ms": 60_000}
-    assert "transfer_ms" not in one(59.9, 10**7) | one(60, 10**7 + 1)
+    assert one(60, 10**7) == {"ms": 60_000}
+    assert "ms" not in one(59.9, 10**7) | one(60, 10**7 + 1)
 
 
-def test_times_are_said_as_people_say_them():
-    said = [str(TransferTime(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
-    assert said == ["1 MB in 0.64 s", "1 MB in 1.3 s", "1 MB in 13 s"]
-    sizes = [2 * 10**9, 10**9, 999_900_000, 11_500_000, 1_000, 999, 1]
-    texts = [str(TransferTime(size, 2_000, projected=False)) for size in sizes]
-    said = ["2 GB", "1 GB", "999.9 MB", "11.5 MB", "1 kB", "999 B", "1 B"]
-    assert texts == [f"{size} in 2 s" for size in said]
+def test_who_has_the_rest_of_a_fair_share_is_told():
+    def because(got, other):
+        rows, apps = [flow("file", got), flow("other", other)], [bulk("file"), bulk("other")]
+        return judged(spec_of("pie", (10, 1), apps), rows, "file")["because"]
+
+    assert (
+        because(3.5, 6.5)
+        == "fair share reached 70 % ≥ 50 %, 3.5 of 5 Mbit/s: 1.5 Mbit/s taken by others"
+    )
+    assert because(3.5, 5.0).endswith("3.5 of 5 Mbit/s: 1.5 Mbit/s unused")
+    assert because(3.0, 6.0).endswith("3 of 5 Mbit/s: 1 Mbit/s unused, 1 Mbit/s taken by others")
+    assert because(5.0, 5.0) == "fair share reached 100 % ≥ 50 %"
 
 
 def test_the_least_that_a_link_charges_for_a_packet_counts():
     spec = spec_of("pie", (10, 1), [bulk("file")])
     spec = with_link(spec, 1, overhead=OverheadSpec(minimum=2_000))
-    found = measured(spec, [flow("file", 7.5)], ["file"])
-    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+    found = measured(spec, [flow("file", 7.5)], "file")
+    assert found["share"] == pytest.approx(100)
 
 
 def test_a_radio_with_a_rate_of_its_own_shares_what_it_carried():
     spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
     spec = with_link(spec, 1, wifi=RADIO)
-    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file"])
-    assert found["file"]["fair_share_percent"] == pytest.approx(50)
+    found = measured(spec, [flow("file", 1), flow("other", 3)], "file")
+    assert found["share"] == pytest.approx(50)
 
 
 def test_a_line_carries_no_more_than_its_overhead_leaves():
     spec = spec_of("pie", (10, 1), [bulk("file")])
     spec = with_link(spec, 1, overhead=OverheadSpec(bytes=40, atm=True, counted=14))
-    found = measured(spec, [flow("file", 10 * 1500 / (33 * 53))], ["file"])
-    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+    found = measured(spec, [flow("file", 10 * 1500 / (33 * 53))], "file")
+    assert found["share"] == pytest.approx(100)
 
 
 def test_what_a_radio_carried_is_shared():
     spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
     spec = with_link(spec, 1, wifi=RADIO, rate_bps=0)
-    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file", "other"])
-    assert found["file"]["fair_share_percent"] == pytest.approx(50)
-    assert found["other"]["fair_share_percent"] == pytest.approx(100)
+    rows = [flow("file", 1), flow("other", 3)]
+    assert measured(spec, rows, "file")["share"] == pytest.approx(50)
+    assert measured(spec, rows, "other")["share"] == pytest.approx(100)
 
 
 def test_a_small_transfer_has_a_time_in_place_of_a_share():
     def one(seconds, *, took=None, **params):
         spec = spec_of("pie", (10, 1), [bulk("file", **params)], duration_ns=int(seconds * 1e9))
-        return measured(spec, [flow("file", 1, completion_time_s=took)], ["file"])["file"]
+        return measured(spec, [flow("file", 1, completion_time_s=took)], "file")
 
-    assert one(10, took=0.4, size=10**6)["transfer_ms"] == 400
-    assert one(90, size=10**6) == {"transfer_ms": 90_000}, "it had so long, and did not end"
-    assert one(10, size=10**6) == {"fair_share_percent": 10}, "it had too little time"
-    assert one(10, took=0.4, size=10**6, parallel=11)["fair_share_percent"] == 10
-    assert "fair_share_percent" in one(10, took=9, size=10**8)
+    assert one(10, took=0.4, size=10**6) == {"ms": 400}
+    assert one(90, size=10**6) == {"ms": 90_000}, "it had so long, and did not end"
+    assert one(10, size=10**6) == {"share": 10}, "it had too little time"
+    assert one(10, took=0.4, size=10**6, parallel=11)["share"] == 10
+    assert "share" in one(10, took=9, size=10**8)
 
 
 def test_a_transfer_of_a_size_has_its_time_or_a_projection():
@@ -176,19 +195,15 @@ def test_a_transfer_of_a_size_has_its_time_or_a_projection():
         spec = spec_of("pie", (10, 1), [bulk("file", 2, **params)])
         acknowledgements = flow("file", 0.1, "up", primary=False, **metrics)
         data = flow("file", 8, **metrics) | {"goodput_mbit": goodput}
-        found = measured(spec, [data, acknowledgements], ["file"])["file"]
-        return {name: found[name] for name in found if name in ("size_bytes", "took_ms")} | {
-            name: round(found[name]) for name in found if name == "projected_ms"
-        }
+        return measured(spec, [data, acknowledgements], "file").get("time")
 
     gigabyte = {"size": 10**9}
-    assert one(gigabyte, 8, completion_time_s=7.5) == {"size_bytes": 10**9, "took_ms": 7500}
+    assert one(gigabyte, 8, completion_time_s=7.5) == (7500, False)
     # It had eight seconds, in which it read a hundredth; the rest takes 990 s at 8 Mbit/s.
-    cut_off = {"size_bytes": 10**9, "projected_ms": 998_000}
-    assert one(gigabyte, 8, read_bytes=1e7) == cut_off
-    assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == cut_off
-    assert one(gigabyte, 0, read_bytes=0) == {}, "nobody knows"
-    assert one({}, 8) == {}, "it has no end"
+    assert one(gigabyte, 8, read_bytes=1e7) == (998_000, True)
+    assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == (998_000, True)
+    assert one(gigabyte, 0, read_bytes=0) is None, "nobody knows"
+    assert one({}, 8) is None, "it has no end"
 
 
 def test_a_spec_that_cannot_be_read_is_said_by_its_trial(tmp_path):
@@ -202,4 +217,4 @@ def test_a_spec_that_cannot_be_read_is_said_by_its_trial(tmp_path):
             spec=trials["spec"].clear(1).fill_null(damaged)
         )
         with pytest.raises(RequestError, match="`trial-0` cannot be read"):
-            _ = results.verdicts
+            _ = results.judged

@@ -1,0 +1,44 @@
+"""The dumbbell of the benchmark: bulk CUBIC flows down one link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FIFO_LIMIT = 200
+FQ_LIMIT = 10240
+
+
+def limit_of(qdisc: str) -> int:
+    """The limit in packets of a discipline in the dumbbell."""
+    return FIFO_LIMIT if qdisc == "pfifo" else FQ_LIMIT
+
+
+def dumbbell(
+    *, mbit: float, flows: int, qdisc: str, span_s: float, measure: bool, rtt_ms: float = 40
+) -> dict[str, Any]:
+    """The trial of a dumbbell. Both links have the same rate and discipline."""
+    kind = {"kind": qdisc, "params": {"limit": limit_of(qdisc)}}
+    link = {"rate_bps": round(mbit * 1e6), "qdisc": kind}
+    route = {"delay_ns": round(rtt_ms * 5e5)}
+    tcp = {"profile": "linux", "cc": {"kind": "cubic"}}
+    app = {
+        "app": {"kind": "bulk", "params": {"direction": "down"}},
+        "up": route | {"links": [0]},
+        "down": route | {"links": [1]},
+        "home": tcp,
+        "wan": tcp,
+    }
+    return {
+        "seed": 1,
+        "duration_ns": round(span_s * 1e9),
+        "links": [link | {"name": "up"}, link | {"name": "down"}],
+        "apps": [app | {"name": f"bulk{i}", "start_ns": 10_000_000 * i} for i in range(flows)],
+        "measure": {"enabled": measure},
+    }
+
+
+def data_packets(result: dict[str, Any]) -> int:
+    """Packets that left the bottleneck of a dumbbell towards the home."""
+    tables = result["tables"]
+    table = tables.get("links") or tables["queues"]
+    return int(table["packets_out"][1])

@@ -1,0 +1,78 @@
+"""Instructions per data packet of the dumbbell, beside the last recorded ones.
+
+Valgrind counts them. No noise of the machine touches them, so a change of a percent shows. The
+count is the slope between a short and a long run, so it holds no start-up.
+
+    python bench/instructions.py [--record]
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import last_release
+from aqmlab import _core
+from dumbbell import data_packets, dumbbell
+
+RECORDED = Path(__file__).parent / "instructions.json"
+CASES = {
+    "FIFO, measurement off": ("pfifo", False),
+    "FIFO, everything measured": ("pfifo", True),
+    "FQ-CoDel, measurement off": ("fq_codel", False),
+    "FQ-CoDel, everything measured": ("fq_codel", True),
+}
+
+
+def per_packet(qdisc: str, measure: bool) -> float:
+    """Instructions per data packet of two flows at 50 Mbit/s."""
+    spans = (last_release.SHORT_S, last_release.LONG_S)
+    trials = [
+        dumbbell(mbit=50, flows=2, qdisc=qdisc, span_s=span_s, measure=measure) for span_s in spans
+    ]
+    short, long = (data_packets(_core.run(json.dumps(trial))) for trial in trials)
+    return last_release.here().instructions(trials[1]) / (long - short)
+
+
+def count() -> dict[str, int]:
+    """The counts of all cases; empty without Valgrind."""
+    if shutil.which("valgrind") is None:
+        return {}
+    return {name: round(per_packet(*case)) for name, case in CASES.items()}
+
+
+def compare(counts: dict[str, int]) -> bool:
+    """Prints the counts. Returns whether none is much worse than the recorded one."""
+    if not counts:
+        print("(no instructions are counted: apt-get install valgrind)")
+        return True
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    print("Instructions per data packet (2 CUBIC flows, 50 Mbit/s), and those recorded")
+    worse = []
+    for name, found in counts.items():
+        print(f"  {name:30} {found:6} {recorded[name]:6}", flush=True)
+        if found > recorded[name] * last_release.WORSE:
+            worse.append(name)
+    if worse:
+        limit = f"{last_release.WORSE - 1:.0%}"
+        print(f"MORE instructions than recorded in {RECORDED.name} by {limit}: {', '.join(worse)}")
+    return not worse
+
+
+def record(counts: dict[str, int]) -> None:
+    """Makes these counts the recorded ones."""
+    RECORDED.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Counts and compares, or records with `--record`."""
+    counts = count()
+    if counts and "--record" in sys.argv[1:]:
+        record(counts)
+    return 0 if compare(counts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

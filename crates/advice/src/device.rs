@@ -1,0 +1,81 @@
+//! The gateway to set up: its shapers, and the framing of its line.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A gateway in front of a line. If a direction is absent, its packets use the line's own queue.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gateway {
+    /// The network device of a Linux gateway on the side of the line.
+    pub device: String,
+    /// The same device of a FreeBSD gateway.
+    pub bsd_device: String,
+    /// The framing of the line.
+    pub framing: Framing,
+    /// The shaper and discipline for packets that leave the home.
+    pub up: Option<Bottleneck>,
+    /// The shaper and discipline for packets that arrive from the line.
+    pub down: Option<Bottleneck>,
+}
+
+/// The bytes that a line charges for a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framing {
+    /// The bytes of framing beyond the IP packet.
+    pub bytes: u32,
+    /// The minimum charge for a packet in bytes, including framing.
+    pub minimum: u32,
+    /// Whether the packet and its framing travel in ATM cells.
+    pub atm: bool,
+    /// Bytes beyond IP that Linux counts on this device itself: 14 on Ethernet, 0 on PPP.
+    pub counted: u32,
+}
+
+impl Framing {
+    /// Returns the overhead that `tc stab` adds to the length that Linux knows.
+    pub(crate) fn beyond_counted(self) -> i64 {
+        i64::from(self.bytes) - i64::from(self.counted)
+    }
+
+    /// Returns the bytes of the line that an IP packet of `ip_len` bytes occupies.
+    pub(crate) fn on_line(self, ip_len: u32) -> u64 {
+        let framed = u64::from((ip_len + self.bytes).max(self.minimum));
+        if self.atm { framed.div_ceil(48) * 53 } else { framed }
+    }
+}
+
+/// A shaper and the discipline in front of it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bottleneck {
+    /// The shaper's rate in bits per second, counted on the line.
+    pub bps: u64,
+    /// The name of the discipline, as `tc` spells it.
+    pub qdisc: String,
+    /// The parameters of the discipline that differ from its defaults, as `tc` spells them.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+impl Bottleneck {
+    /// Returns the rate in whole kbit/s. It is rounded down, so that the shaper stays below the
+    /// line's rate.
+    pub(crate) fn kbit(&self) -> u64 {
+        (self.bps / 1000).max(1)
+    }
+
+    /// Returns the rate in whole kbit/s that carries as many full-sized IP packets per second,
+    /// counted without framing.
+    pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
+        const FULL: u32 = 1500;
+        (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)
+    }
+
+    /// Returns the discipline with its parameters.
+    pub(crate) fn spelled(&self) -> String {
+        let params = self.params.iter().map(|(name, value)| format!(" {name} {value}"));
+        format!("{}{}", self.qdisc, params.collect::<String>())
+    }
+}

@@ -1,0 +1,105 @@
+//! `tc` and `ip` commands of a Linux gateway.
+//!
+//! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
+//! charge what the line charges. Arriving packets pass an IFB, because a discipline only handles
+//! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
+
+use crate::device::{Bottleneck, Framing, Gateway};
+
+const IFB: &str = "ifb4wan";
+
+/// Returns the commands, one per line.
+pub(crate) fn commands(gateway: &Gateway) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let device = &gateway.device;
+    if let Some(up) = &gateway.up {
+        lines.push(format!("# Packets that leave the home: {} kbit/s on {device}", up.kbit()));
+        lines.extend(shaped(device, up, gateway.framing));
+    }
+    if let Some(down) = &gateway.down {
+        lines.push(format!("# Packets that arrive: {} kbit/s on {IFB}", down.kbit()));
+        lines.push(format!("ip link add name {IFB} type ifb"));
+        lines.push(format!("ip link set dev {IFB} up"));
+        lines.extend(shaped(IFB, down, gateway.framing));
+        lines.push(format!("tc qdisc replace dev {device} handle ffff: ingress"));
+        lines.push(format!(
+            "tc filter replace dev {device} parent ffff: protocol all prio 10 handle 1 matchall \
+             action mirred egress redirect dev {IFB}"
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
+    let rate = shaper.kbit();
+    [
+        format!(
+            "tc qdisc replace dev {device} root handle 1: {} htb default 1",
+            size_table(framing)
+        ),
+        format!(
+            "tc class replace dev {device} parent 1: classid 1:1 htb rate {rate}kbit \
+             ceil {rate}kbit quantum 1514"
+        ),
+        format!("tc qdisc replace dev {device} parent 1:1 handle 10: {}", shaper.spelled()),
+    ]
+}
+
+/// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
+fn size_table(framing: Framing) -> String {
+    let layer = if framing.atm { "atm" } else { "ethernet" };
+    format!(
+        "stab mtu 2047 tsize 512 mpu {} overhead {} linklayer {layer}",
+        framing.minimum,
+        framing.beyond_counted()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCSIS: Framing = Framing { bytes: 18, minimum: 64, atm: false, counted: 14 };
+
+    fn gateway(down: Option<Bottleneck>) -> Gateway {
+        let params = std::iter::once(("limit".to_owned(), "1000".to_owned())).collect();
+        let up = Bottleneck { bps: 1_900_500, qdisc: "fq_codel".to_owned(), params };
+        Gateway {
+            device: "eth0".to_owned(),
+            bsd_device: "em0".to_owned(),
+            framing: DOCSIS,
+            up: Some(up),
+            down,
+        }
+    }
+
+    #[test]
+    fn a_shaper_stays_below_its_rate_and_adds_what_linux_does_not_count() {
+        let text = commands(&gateway(None));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1..],
+            [
+                "tc qdisc replace dev eth0 root handle 1: stab mtu 2047 tsize 512 mpu 64 \
+                 overhead 4 linklayer ethernet htb default 1",
+                "tc class replace dev eth0 parent 1: classid 1:1 htb rate 1900kbit ceil 1900kbit \
+                 quantum 1514",
+                "tc qdisc replace dev eth0 parent 1:1 handle 10: fq_codel limit 1000",
+            ]
+        );
+    }
+
+    #[test]
+    fn arriving_packets_pass_an_ifb() {
+        let down = Bottleneck {
+            bps: 19_000_000,
+            qdisc: "cake".to_owned(),
+            params: [].into_iter().collect(),
+        };
+        let text = commands(&gateway(Some(down)));
+        assert!(text.contains("ip link add name ifb4wan type ifb"));
+        assert!(text.contains("rate 19000kbit"));
+        assert!(text.contains("action mirred egress redirect dev ifb4wan"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Formats numbers and lists for people at home.
+
+/// Joins names into a list in a sentence.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Formats a time with a suitable unit.
+pub(crate) fn time(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{:.0} ms", seconds * 1e3)
+    } else if seconds < 120.0 {
+        format!("{} s", digits(seconds))
+    } else if seconds < 7200.0 {
+        format!("{} min", digits(seconds / 60.0))
+    } else {
+        format!("{} h", digits(seconds / 3600.0))
+    }
+}
+
+/// Formats a rate in Mbit/s.
+pub(crate) fn rate(mbit: f64) -> String {
+    if mbit < 0.1 {
+        format!("{:.0} kbit/s", mbit * 1e3)
+    } else {
+        format!("{} Mbit/s", digits(mbit))
+    }
+}
+
+/// Formats a number with two significant digits below ten, and without decimals above.
+fn digits(value: f64) -> String {
+    if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates_have_the_unit_that_suits_them() {
+        assert_eq!(
+            [0.026, 1.245, 75.0, 600.0, 9000.0].map(time),
+            ["26 ms", "1.2 s", "75 s", "10 min", "2.5 h"]
+        );
+        assert_eq!(
+            [0.05, 2.34, 9.96, 12.4].map(rate),
+            ["50 kbit/s", "2.3 Mbit/s", "10 Mbit/s", "12 Mbit/s"]
+        );
+    }
+
+    #[test]
+    fn lists_end_with_and() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(listed(&names), "a, b and c");
+        assert_eq!(listed(&names[..1]), "a");
+    }
+}

@@ -1,0 +1,321 @@
+//! A video call that adapts to the network like WebRTC. Picture and sound use one socket, and each
+//! direction has its own Google congestion control.
+//!
+//! Source: libwebrtc as of June 2025, by its files; each module names its own. `gcc` is the
+//! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
+//! `nack` the repair. The following choices are judgements, because an encoder's choices are not
+//! part of libwebrtc's congestion control, or because one simple rule stands for many:
+//!
+//! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
+//!   encoded. While the pacer holds more than 100 ms of the target rate, frames are left out.
+//! - The mean size of a frame follows from the rate, and each frame has a lognormal factor. The
+//!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
+//!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
+//!   request.
+//! - The resolution falls when the rate is below the minimum rate of its step. It rises at 1.1
+//!   times the minimum rate of the next step. The top resolution is the largest step that
+//!   `max_rate` suffices for.
+//! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
+//!   Retransmissions are in addition to the encoder's rate.
+//! - The receiver renders a frame at its capture time plus a playout delay. The playout delay is
+//!   the minimum delay of the last 5 s, plus the range of those delays, plus 10 ms. Repaired frames
+//!   do not count. `playout` has the details.
+//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of
+//!   the E-model, with the values of G.711 with concealment. Speech is sent unpaced, and is part of
+//!   the target and of the controller's measurements. Sound and picture are not synchronised.
+//!
+//! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
+//! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, forward error
+//! correction and an encoder that is too slow are left out.
+
+use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
+
+use self::encoder::Camera;
+use self::end::{End, RTP, RTX, Timer};
+use self::receiver::{Receiver, Reverse};
+use self::sender::{SPEECH, Sender, Settings};
+use self::wire::{Content, Wire};
+use crate::bounds::MOST_DATAGRAM;
+use crate::datagrams;
+use crate::needs::{Measure, Need, Needs};
+use crate::params::{self, bytes, rate, sends_in};
+use crate::quantiles::Summary;
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
+
+mod encoder;
+mod end;
+mod feedback;
+mod frames;
+mod gcc;
+mod measures;
+mod nack;
+mod pacer;
+mod playout;
+mod receiver;
+mod screen;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+/// The length of the headers above UDP in the largest packet.
+const HEADERS: u32 = RTP + RTX;
+const NOTE_EVERY: Duration = Duration::from_secs(1);
+/// The bounds of a video rate: from below the minimum of the smallest picture to the controller's
+/// ceiling.
+const RATES: Bounds = Bounds::Whole(1_000, 30_000_000);
+
+/// Registers `webrtc_call`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "webrtc_call",
+    summary: "A video call that adapts to the network, both ways",
+    source: "libwebrtc of 2025-06 (Google congestion control); W3C webrtc-stats; ITU-T G.107",
+    params: &[
+        Param {
+            name: "direction",
+            default: Value::Word("both", &["up", "down", "both"]),
+            bounds: Bounds::Any,
+            doc: "Direction of picture and sound.",
+        },
+        Param {
+            name: "max_rate",
+            default: rate(2_500_000),
+            bounds: RATES,
+            doc: "Highest rate of the video; 2.5 Mbit/s make a picture of 720 lines.",
+        },
+        Param {
+            name: "min_rate",
+            default: rate(30_000),
+            bounds: RATES,
+            doc: "Lowest rate of the video, if it is below the highest.",
+        },
+        Param {
+            name: "start_rate",
+            default: rate(300_000),
+            bounds: RATES,
+            doc: "First target of the controller, with speech and headers.",
+        },
+        Param {
+            name: "fps",
+            default: Value::Count(30),
+            bounds: Bounds::Whole(1, 120),
+            doc: "Pictures per second.",
+        },
+        Param {
+            name: "variation",
+            default: Value::Number(0.25),
+            bounds: Bounds::Real(0.0, 2.0),
+            doc: "Standard deviation of a frame's size, of the mean.",
+        },
+        Param {
+            name: "audio_rate",
+            default: rate(32_000),
+            bounds: Bounds::Whole(6_000, 510_000),
+            doc: "Rate of the speech without headers.",
+        },
+        Param {
+            name: "payload",
+            default: bytes(1_200),
+            bounds: Bounds::Whole(100, MOST_DATAGRAM - HEADERS as u64),
+            doc: "Video in a packet in bytes, at most.",
+        },
+        Param {
+            name: "probing",
+            default: Value::Flag(true),
+            bounds: Bounds::Any,
+            doc: "Whether the senders begin with probes of the path.",
+        },
+    ],
+    build: |args: &Args| Box::new(WebrtcCall::new(args)),
+}];
+
+/// These limits are judgements, except for speech, because no standard has limits for what people
+/// notice in a picture.
+pub const NEEDS: &[Needs] = &[Needs::of(
+    "webrtc_call",
+    "voice and picture come at once and smoothly",
+    &[
+        Need::up_to("frozen", own(&["frozen_up_percent", "frozen_down_percent"]), [0.0, 1.0], "%")
+            .because("the picture freezes", "judgement; W3C webrtc-stats defines a freeze"),
+        Need::from("opinion score", own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
+            .because("voices break up or come late", "G.107 Annex B"),
+        Need::up_to("frame delay", own(FRAME_DELAYS), [150.0, 400.0], "ms")
+            .because("people talk over each other", "G.114 §4"),
+        Need::up_to("seconds below 24 frames", own(BELOW_24), [5.0, 100.0], "%")
+            .because("the picture stutters", "judgement"),
+        Need::up_to("seconds below 15 frames", own(BELOW_15), [10.0, 10.0], "%")
+            .because("the picture is a row of stills", "judgement"),
+    ],
+)];
+
+const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
+const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];
+const BELOW_15: &[&str] = &["below_15_fps_up_percent", "below_15_fps_down_percent"];
+
+const fn own(measures: &'static [&'static str]) -> Measure {
+    Measure::Own(measures)
+}
+
+/// One direction of the call.
+struct Leg {
+    direction: Direction,
+    sender: Sender,
+    receiver: Receiver,
+}
+
+/// A call that has started.
+struct Session {
+    conn: ConnId,
+    /// The contents of the datagrams on the path from each end.
+    wires: [Wire; 2],
+    legs: Vec<Leg>,
+    stopped: Option<Instant>,
+}
+
+struct WebrtcCall {
+    carries: Carries,
+    directions: &'static [Direction],
+    settings: Settings,
+    session: Option<Session>,
+}
+
+impl WebrtcCall {
+    fn new(args: &Args) -> Self {
+        let bps = |name| args.rate(name).as_bps() as f64;
+        let (carries, directions): (_, &[Direction]) = match args.word("direction") {
+            "up" => (Carries::One(Direction::Up), &[Direction::Up]),
+            "down" => (Carries::One(Direction::Down), &[Direction::Down]),
+            _ => (Carries::Both, &Direction::BOTH),
+        };
+        let camera = Camera {
+            fps: args.count("fps") as f64,
+            most_bps: bps("max_rate"),
+            least_bps: bps("min_rate").min(bps("max_rate")),
+            variation: args.number("variation"),
+        };
+        let settings = Settings {
+            camera,
+            start_bps: bps("start_rate"),
+            speech: (bps("audio_rate") / 8.0 * SPEECH.as_secs_f64()) as u32,
+            payload: params::payload(args, "payload"),
+            probing: args.flag("probing"),
+        };
+        Self { carries, directions, settings, session: None }
+    }
+
+    /// Opens the socket and starts each direction. The second direction starts within a frame's
+    /// time, because two cameras are not synchronised.
+    fn start(&mut self, io: &mut dyn Io) {
+        let conn = io.open(Open::udp(Side::Home));
+        let mut session = Session { conn, wires: Default::default(), legs: vec![], stopped: None };
+        let frame_ns = 1e9 / self.settings.camera.fps;
+        for (leg, &direction) in self.directions.iter().enumerate() {
+            let phase = if leg == 0 { 0 } else { io.rng().below(frame_ns as u64) };
+            let began = io.now() + Duration::from_nanos(phase);
+            let sender = Sender::new(self.settings, began);
+            let room = self.settings.payload + HEADERS;
+            let receiver = Receiver::new(room, sender.top_lines(), began);
+            session.legs.push(Leg { direction, sender, receiver });
+            let wire = &mut session.wires[0];
+            End { io, wire, conn, side: Side::Home, leg }.wake(began, Timer::Begin);
+        }
+        self.session = Some(session);
+    }
+}
+
+impl Session {
+    fn stop(&mut self, io: &mut dyn Io) {
+        if self.stopped.is_none() {
+            self.stopped = Some(io.now());
+            datagrams::close(self.conn, io);
+        }
+    }
+
+    /// Returns what the end `at` knows as a sender.
+    fn reverse(&self, at: Side) -> Reverse {
+        let sends = |leg: &&Leg| leg.direction == at.sends();
+        let sender = self.legs.iter().find(sends).map(|leg| &leg.sender);
+        Reverse { bps: sender.map(Sender::target_bps), rtt: sender.and_then(Sender::rtt) }
+    }
+
+    fn wake(&mut self, token: u64, io: &mut dyn Io) {
+        let Some((leg, timer)) = Timer::of(token) else { return };
+        let Some(direction) = self.legs.get(leg).map(|leg| leg.direction) else { return };
+        let (near, conn) = (sends_in(direction), self.conn);
+        let reverse = self.reverse(near.peer());
+        let part = &mut self.legs[leg];
+        if matches!(
+            timer,
+            Timer::Begin | Timer::Picture | Timer::Speech | Timer::Pacer | Timer::Process
+        ) {
+            let wire = &mut self.wires[near.index()];
+            part.sender.wake(timer, &mut End { io, wire, conn, side: near, leg });
+        }
+        if matches!(timer, Timer::Begin | Timer::Report | Timer::Missing | Timer::KeyFrame) {
+            let (side, wire) = (near.peer(), &mut self.wires[near.peer().index()]);
+            part.receiver.wake(timer, reverse, &mut End { io, wire, conn, side, leg });
+        }
+        if matches!(timer, Timer::Begin | Timer::Note) {
+            if timer == Timer::Note {
+                measures::note(part, io);
+            }
+            let wire = &mut self.wires[near.index()];
+            let next = io.now() + NOTE_EVERY;
+            End { io, wire, conn, side: near, leg }.wake(next, Timer::Note);
+        }
+    }
+
+    /// Processes a datagram that arrived at `at`.
+    fn arrive(&mut self, at: Side, tag: u64, io: &mut dyn Io) {
+        let Some(content) = self.wires[at.peer().index()].take(tag) else { return };
+        let direction = match content {
+            Content::Media(..) => at.peer().sends(),
+            _ => at.sends(),
+        };
+        let Some(leg) = self.legs.iter().position(|leg| leg.direction == direction) else { return };
+        let (now, reverse) = (io.now(), self.reverse(at));
+        let part = &mut self.legs[leg];
+        let wire = &mut self.wires[at.index()];
+        let mut end = End { io, wire, conn: self.conn, side: at, leg };
+        match content {
+            Content::Media(number, media) => part.receiver.media(number, media, reverse, &mut end),
+            Content::Report(report) => part.sender.report(&report, &mut end),
+            Content::Nack(numbers) => part.sender.repair(&numbers, &mut end),
+            Content::KeyRequest => part.sender.request_key(now),
+        }
+    }
+}
+
+impl App for WebrtcCall {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        if notice == Notice::Start {
+            self.start(io);
+        }
+        let Some(session) = self.session.as_mut().filter(|one| one.stopped.is_none()) else {
+            return;
+        };
+        match notice {
+            Notice::Stop => session.stop(io),
+            Notice::Wake(token) => session.wake(token, io),
+            Notice::Datagram { conn, at, tag, .. } if conn == session.conn => {
+                session.arrive(at, tag, io);
+            }
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        self.carries
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        let bytes = (self.settings.payload + HEADERS).max(self.settings.speech + RTP);
+        Some(Datagram { bytes, headers: HEADERS, set_by: "payload" })
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        let Some(session) = &self.session else { return Summary::new() };
+        let end = session.stopped.unwrap_or(now);
+        session.legs.iter().flat_map(|leg| measures::of(leg, end)).collect()
+    }
+}

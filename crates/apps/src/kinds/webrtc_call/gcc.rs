@@ -1,0 +1,276 @@
+//! Google congestion control: the target rate of a sender, from the receiver's reports.
+//!
+//! Source: libwebrtc (2025-06) `goog_cc_network_control.cc` and `delay_based_bwe.cc`. Each part has
+//! its own module: groups of packets, trend of the delay, rate control, measured rate, loss limit,
+//! and probes.
+//!
+//! Differences: the round-trip time is measured by reports, minus the receiver's wait, where
+//! libwebrtc uses that of RTCP. The congestion window and network estimates by the receiver, both
+//! off by default, are left out.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+use self::acked::AckedRate;
+use self::aimd::Aimd;
+use self::alr::Alr;
+use self::groups::Groups;
+use self::loss::LossLimit;
+use self::probe_rate::ProbeRates;
+pub(crate) use self::probes::Cluster;
+use self::probes::Probes;
+use self::trendline::{Trendline, Usage};
+use super::feedback::Report;
+
+mod acked;
+mod aimd;
+mod alr;
+mod capacity;
+mod groups;
+mod loss;
+mod probe_rate;
+mod probes;
+#[cfg(test)]
+mod tests;
+mod trendline;
+
+/// The time between calls of [`Gcc::process`].
+pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
+const PACING: f64 = 2.5;
+/// The time without reports after which the trend restarts.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
+const HISTORY: Duration = Duration::from_secs(60);
+/// The minimum target after a probe, as a proportion of the rate at which packets arrive.
+const PROBE_DROP: f64 = 0.85;
+
+/// The limits of the controller's rate, in bit/s.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The first target.
+    pub(crate) start: f64,
+    /// The minimum target.
+    pub(crate) floor: f64,
+    /// The maximum rate that the streams can use.
+    pub(crate) allocated: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Instant,
+    bytes: u32,
+    cluster: Option<Cluster>,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    sent: Sent,
+    at: Instant,
+}
+
+/// The controller of a sender.
+#[derive(Debug)]
+pub(crate) struct Gcc {
+    /// The number of the first packet of the history.
+    first: u64,
+    history: VecDeque<Sent>,
+    groups: Groups,
+    trend: Trendline,
+    aimd: Aimd,
+    acked: AckedRate,
+    limit: LossLimit,
+    probes: Probes,
+    probe_rates: ProbeRates,
+    alr: Alr,
+    was_limited: bool,
+    last_limited_end: Option<Instant>,
+    last_report: Option<Instant>,
+    rtt: Option<Duration>,
+    target_bps: f64,
+}
+
+impl Gcc {
+    /// Returns a controller at its start rate.
+    pub(crate) fn new(limits: Limits) -> Self {
+        let Limits { start: start_bps, floor: floor_bps, allocated: allocated_bps } = limits;
+        Self {
+            first: 0,
+            history: VecDeque::new(),
+            groups: Groups::default(),
+            trend: Trendline::default(),
+            aimd: Aimd::new(start_bps, floor_bps),
+            acked: AckedRate::default(),
+            limit: LossLimit::new(start_bps, floor_bps),
+            probes: Probes::new(start_bps, allocated_bps),
+            probe_rates: ProbeRates::default(),
+            alr: Alr::new(start_bps),
+            was_limited: false,
+            last_limited_end: None,
+            last_report: None,
+            rtt: None,
+            target_bps: start_bps.max(floor_bps),
+        }
+    }
+
+    /// Begins to probe.
+    pub(crate) fn start_probing(&mut self, now: Instant) {
+        self.probes.start(now);
+    }
+
+    /// Removes and returns the probes to send.
+    pub(crate) fn take_probes(&mut self) -> Vec<Cluster> {
+        self.probes.take()
+    }
+
+    /// Returns the target in bit/s of IP.
+    pub(crate) const fn target_bps(&self) -> f64 {
+        self.target_bps
+    }
+
+    /// Returns the rate of the pacer in bit/s of IP.
+    pub(crate) fn pacing_bps(&self) -> f64 {
+        PACING * self.target_bps
+    }
+
+    /// Returns the round-trip time, once it is known.
+    pub(crate) const fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    /// Records that the next packet was sent, with `bytes` including its headers. Returns its
+    /// number.
+    pub(crate) fn sent(&mut self, bytes: u32, cluster: Option<Cluster>, now: Instant) -> u64 {
+        while self.history.front().is_some_and(|sent| now.since(sent.at) > HISTORY) {
+            self.history.pop_front();
+            self.first += 1;
+        }
+        self.history.push_back(Sent { at: now, bytes, cluster });
+        self.alr.sent(bytes, now);
+        self.limit.sent(now);
+        self.first + self.history.len() as u64 - 1
+    }
+
+    /// Adapts to the time that has passed.
+    pub(crate) fn process(&mut self, now: Instant) {
+        self.limit.process(now);
+        self.probes.process(now);
+        self.retarget(now);
+    }
+
+    /// Processes a report of the receiver.
+    pub(crate) fn report(&mut self, report: &Report, now: Instant) {
+        let (arrivals, lost) = self.outcome(report);
+        self.limit.outcome(lost, lost + arrivals.len() as u64, now);
+        let Some(newest) = arrivals.last().map(|arrival| arrival.at) else { return };
+        let wait_free = |one: &Arrival| now.since(one.sent.at).saturating_sub(newest.since(one.at));
+        if let Some(rtt) = arrivals.iter().map(wait_free).min() {
+            self.rtt = Some(rtt);
+            self.aimd.set_rtt(rtt);
+            self.limit.set_rtt(rtt, now);
+        }
+        self.note_limitation(now);
+        let probed = self.measure(&arrivals);
+        let recovered = self.follow_trend(&arrivals, now);
+        self.adapt(probed, now);
+        self.retarget(now);
+        if recovered {
+            self.probes.recovered(self.alr.is_limited(), now);
+        }
+    }
+
+    /// Returns the arrivals of a report in the order of their times, and the number of lost
+    /// packets.
+    fn outcome(&self, report: &Report) -> (Vec<Arrival>, u64) {
+        let mut arrivals = Vec::with_capacity(report.arrivals.len());
+        let mut lost = 0;
+        for (number, arrival) in (report.first..).zip(&report.arrivals) {
+            let place = number.checked_sub(self.first);
+            let Some(&sent) = place.and_then(|place| self.history.get(place as usize)) else {
+                continue;
+            };
+            match *arrival {
+                Some(at) => arrivals.push(Arrival { sent, at }),
+                None => lost += 1,
+            }
+        }
+        arrivals.sort_by_key(|arrival| arrival.at);
+        (arrivals, lost)
+    }
+
+    fn note_limitation(&mut self, now: Instant) {
+        let is_limited = self.alr.is_limited();
+        if self.was_limited && !is_limited {
+            self.last_limited_end = Some(now);
+            self.probes.limited_until(now);
+        }
+        self.was_limited = is_limited;
+    }
+
+    /// Measures the rate of the arrivals. If a probe is complete, returns the rate of the probe.
+    fn measure(&mut self, arrivals: &[Arrival]) -> Option<f64> {
+        let mut probed = None;
+        for &Arrival { sent, at } in arrivals {
+            if self.last_limited_end.is_some_and(|end| sent.at > end) {
+                self.last_limited_end = None;
+                self.acked.expect_fast_change();
+            }
+            self.acked.add(at, sent.bytes);
+            if let Some(cluster) = sent.cluster {
+                probed = self.probe_rates.add(cluster, sent.at, at, sent.bytes).or(probed);
+            }
+        }
+        let acked = self.acked.bps();
+        let least = acked.map_or(0.0, |acked| self.aimd.bps().min(PROBE_DROP * acked));
+        probed.map(|bps| bps.max(least))
+    }
+
+    /// Follows the trend of the delay. Returns whether queues have just emptied.
+    fn follow_trend(&mut self, arrivals: &[Arrival], now: Instant) -> bool {
+        if self.last_report.is_none_or(|at| now.since(at) > STREAM_TIMEOUT) {
+            self.groups = Groups::default();
+            self.trend = Trendline::default();
+        }
+        self.last_report = Some(now);
+        let mut recovered = false;
+        for arrival in arrivals {
+            let before = self.trend.usage();
+            if let Some(spacing) = self.groups.add(arrival.sent.at, arrival.at, now) {
+                self.trend.update(spacing, arrival.at);
+            }
+            recovered |= before == Usage::Under && self.trend.usage() == Usage::Normal;
+        }
+        recovered && self.trend.usage() != Usage::Over
+    }
+
+    fn adapt(&mut self, probed: Option<f64>, now: Instant) {
+        let (usage, acked) = (self.trend.usage(), self.acked.bps());
+        match (usage, acked, probed) {
+            (Usage::Over, Some(acked_bps), _) => {
+                if !self.aimd.may_decrease(now, acked_bps) {
+                    return;
+                }
+                self.aimd.update(usage, acked, now);
+            }
+            (Usage::Over, None, _) => {
+                if !self.aimd.halve(now) {
+                    return;
+                }
+            }
+            (_, _, Some(bps)) => {
+                self.aimd.set(bps, now);
+                self.limit.probed(self.aimd.bps());
+            }
+            _ => self.aimd.update(usage, acked, now),
+        }
+        self.limit.set_delay_limit(self.aimd.bps());
+    }
+
+    fn retarget(&mut self, now: Instant) {
+        let bps = self.limit.bps();
+        self.target_bps = bps;
+        self.alr.set_target(bps);
+        let may_probe = self.trend.usage() == Usage::Normal && !self.limit.is_rtt_long();
+        self.probes.estimated(bps, may_probe, now);
+    }
+}

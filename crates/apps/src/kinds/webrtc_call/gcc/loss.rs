@@ -1,0 +1,283 @@
+//! The limit from losses and round-trip times, and the target of the controller.
+//!
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. This is its first loss-based
+//! estimator, which newer versions use as a fallback, and its back-off from long round trips. The
+//! reports of one second together are one loss report, as in the versions of 2020 with feedback on
+//! packets only.
+//!
+//! Difference: the second estimator (`loss_based_bwe_v2.cc`) is the default since 2022. With less
+//! than 2 % of loss, the delay alone determines the rate in both.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+const LOW: f64 = 0.02;
+const HIGH: f64 = 0.1;
+const LEAST_PACKETS: u64 = 20;
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+const INCREASE: f64 = 1.08;
+const INCREASE_BPS: f64 = 1_000.0;
+const INCREASE_WINDOW: Duration = Duration::from_secs(1);
+const DECREASE_EVERY: Duration = Duration::from_millis(300);
+/// The time for which a loss report is used: 1.2 times the longest interval of reports.
+const REPORT_LASTS: Duration = Duration::from_secs(6);
+/// The time after the start in which the delay-based estimate determines the target, unless packets
+/// are lost.
+const START: Duration = Duration::from_secs(2);
+const LONGEST_RTT: Duration = Duration::from_secs(3);
+const RTT_DECREASE: f64 = 0.8;
+const RTT_DECREASE_EVERY: Duration = Duration::from_secs(1);
+const RTT_FLOOR_BPS: f64 = 5_000.0;
+
+/// The limit from losses and round-trip times.
+#[derive(Debug)]
+pub(crate) struct LossLimit {
+    target_bps: f64,
+    floor_bps: f64,
+    delay_bps: f64,
+    lost: u64,
+    expected: u64,
+    next_report: Instant,
+    /// The proportion of lost packets in 256ths, as RTCP reports it. The next field is the time of
+    /// the report.
+    loss: f64,
+    reported: Option<Instant>,
+    first_report: Option<Instant>,
+    decreased: Option<Instant>,
+    has_decreased: bool,
+    /// The targets of the last second that are below all later ones, with their times.
+    lows: VecDeque<(Instant, f64)>,
+    rtt: Duration,
+    rtt_measured: Option<Instant>,
+    last_sent: Instant,
+}
+
+impl LossLimit {
+    pub(crate) fn new(start_bps: f64, floor_bps: f64) -> Self {
+        Self {
+            target_bps: start_bps.max(floor_bps),
+            floor_bps,
+            delay_bps: f64::INFINITY,
+            lost: 0,
+            expected: 0,
+            next_report: Instant::ZERO,
+            loss: 0.0,
+            reported: None,
+            first_report: None,
+            decreased: None,
+            has_decreased: false,
+            lows: VecDeque::new(),
+            rtt: Duration::ZERO,
+            rtt_measured: None,
+            last_sent: Instant::ZERO,
+        }
+    }
+
+    /// Returns the target in bit/s.
+    pub(crate) const fn bps(&self) -> f64 {
+        self.target_bps
+    }
+
+    /// Records that a packet was sent.
+    pub(crate) fn sent(&mut self, now: Instant) {
+        self.rtt_measured.get_or_insert(now);
+        self.last_sent = now;
+    }
+
+    /// Sets the round-trip time.
+    pub(crate) fn set_rtt(&mut self, rtt: Duration, now: Instant) {
+        self.rtt = rtt;
+        self.rtt_measured = Some(now);
+    }
+
+    /// Sets the target to the result of a probe.
+    pub(crate) fn probed(&mut self, bps: f64) {
+        self.delay_bps = f64::INFINITY;
+        self.set(bps);
+        self.lows.clear();
+    }
+
+    /// Sets the delay-based estimate, which bounds the target.
+    pub(crate) fn set_delay_limit(&mut self, bps: f64) {
+        self.delay_bps = bps;
+        self.set(self.target_bps);
+    }
+
+    /// Adds the outcome of packets.
+    pub(crate) fn outcome(&mut self, lost: u64, expected: u64, now: Instant) {
+        self.lost += lost;
+        self.expected += expected;
+        if now < self.next_report {
+            return;
+        }
+        self.next_report = now + REPORT_EVERY;
+        self.first_report.get_or_insert(now);
+        if self.expected < LEAST_PACKETS {
+            return;
+        }
+        self.has_decreased = false;
+        self.loss = ((256 * self.lost / self.expected).min(255)) as f64 / 256.0;
+        (self.lost, self.expected) = (0, 0);
+        self.reported = Some(now);
+        self.process(now);
+    }
+
+    /// Adapts the target. The caller calls this function every 25 ms.
+    pub(crate) fn process(&mut self, now: Instant) {
+        if self.is_rtt_long() {
+            let due = self.decreased.is_none_or(|at| now.since(at) >= RTT_DECREASE_EVERY);
+            if due && self.target_bps > RTT_FLOOR_BPS {
+                self.decreased = Some(now);
+                self.set((RTT_DECREASE * self.target_bps).max(RTT_FLOOR_BPS));
+            }
+            return;
+        }
+        if self.loss == 0.0 && self.is_starting(now) && self.delay_bps.is_finite() {
+            let bps = self.target_bps.max(self.delay_bps);
+            if bps > self.target_bps {
+                self.lows.clear();
+                self.lows.push_back((now, self.target_bps));
+                self.set(bps);
+                return;
+            }
+        }
+        self.remember(now);
+        let Some(reported) = self.reported else { return };
+        if now.since(reported) >= REPORT_LASTS {
+            return;
+        }
+        if self.loss <= LOW {
+            let low = self.lows.front().map_or(self.target_bps, |&(_, bps)| bps);
+            self.set(INCREASE * low + INCREASE_BPS);
+        } else if self.loss > HIGH && !self.has_decreased {
+            let pause = DECREASE_EVERY + self.rtt;
+            if self.decreased.is_none_or(|at| now.since(at) >= pause) {
+                self.decreased = Some(now);
+                self.has_decreased = true;
+                self.set(self.target_bps * (1.0 - 0.5 * self.loss));
+            }
+        }
+    }
+
+    /// Returns whether the round-trip time, or the time without a report, is above its limit.
+    pub(crate) fn is_rtt_long(&self) -> bool {
+        let silent = self.rtt_measured.map_or(Duration::ZERO, |at| self.last_sent.since(at));
+        silent.saturating_add(self.rtt) > LONGEST_RTT
+    }
+
+    fn is_starting(&self, now: Instant) -> bool {
+        self.first_report.is_none_or(|at| now.since(at) < START)
+    }
+
+    fn remember(&mut self, now: Instant) {
+        let is_old = |at: Instant| now.since(at) + Duration::from_millis(1) > INCREASE_WINDOW;
+        while self.lows.front().is_some_and(|&(at, _)| is_old(at)) {
+            self.lows.pop_front();
+        }
+        while self.lows.back().is_some_and(|&(_, bps)| self.target_bps <= bps) {
+            self.lows.pop_back();
+        }
+        self.lows.push_back((now, self.target_bps));
+    }
+
+    fn set(&mut self, bps: f64) {
+        self.target_bps = bps.min(self.delay_bps).max(self.floor_bps);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::close;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// Returns a limit at 1 Mbit/s after its start, with reports of `lost` lost packets out of 100
+    /// in each second.
+    fn lossy(lost: u64, seconds: u64) -> LossLimit {
+        let mut limit = LossLimit::new(1e6, 5e3);
+        limit.set_rtt(Duration::from_millis(100), ms(0));
+        for now in (0..1_000 * seconds).step_by(25).map(ms) {
+            limit.sent(now);
+            limit.set_rtt(Duration::from_millis(100), now);
+            limit.outcome(lost, 100, now);
+            limit.process(now);
+        }
+        limit
+    }
+
+    /// Covers requirement C-97.
+    #[test]
+    fn a_loss_of_20_percent_at_1_mbit_leaves_900_kbit() {
+        let mut limit = LossLimit::new(1e6, 5e3);
+        limit.outcome(20, 100, ms(5_000));
+        // The loss is 51/256 in RTCP's fixed point.
+        close(limit.bps(), 1e6 * (1.0 - 0.5 * 51.0 / 256.0), 1e-6);
+        close(limit.bps(), 900e3, 500.0);
+    }
+
+    #[test]
+    fn a_loss_between_2_and_10_percent_holds_the_rate() {
+        close(lossy(5, 30).bps(), 1e6, 1e-6);
+        assert!(lossy(15, 30).bps() < 0.3e6);
+    }
+
+    /// Covers requirement C-103.
+    #[test]
+    fn a_loss_of_up_to_2_percent_never_lowers_the_rate() {
+        for lost in [0, 1, 2] {
+            let bps = lossy(lost, 10).bps();
+            assert!(bps > 1.9e6, "{lost} %: {bps}");
+            let mut limit = lossy(lost, 10);
+            let before = limit.bps();
+            limit.set_delay_limit(before);
+            limit.process(ms(10_000));
+            close(limit.bps(), before, 0.0);
+        }
+    }
+
+    #[test]
+    fn fewer_than_20_packets_make_no_report() {
+        let mut limit = LossLimit::new(1e6, 5e3);
+        limit.outcome(19, 19, ms(5_000));
+        close(limit.bps(), 1e6, 0.0);
+        limit.outcome(0, 1, ms(6_000));
+        assert!(limit.bps() < 0.6e6, "19 of 20");
+    }
+
+    #[test]
+    fn silence_of_more_than_3_seconds_takes_a_fifth_each_second() {
+        let mut limit = LossLimit::new(1e6, 50e3);
+        let mut lowered = 0;
+        for now in (0..=10_000).step_by(25) {
+            limit.sent(ms(now));
+            let before = limit.bps();
+            limit.process(ms(now));
+            lowered += u32::from(limit.bps() < before);
+        }
+        assert_eq!(lowered, 7, "from 3.025 s to 9.025 s");
+        close(limit.bps(), 1e6 * 0.8_f64.powi(7), 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_target_keeps_its_bounds(
+            steps in prop::collection::vec((0..60_u64, 0..60_u64, 5e3..5e6_f64), 1..200),
+        ) {
+            let mut limit = LossLimit::new(300e3, 60e3);
+            for (n, (lost, arrived, delay)) in steps.into_iter().enumerate() {
+                let now = ms(200 * n as u64);
+                limit.sent(now);
+                limit.set_delay_limit(delay);
+                limit.outcome(lost, lost + arrived, now);
+                limit.process(now);
+                prop_assert!(limit.bps() >= 60e3 && limit.bps() <= delay.max(60e3));
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+use proptest::prelude::*;
+
+use super::super::wire::Frame;
+use super::*;
+use crate::testing::close;
+
+const SIZES: Sizes = Sizes { payload: 1_200, headers: 58 };
+
+fn video(number: u64, bytes: u32) -> VideoPacket {
+    let captured = Instant::ZERO;
+    let frame = Frame { number: 0, captured, is_key: false, lines: 180, bytes, packets: 1 };
+    VideoPacket { number, index: 0, frame, bytes }
+}
+
+fn at_us(us: u64) -> Instant {
+    Instant::from_micros(us)
+}
+
+/// Runs a pacer until its queue is empty; returns each packet's time and size.
+fn drain(pacer: &mut Pacer, from: Instant) -> Vec<(Instant, Packet, Option<Cluster>)> {
+    let (mut now, mut out) = (from, Vec::new());
+    while let Some(at) = pacer.next(now) {
+        now = at;
+        out.extend(pacer.process(now).into_iter().map(|(packet, probe)| (now, packet, probe)));
+    }
+    out
+}
+
+#[test]
+fn a_frame_of_less_than_40_ms_leaves_at_once_and_a_larger_one_is_spread() {
+    // At 2.5 Mbit/s, 40 ms are 12,500 B.
+    let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+    for number in 0..40 {
+        pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+    }
+    let times: Vec<_> = drain(&mut pacer, Instant::ZERO).iter().map(|one| one.0).collect();
+    assert_eq!(times.iter().filter(|&&at| at == Instant::ZERO).count(), 10, "12,500 B");
+    assert_eq!(times[10], at_us(40_000));
+    assert_eq!(times[39], at_us(120_000));
+}
+
+#[test]
+fn retransmissions_go_first() {
+    let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+    pacer.push(Packet::Video(video(7, 1_000)), Instant::ZERO);
+    pacer.push(Packet::Again(video(3, 1_000)), Instant::ZERO);
+    assert!(pacer.is_queued_again(3) && !pacer.is_queued_again(7));
+    let sent: Vec<_> = pacer.process(Instant::ZERO).into_iter().map(|(packet, _)| packet).collect();
+    assert_eq!(sent, [Packet::Again(video(3, 1_000)), Packet::Video(video(7, 1_000))]);
+}
+
+#[test]
+fn a_queue_of_more_than_2_seconds_raises_the_rate() {
+    // 125,000 B at 100 kbit/s would take 10 s.
+    let mut pacer = Pacer::new(SIZES, 100e3, Instant::ZERO);
+    for number in 0..100 {
+        pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+    }
+    let last = drain(&mut pacer, Instant::ZERO).last().unwrap().0;
+    assert!(last <= at_us(2_100_000), "{last}");
+}
+
+#[test]
+fn a_probe_has_its_rate_and_fills_up_with_padding() {
+    let mut pacer = Pacer::new(SIZES, 750e3, Instant::ZERO);
+    pacer.probe(Cluster { id: 0, bps: 1.8e6 }, Instant::ZERO);
+    assert_eq!(pacer.next(Instant::ZERO), None, "a packet of media begins it");
+    pacer.push(Packet::Video(video(0, 1_192)), Instant::ZERO);
+    let sent = drain(&mut pacer, Instant::ZERO);
+    assert!(sent.iter().all(|one| one.2.is_some()));
+    assert!(sent[2..].iter().all(|one| matches!(one.1, Packet::Padding(_))));
+    let bytes: f64 = sent.iter().map(|one| f64::from(SIZES.of(&one.1))).sum();
+    // At 1.8 Mbit/s, 15 ms are 3,375 B.
+    assert!((3_375.0..3_375.0 + 1_250.0).contains(&bytes), "{bytes}");
+    let (_, last, _) = sent.last().unwrap();
+    let span = sent.last().unwrap().0.as_secs_f64();
+    close(8.0 * (bytes - f64::from(SIZES.of(last))) / span, 1.8e6, 0.02e6);
+}
+
+#[test]
+fn a_probe_that_is_late_is_given_up() {
+    let mut pacer = Pacer::new(SIZES, 750e3, Instant::ZERO);
+    pacer.probe(Cluster { id: 0, bps: 900e3 }, Instant::ZERO);
+    pacer.push(Packet::Video(video(0, 1_192)), Instant::ZERO);
+    pacer.process(Instant::ZERO);
+    pacer.process(at_us(40_000));
+    assert!(!pacer.is_probing);
+}
+
+proptest! {
+    /// Covers requirement C-108.
+    #[test]
+    fn no_interval_has_more_than_its_rate_and_a_burst(
+        frames in prop::collection::vec((0..50_000_u64, 1..30_u64), 1..40),
+        bps in 100e3..10e6_f64,
+    ) {
+        let mut pacer = Pacer::new(SIZES, bps, Instant::ZERO);
+        let (mut now, mut sent, mut number) = (Instant::ZERO, Vec::new(), 0);
+        let mut longest = 0.0_f64;
+        for (gap, packets) in frames {
+            let until = now + Duration::from_micros(gap);
+            while let Some(at) = pacer.next(now).filter(|&at| at <= until) {
+                now = at;
+                let out = pacer.process(now);
+                sent.extend(out.iter().map(|(packet, _)| (now, f64::from(SIZES.of(packet)))));
+            }
+            now = until;
+            for _ in 0..packets {
+                pacer.push(Packet::Video(video(number, 1_200)), now);
+                number += 1;
+            }
+            longest = longest.max(pacer.queued(bps).as_secs_f64());
+        }
+        // A longer queue raises the rate.
+        prop_assume!(longest < 1.0);
+        for (place, &(from, _)) in sent.iter().enumerate() {
+            let mut bytes = 0.0;
+            for &(at, size) in &sent[place..] {
+                bytes += size;
+                let allowed = bps / 8.0 * (at.since(from).as_secs_f64() + BURST_S) + 1_258.0;
+                prop_assert!(bytes <= allowed + 1.0, "{bytes} B, {allowed} allowed");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The receiving end of a direction: reports, requests for repair, frames, screen and speaker.
+
+use aqmlab_core::{Duration, Instant};
+
+use super::end::{End, Timer};
+use super::feedback::{Arrived, SRTCP};
+use super::frames::Frames;
+use super::nack::{self, Gap, Nacks};
+use super::playout::Playout;
+use super::screen::{Screen, Seen};
+use super::sender::SPEECH;
+use super::wire::{Content, Media, VideoPacket};
+use crate::datagrams::{self, Arrivals};
+use crate::emodel::{self, Codec};
+use crate::playout;
+
+/// The size of a request for a key frame (RFC 4585 §6.3.1).
+const KEY_REQUEST: u32 = 12 + SRTCP;
+/// The time for which the first speech packet is held.
+const SPEECH_MARGIN: Duration = Duration::from_millis(60);
+/// The look-ahead of the Opus encoder (RFC 6716 §2).
+const LOOKAHEAD_MS: f64 = 6.5;
+
+/// What this end knows as the sender of the other direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reverse {
+    /// The rate at which this end sends, in bit/s.
+    pub(crate) bps: Option<f64>,
+    /// The round-trip time.
+    pub(crate) rtt: Option<Duration>,
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// The maximum payload of a datagram above UDP, in bytes.
+    room: u32,
+    began: Instant,
+    arrived: Arrived,
+    nacks: Nacks,
+    is_checking: bool,
+    frames: Frames,
+    playout: Playout,
+    screen: Screen,
+    video_bytes: u64,
+    speech: Arrivals,
+    speaker: playout::Playout,
+}
+
+/// The quality of the sound that a person heard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    /// The rating R of the E-model.
+    pub(crate) r: f64,
+    /// The proportion of packets that were late, from 0 to 1.
+    pub(crate) late: f64,
+    /// The delay from mouth to ear, in milliseconds.
+    pub(crate) delay_ms: f64,
+}
+
+impl Receiver {
+    /// Returns a receiver for a sender that begins at `began`.
+    pub(crate) fn new(room: u32, top_lines: u32, began: Instant) -> Self {
+        Self {
+            room,
+            began,
+            arrived: Arrived::default(),
+            nacks: Nacks::default(),
+            is_checking: false,
+            frames: Frames::new(began),
+            playout: Playout::default(),
+            screen: Screen::new(began, top_lines),
+            video_bytes: 0,
+            speech: Arrivals::default(),
+            speaker: playout::Playout::new(SPEECH_MARGIN, true),
+        }
+    }
+
+    /// Handles the expiry of one of its timers.
+    pub(crate) fn wake(&mut self, timer: Timer, reverse: Reverse, end: &mut End<'_>) {
+        let now = end.now();
+        match timer {
+            Timer::Begin => {
+                end.wake(now + self.arrived.interval(), Timer::Report);
+                end.wake(self.frames.deadline(), Timer::KeyFrame);
+            }
+            Timer::Report => {
+                while let Some((report, bytes)) = self.arrived.report(self.room) {
+                    end.send(Content::Report(report), bytes);
+                }
+                if let Some(bps) = reverse.bps {
+                    self.arrived.set_rate(bps);
+                }
+                end.wake(now + self.arrived.interval(), Timer::Report);
+            }
+            Timer::Missing => {
+                self.is_checking = false;
+                let due = self.nacks.again(reverse.rtt, now);
+                self.request(&due, end);
+            }
+            _ => {
+                if self.frames.give_up(now) {
+                    end.send(Content::KeyRequest, KEY_REQUEST);
+                }
+                end.wake(self.frames.deadline(), Timer::KeyFrame);
+            }
+        }
+    }
+
+    /// Processes a media packet that arrived.
+    pub(crate) fn media(&mut self, number: u64, media: Media, reverse: Reverse, end: &mut End<'_>) {
+        let now = end.now();
+        self.arrived.add(number, now);
+        self.screen.advance(now);
+        match media {
+            Media::Video(packet) => self.video(packet, reverse, end),
+            Media::Audio(number, captured) => {
+                let delay = self.speech.take(datagrams::stamp(number, captured), now);
+                self.speaker.take(delay);
+            }
+            Media::Padding => {}
+        }
+    }
+
+    fn video(&mut self, packet: VideoPacket, reverse: Reverse, end: &mut End<'_>) {
+        let now = end.now();
+        let gap = self.nacks.arrived(packet.number, now);
+        if self.frames.add(&packet, &gap, now) {
+            self.video_bytes += u64::from(packet.bytes);
+        }
+        match gap {
+            Gap::Request(numbers) => self.request(&numbers, end),
+            Gap::Repaired => {}
+            Gap::TooLarge => end.send(Content::KeyRequest, KEY_REQUEST),
+        }
+        while let Some(decoded) = self.frames.decode(now) {
+            self.nacks.forget(decoded.next);
+            let at = self.playout.time(&decoded, reverse.rtt, now);
+            self.screen.add(decoded.frame, at);
+        }
+    }
+
+    /// Requests packets again, and sets a timer for a check while any packet is missing.
+    fn request(&mut self, numbers: &[u64], end: &mut End<'_>) {
+        let most = (self.room.saturating_sub(nack::size(&[])) / 4).max(1) as usize;
+        for part in numbers.chunks(most) {
+            end.send(Content::Nack(part.to_vec()), nack::size(part));
+        }
+        if self.nacks.is_waiting() && !self.is_checking {
+            self.is_checking = true;
+            end.wake(end.now() + nack::CHECK_EVERY, Timer::Missing);
+        }
+    }
+
+    /// Returns the mean delay in milliseconds of the frames rendered since the last call.
+    pub(crate) fn take_frame_delay_ms(&mut self, now: Instant) -> Option<f64> {
+        self.screen.advance(now);
+        self.screen.take_recent_ms()
+    }
+
+    /// Returns the quality of the picture until `end`.
+    pub(crate) fn seen(&self, end: Instant) -> Seen {
+        self.screen.measures(end)
+    }
+
+    /// Returns the rate of the received video until `end`, in bit/s.
+    pub(crate) fn video_bps(&self, end: Instant) -> Option<f64> {
+        let span = end.since(self.began).as_secs_f64();
+        (span > 0.0).then(|| 8.0 * self.video_bytes as f64 / span)
+    }
+
+    /// Returns the quality of the sound, given that `sent` packets of speech were sent.
+    pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
+        let lost = self.speech.loss(sent)?;
+        let late = self.speaker.late() as f64 / self.speech.expected().max(1) as f64;
+        let coding_ms = SPEECH.as_secs_f64() * 1e3 + LOOKAHEAD_MS;
+        let delay_ms = self.speaker.delay_ms() + coding_ms;
+        let r = emodel::simple(delay_ms, (lost + late).min(1.0), Codec::OPUS);
+        Some(Heard { r, late, delay_ms })
+    }
+}

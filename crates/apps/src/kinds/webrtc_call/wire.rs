@@ -1,0 +1,118 @@
+//! The contents of the datagrams of one end.
+//!
+//! A datagram on the path has a size and a number, but no content. The sending end stores the
+//! content under this number. The other end takes the content when the datagram arrives.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+use super::feedback::Report;
+
+/// The time for which a content is kept, as in libwebrtc's history of sent packets.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// A packet of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VideoPacket {
+    /// The number of the packet among the packets of the video.
+    pub(crate) number: u64,
+    /// The index of the packet in the frame.
+    pub(crate) index: u32,
+    /// The frame.
+    pub(crate) frame: Frame,
+    /// Bytes of video.
+    pub(crate) bytes: u32,
+}
+
+/// A frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Frame {
+    /// The number of the frame among the encoded frames.
+    pub(crate) number: u64,
+    /// The time at which the camera captured the frame.
+    pub(crate) captured: Instant,
+    /// Whether the frame can be decoded without the frame before it.
+    pub(crate) is_key: bool,
+    /// The height of the picture in lines.
+    pub(crate) lines: u32,
+    /// Bytes of video.
+    pub(crate) bytes: u32,
+    /// The number of packets of the frame.
+    pub(crate) packets: u32,
+}
+
+/// The content of a media packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Media {
+    /// A packet of video, sent first or again.
+    Video(VideoPacket),
+    /// 20 ms of speech: the number of the packet, and the end time of the speech.
+    Audio(u64, Instant),
+    /// Bytes that only probe the path.
+    Padding,
+}
+
+/// The content of a datagram.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Content {
+    /// Media, with its transport-wide number.
+    Media(u64, Media),
+    /// A report on arrivals.
+    Report(Report),
+    /// A request to send packets of video again.
+    Nack(Vec<u64>),
+    /// A request for a key frame.
+    KeyRequest,
+}
+
+/// The contents of the datagrams on the path from one end.
+#[derive(Debug, Default)]
+pub(crate) struct Wire {
+    /// The number of the first datagram kept.
+    first: u64,
+    sent: VecDeque<(Instant, Option<Content>)>,
+}
+
+impl Wire {
+    /// Stores a content; returns the number of its datagram.
+    pub(crate) fn put(&mut self, content: Content, now: Instant) -> u64 {
+        while self.sent.front().is_some_and(|&(at, _)| now.since(at) > KEPT) {
+            self.sent.pop_front();
+            self.first += 1;
+        }
+        self.sent.push_back((now, Some(content)));
+        self.first + self.sent.len() as u64 - 1
+    }
+
+    /// Takes the content of the datagram `number`, which has arrived.
+    pub(crate) fn take(&mut self, number: u64) -> Option<Content> {
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        let content = self.sent.get_mut(place)?.1.take();
+        while self.sent.front().is_some_and(|(_, content)| content.is_none()) {
+            self.sent.pop_front();
+            self.first += 1;
+        }
+        content
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_is_taken_once_and_not_after_a_minute() {
+        let mut wire = Wire::default();
+        let at = Instant::from_millis;
+        assert_eq!(wire.put(Content::KeyRequest, at(0)), 0);
+        assert_eq!(wire.put(Content::Nack(vec![3]), at(1)), 1);
+        assert_eq!(wire.take(1), Some(Content::Nack(vec![3])));
+        assert_eq!(wire.take(1), None);
+        assert_eq!(wire.put(Content::KeyRequest, at(60_001)), 2);
+        assert_eq!(wire.take(0), None, "dropped after a minute");
+        assert_eq!(wire.take(2), Some(Content::KeyRequest));
+        assert!(wire.sent.is_empty());
+        assert_eq!(wire.take(u64::MAX), None);
+    }
+}

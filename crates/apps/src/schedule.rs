@@ -1,0 +1,36 @@
+//! Messages on a schedule, and the proportion of them that is missing.
+
+use aqmlab_core::Duration;
+
+/// The time before the end of a run in which a message that is due may still arrive later.
+const IN_TRANSIT: Duration = Duration::from_secs(1);
+
+/// Returns the percentage of scheduled messages that did not arrive. The first message was due at
+/// the start of `span`, and the others every `interval` after it; `arrived` messages arrived.
+/// Returns `None` if the span is too short for a message to be missing.
+pub(crate) fn missing_percent(span: Duration, interval: Duration, arrived: u64) -> Option<f64> {
+    let counted = span.saturating_sub(IN_TRANSIT);
+    if counted == Duration::ZERO {
+        return None;
+    }
+    let due = counted.as_nanos() / interval.as_nanos().max(1) + 1;
+    Some(100.0 * due.saturating_sub(arrived) as f64 / due as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_due_before_the_last_second_must_have_arrived() {
+        let missing = |seconds, arrived| {
+            missing_percent(Duration::from_secs(seconds), Duration::from_millis(500), arrived)
+        };
+        assert_eq!(missing(11, 21), Some(0.0));
+        assert_eq!(missing(11, 23), Some(0.0), "those of the last second");
+        assert_eq!(missing(11, 0), Some(100.0));
+        assert_eq!(missing(5, 0), Some(100.0));
+        assert_eq!(missing(6, 11).map(f64::round), Some(0.0));
+        assert_eq!(missing(1, 0), None, "it may be on its way");
+    }
+}

@@ -1,0 +1,109 @@
+//! Applications: their copies, times and routes.
+
+use std::collections::BTreeSet;
+
+use aqmlab_core::{Duration, Instant};
+use aqmlab_trial::SpecError;
+use aqmlab_trial::spec::{AppKind, AppSpec, LinkSpec, Named, RouteSpec, TcpSpec};
+
+use crate::scenario::{Ordered, Plain, Scenario};
+use crate::{choice, quantity};
+
+/// The keys of an application that are not parameters of its kind.
+const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "stagger"];
+/// The maximum number of copies.
+const MOST_COPIES: u64 = 1_000;
+
+/// Returns the applications, with their copies.
+pub(crate) fn apps(
+    scenario: &Scenario,
+    links: &[LinkSpec],
+    rtt: Duration,
+) -> Result<Vec<AppSpec>, SpecError> {
+    if scenario.apps.0.is_empty() {
+        return Err(SpecError::new("apps", "no application is given"));
+    }
+    let mut all = Vec::new();
+    for (name, table) in &scenario.apps.0 {
+        let is_shown = !name.is_empty() && !name.chars().any(char::is_control);
+        if !is_shown || name.chars().count() > 100 {
+            return Err(SpecError::new("apps", "a name is one line of at most 100 characters"));
+        }
+        all.extend(copies(name, table, links, rtt)?);
+    }
+    let names: BTreeSet<_> = all.iter().map(|app| &app.name).collect();
+    if names.len() < all.len() {
+        return Err(SpecError::new("apps", "two applications have the same name"));
+    }
+    Ok(all)
+}
+
+fn copies(
+    name: &str,
+    table: &Ordered<Plain>,
+    links: &[LinkSpec],
+    rtt: Duration,
+) -> Result<Vec<AppSpec>, SpecError> {
+    let at = |key: &str| format!("apps.{name}.{key}");
+    let kind = table.get("kind").map(quantity::shown);
+    let kind = kind.ok_or_else(|| SpecError::new(at("kind"), "is missing"))?;
+    let (own, given) = own_and_given(&kind, table);
+    let app = choice::of_kind(&format!("apps.{name}"), &kind, &given)?;
+    let duration =
+        |key: &str| own.get(key).map(|value| quantity::duration(&at(key), value)).transpose();
+    let number = match own.get("count") {
+        Some(value) => quantity::count(&at("count"), value)?,
+        None => 1,
+    };
+    if !(1..=MOST_COPIES).contains(&number) {
+        return Err(SpecError::new(at("count"), format!("{number} is not between 1 and 1000")));
+    }
+    let stagger = duration("stagger")?.unwrap_or(Duration::ZERO);
+    let start = duration("start")?.unwrap_or(Duration::ZERO);
+    let (stop, length) = (duration("stop")?, duration("duration")?);
+    if stop.is_some() && length.is_some() {
+        return Err(SpecError::new(at("stop"), "given together with `duration`"));
+    }
+    let [up, down] = routes(links, duration("rtt")?.unwrap_or(rtt));
+    let one = |copy: u64| {
+        let start = (0..copy).fold(Instant::ZERO + start, |start, _| start + stagger);
+        AppSpec {
+            name: if number == 1 { name.to_owned() } else { format!("{name}-{}", copy + 1) },
+            app: app.clone(),
+            start,
+            stop: length.map(|length| start + length).or(stop.map(|stop| Instant::ZERO + stop)),
+            up: up.clone(),
+            down: down.clone(),
+            priority: None,
+            home: TcpSpec::default(),
+            wan: TcpSpec::default(),
+        }
+    };
+    Ok((0..number).map(one).collect())
+}
+
+/// Returns the keys of an application, and the parameters of its kind. A parameter may have the
+/// name of a key.
+fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(String, Plain)>) {
+    let params = AppKind::find(kind).map_or(&[][..], |kind| kind.0.params);
+    let is_own = |name: &str| OWN.contains(&name) && !params.iter().any(|one| one.name == name);
+    let (own, given) = table.0.iter().cloned().partition(|(name, _)| is_own(name));
+    (Ordered(own), given)
+}
+
+/// Returns the routes up and down.
+fn routes(links: &[LinkSpec], rtt: Duration) -> [RouteSpec; 2] {
+    let through = |names: &[&str]| {
+        names.iter().filter_map(|name| links.iter().position(|link| link.name == *name)).collect()
+    };
+    let half = Duration::from_nanos(rtt.as_nanos() / 2);
+    let rest = Duration::from_nanos(rtt.as_nanos() - half.as_nanos());
+    let route = |links, delay| RouteSpec {
+        links,
+        delay,
+        loss: 0.0,
+        jitter: Duration::ZERO,
+        reorder: false,
+    };
+    [route(through(&["up", "modem-up"]), half), route(through(&["modem-down", "down"]), rest)]
+}

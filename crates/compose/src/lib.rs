@@ -1,0 +1,101 @@
+//! Composes a trial from a scenario without loops, for a page that has no Python.
+//!
+//! The scenario is restricted to a part of the keys that `aqmlab run` accepts: one line, with or
+//! without a modem, the gateway's disciplines, and applications of one TCP.
+//! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
+//! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
+//! accepted scenario has the same meaning in both.
+//!
+//! | Module     | Holds                                              |
+//! |------------|----------------------------------------------------|
+//! | `scenario` | the keys of a scenario                             |
+//! | `quantity` | quantities with units: "40 ms", "12 Mbit/s", "5 %" |
+//! | `choice`   | kinds with parameters: "`fq_codel` limit=1000"     |
+//! | `line`     | links of the gateway and of the modem              |
+//! | `app`      | applications, their copies and routes              |
+
+mod app;
+mod choice;
+mod line;
+mod quantity;
+mod scenario;
+
+use aqmlab_trial::spec::{MeasureSpec, Spec};
+use aqmlab_trial::{SpecError, check};
+
+use crate::scenario::{Measure, Scenario};
+
+/// Composes the trial of the scenario in a JSON text. The members of the text are those of a
+/// scenario's file.
+///
+/// # Errors
+///
+/// If the text is not such a scenario, or the trial cannot be run.
+pub fn from_json(text: &str, seed: u64) -> Result<Spec, SpecError> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        SpecError::new(error.path().to_string(), without_column(&error.inner().to_string()))
+    })?;
+    reader.end().map_err(|error| SpecError::new("scenario", error.to_string()))?;
+    compose(&scenario, seed)
+}
+
+/// Composes the trial of the scenario in a TOML text.
+///
+/// # Errors
+///
+/// If [`from_json`] would return an error.
+pub fn from_toml(text: &str, seed: u64) -> Result<Spec, SpecError> {
+    compose(&read_toml(text)?, seed)
+}
+
+fn read_toml(text: &str) -> Result<Scenario, SpecError> {
+    toml::from_str(text).map_err(|error| of_toml(text, &error))
+}
+
+fn of_toml(text: &str, error: &toml::de::Error) -> SpecError {
+    let start = error.span().map_or(0, |span| span.start);
+    let line = text.bytes().take(start).filter(|&byte| byte == b'\n').count() + 1;
+    SpecError::new(format!("line {line}"), error.message().to_owned())
+}
+
+fn without_column(problem: &str) -> &str {
+    problem.rsplit_once(" at line ").map_or(problem, |(problem, _)| problem)
+}
+
+fn compose(scenario: &Scenario, seed: u64) -> Result<Spec, SpecError> {
+    let duration = match &scenario.duration {
+        Some(text) => quantity::duration("duration", text)?,
+        None => scenario::DURATION,
+    };
+    let path = &scenario.path;
+    let or = |key: &str, text: &Option<_>, default| match text {
+        Some(text) => quantity::duration(&format!("path.{key}"), text),
+        None => Ok(default),
+    };
+    let rtt = or("rtt", &path.rtt, scenario::RTT)?;
+    let links = line::links(path)?;
+    let apps = app::apps(scenario, &links, rtt)?;
+    let spec = Spec {
+        seed,
+        duration,
+        links,
+        apps,
+        measure: measure(scenario.measure.as_ref())?,
+        host_jitter: or("host_jitter", &path.host_jitter, scenario::HOST_JITTER)?,
+        start_jitter: or("start_jitter", &path.start_jitter, scenario::START_JITTER)?,
+    };
+    check(&spec)?;
+    Ok(spec)
+}
+
+fn measure(said: Option<&Measure>) -> Result<MeasureSpec, SpecError> {
+    let mut made = MeasureSpec::default();
+    if let Some(from) = said.and_then(|measure| measure.from.as_ref()) {
+        made.from = aqmlab_core::Instant::ZERO + quantity::duration("measure.from", from)?;
+    }
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Verdicts, and statistics over seeds.
+
+use aqmlab_verdict::rows::FLOW_NUMBERS;
+use aqmlab_verdict::seeds::{self, BySeed, Estimate};
+use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A row of `flows`: application, direction, whether it is primary, and the numbers called
+/// `FLOW_NUMBERS`.
+type FlowValues = (String, String, bool, [f64; FLOW_NUMBERS.len()]);
+
+/// A median over seeds, the ends of its interval, and the number of seeds.
+type EstimateValues = (f64, f64, f64, usize);
+
+/// Judges the applications of trials.
+#[pyclass]
+#[derive(Default)]
+pub(crate) struct Judge(aqmlab_verdict::Judge);
+
+#[pymethods]
+impl Judge {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a trial of a condition. `spec_json` is a resolved trial, and `stated_json` holds the
+    /// needs that its scenario states: `limits_ms` and `rates_mbit`, by application. Raises
+    /// `ValueError` if one of them cannot be read.
+    fn add(
+        &mut self,
+        condition: u32,
+        seed: u64,
+        spec_json: &str,
+        stated_json: &str,
+        flows: Vec<FlowValues>,
+        apps: Vec<(String, String, f64)>,
+    ) -> PyResult<()> {
+        let trial = Trial::parse(spec_json).map_err(PyValueError::new_err)?;
+        let stated: Stated = serde_json::from_str(stated_json)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let flow =
+            |(flow, direction, primary, numbers)| FlowRow { flow, direction, primary, numbers };
+        let flows: Vec<FlowRow> = flows.into_iter().map(flow).collect();
+        let app = |(flow, metric, value)| AppRow { flow, metric, value };
+        let apps: Vec<AppRow> = apps.into_iter().map(app).collect();
+        self.0.add((condition, seed), &trial, (&flows, &apps), &stated);
+        Ok(())
+    }
+
+    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
+    fn verdicts_json(&self) -> PyResult<String> {
+        let reports: Vec<_> = self.0.verdicts().iter().map(|one| one.report()).collect();
+        serde_json::to_string(&reports).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// Returns the names of the numbers of a row of `flows` that `Judge.add` takes, in order.
+#[pyfunction]
+pub(crate) fn flow_numbers() -> Vec<&'static str> {
+    FLOW_NUMBERS.to_vec()
+}
+
+/// Returns the metrics of `apps` that `Judge.add` reads.
+#[pyfunction]
+pub(crate) fn app_metrics() -> Vec<&'static str> {
+    aqmlab_verdict::rows::app_metrics().into_iter().collect()
+}
+
+/// Returns the median of `values`, the ends of the interval that contains it with at least 95 %
+/// confidence, and the number of values; `None` without values.
+#[pyfunction]
+pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
+    seeds::estimate(&values).map(parts)
+}
+
+/// The same of the paired differences of `these` from `baseline`: pairs of seed and value.
+#[pyfunction]
+pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
+    seeds::difference(&these, &baseline).map(parts)
+}
+
+/// Formats a number with its unit, for people.
+#[pyfunction]
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    aqmlab_verdict::wording::quantity(value, unit)
+}
+
+fn parts(found: Estimate) -> EstimateValues {
+    (found.median, found.low, found.high, found.seeds)
+}

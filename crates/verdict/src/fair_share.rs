@@ -1,0 +1,156 @@
+//! The fair share of a transfer.
+//!
+//! Source: Philip et al. use the max-min fair share for services on the internet (2024, "Prudentia:
+//! Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application that demands less than
+//! an equal share gets its demand. The other applications share the rest. The demand is not
+//! observable, so the throughput is used in its place. A transfer's share is the remainder after
+//! the other applications, but never less than an equal share. Difference: all connections of an
+//! application count as one, because a person at home did not open them.
+//!
+//! Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity of
+//! a radio is not known in advance, so the traffic that it carried is shared.
+
+use crate::rows::{AppRow, FlowRow};
+use crate::trial::{App, Trial};
+
+/// The rate of a transfer and its fair share, in Mbit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct FairShare {
+    /// The rate of the transfer.
+    pub(crate) got: f64,
+    /// The fair share of the transfer.
+    pub(crate) fair: f64,
+    /// The capacity that no application used.
+    pub(crate) unused: f64,
+}
+
+impl FairShare {
+    pub(crate) fn percent(self) -> f64 {
+        if self.fair > 0.0 { 100.0 * self.got / self.fair } else { 0.0 }
+    }
+}
+
+/// The traffic of one application in one direction, and its active interval.
+struct Traffic<'a> {
+    app: &'a App,
+    primary: bool,
+    links: &'a [usize],
+    mbit: f64,
+    start_ns: u64,
+    stop_ns: u64,
+}
+
+impl Traffic<'_> {
+    /// Returns the application's mean rate in Mbit/s during the active interval of `other`.
+    fn during(&self, other: &Traffic) -> f64 {
+        let both =
+            self.stop_ns.min(other.stop_ns).saturating_sub(self.start_ns.max(other.start_ns));
+        self.mbit * both as f64 / (other.stop_ns - other.start_ns) as f64
+    }
+}
+
+/// The traffic of a trial in each direction.
+pub(crate) struct Traffics<'a> {
+    trial: &'a Trial,
+    by_direction: [Vec<Traffic<'a>>; 2],
+}
+
+impl<'a> Traffics<'a> {
+    /// Returns the traffic in `flows`. `apps` states when transfers ended.
+    pub(crate) fn new(trial: &'a Trial, flows: &'a [FlowRow], apps: &[AppRow]) -> Self {
+        let in_direction = |direction: &str| {
+            let rows = flows.iter().filter(|row| row.direction == direction);
+            rows.filter_map(|row| traffic(trial, row, apps)).collect()
+        };
+        Self { trial, by_direction: ["up", "down"].map(in_direction) }
+    }
+
+    /// Returns the fair share of the application called `name`, in its worse direction; `None` if
+    /// it did not run.
+    pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
+        let mut worst: Option<FairShare> = None;
+        for ran in &self.by_direction {
+            let own = ran.iter().filter(|one| one.primary && one.app.name == name);
+            for flow in own.filter(|flow| flow.stop_ns > flow.start_ns) {
+                let shares = flow.links.iter().map(|&link| self.on_link(link, flow, ran));
+                let least = shares.min_by(|one, other| one.fair.total_cmp(&other.fair));
+                worst = [worst, least]
+                    .into_iter()
+                    .flatten()
+                    .min_by(|one, other| one.percent().total_cmp(&other.percent()));
+            }
+        }
+        worst
+    }
+
+    fn on_link(&self, link: usize, flow: &Traffic, ran: &[Traffic]) -> FairShare {
+        let others =
+            ran.iter().filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link));
+        let others: Vec<f64> = others.map(|one| one.during(flow)).collect();
+        let carried = flow.mbit + others.iter().sum::<f64>();
+        let capacity = self.trial.links[link].capacity_mbit().unwrap_or(carried);
+        FairShare {
+            got: flow.mbit,
+            fair: max_min_share(capacity, &others),
+            unused: (capacity - carried).max(0.0),
+        }
+    }
+}
+
+/// Returns the share of `capacity` for one greedy flow besides flows with `demands`.
+fn max_min_share(mut capacity: f64, demands: &[f64]) -> f64 {
+    let mut least_first = demands.to_vec();
+    least_first.sort_by(f64::total_cmp);
+    for (served, demand) in least_first.iter().enumerate() {
+        let equal = capacity / (least_first.len() + 1 - served) as f64;
+        if *demand >= equal {
+            return equal;
+        }
+        capacity -= demand;
+    }
+    capacity
+}
+
+fn traffic<'a>(trial: &'a Trial, row: &'a FlowRow, apps: &[AppRow]) -> Option<Traffic<'a>> {
+    let app = trial.apps.iter().find(|app| app.name == row.flow)?;
+    let links = &app.route(&row.direction).links;
+    let (start_ns, stop_ns) = active(row).unwrap_or_else(|| ran(trial, app, apps));
+    let mbit = row.get("throughput_mean_mbit").unwrap_or(0.0);
+    let traffic = Traffic { app, primary: row.primary, links, mbit, start_ns, stop_ns };
+    (!links.is_empty()).then_some(traffic)
+}
+
+/// Returns the active interval of a flow, over which its rate is measured, if the table has it.
+pub(crate) fn active(row: &FlowRow) -> Option<(u64, u64)> {
+    let ns = |name| row.get(name).map(|seconds| (seconds * 1e9).round() as u64);
+    ns("active_from_s").zip(ns("active_to_s"))
+}
+
+/// Returns the scheduled interval of an application, for tables without active intervals.
+fn ran(trial: &Trial, app: &App, apps: &[AppRow]) -> (u64, u64) {
+    let took = apps.iter().find(|row| row.flow == app.name && row.metric == "completion_time_s");
+    let took = took.map_or(u64::MAX, |row| (row.value * 1e9) as u64);
+    let stop = trial.end_of(app).min(app.start_ns.saturating_add(took));
+    let (from, to) = trial.interval();
+    (app.start_ns.max(from), stop.min(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::max_min_share;
+
+    #[test]
+    fn what_others_do_not_demand_is_left() {
+        let cases: [(&[f64], f64); 6] = [
+            (&[], 9.0),
+            (&[1.0], 8.0),
+            (&[8.0], 4.5),
+            (&[1.0, 8.0], 4.0),
+            (&[1.0, 1.0, 8.0], 3.5),
+            (&[9.0, 9.0, 9.0], 2.25),
+        ];
+        for (demands, left) in cases {
+            assert!((max_min_share(9.0, demands) - left).abs() < 1e-12, "{demands:?}");
+        }
+    }
+}

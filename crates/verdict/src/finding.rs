@@ -1,0 +1,241 @@
+//! A need and its value over seeds: the word for it, the margin and the text.
+
+use aqmlab_apps::needs::Need;
+use serde::Serialize;
+
+use crate::seeds::{self, BySeed};
+use crate::wording::{apart, quantity};
+
+/// The word for a need or an application, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Word {
+    /// Nothing is known of its needs.
+    #[serde(rename = "no needs")]
+    NoNeeds,
+    /// Nothing was measured.
+    #[serde(rename = "no data")]
+    NoData,
+    /// Good.
+    #[serde(rename = "good")]
+    Good,
+    /// Tolerable.
+    #[serde(rename = "tolerable")]
+    Tolerable,
+    /// Bad.
+    #[serde(rename = "bad")]
+    Bad,
+}
+
+impl Word {
+    /// Returns the word as text.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NoNeeds => "no needs",
+            Self::NoData => "no data",
+            Self::Good => "good",
+            Self::Tolerable => "tolerable",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// A need and its value.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The need. Its limits are those that applied.
+    pub need: Need,
+    /// The median over seeds; `None` if it was not measured.
+    pub value: Option<f64>,
+    /// The value of each seed.
+    pub by_seed: BySeed,
+}
+
+impl Finding {
+    /// Returns the finding on `need` with the value of each seed.
+    pub fn new(need: Need, by_seed: BySeed) -> Self {
+        let known: Vec<f64> = by_seed.iter().filter_map(|(_, value)| *value).collect();
+        Self { need, value: seeds::median(&known), by_seed }
+    }
+
+    /// Returns the values that were measured.
+    pub fn known(&self) -> Vec<f64> {
+        self.by_seed.iter().filter_map(|(_, value)| *value).collect()
+    }
+
+    /// Returns the word for the value.
+    pub fn word(&self) -> Word {
+        self.value.map_or(Word::NoData, |value| word(&self.need, value))
+    }
+
+    /// Returns the words for the ends of the interval of the median, if they differ.
+    pub fn words_of_interval(&self) -> Option<[Word; 2]> {
+        let (low, high) = seeds::interval(&self.known())?;
+        let words = [low, high].map(|value| word(&self.need, value));
+        (words[0] != words[1]).then_some(words)
+    }
+
+    /// Returns the remaining distance to the limit of a good value, as a proportion of the distance
+    /// from the best value to that limit. The margin is 1 for the best value, 0 at the limit and
+    /// negative beyond it.
+    pub fn margin(&self) -> Option<f64> {
+        self.value.map(|value| margin(&self.need, value))
+    }
+
+    /// Returns the number and the limit that decides.
+    pub fn brief(&self) -> String {
+        let name = self.need.name;
+        self.value.map_or_else(
+            || format!("{name}: not measured"),
+            |value| format!("{name} {}", compared(&self.need, value)),
+        )
+    }
+
+    /// Returns the number and its limits.
+    pub fn text(&self) -> String {
+        let name = self.need.name;
+        self.value.map_or_else(
+            || format!("{name}: not measured"),
+            |value| format!("{name} {} ({})", quantity(value, self.need.unit), limits(&self.need)),
+        )
+    }
+}
+
+/// Returns the word for `value`.
+pub fn word(need: &Need, value: f64) -> Word {
+    let sign = if need.more_is_better { -1.0 } else { 1.0 };
+    if sign * value <= sign * need.good {
+        Word::Good
+    } else if sign * value <= sign * need.tolerable {
+        Word::Tolerable
+    } else {
+        Word::Bad
+    }
+}
+
+/// Returns the margin of `value`; see [`Finding::margin`].
+fn margin(need: &Need, value: f64) -> f64 {
+    let sign = if need.more_is_better { -1.0 } else { 1.0 };
+    let used = sign * (value - need.best);
+    let allowed = sign * (need.good - need.best);
+    if need.best.is_infinite() {
+        // There is no best value, so the limit is compared with the value.
+        if value > 0.0 { 1.0 - need.good / value } else { -1.0 }
+    } else if used <= 0.0 {
+        1.0
+    } else if allowed > 0.0 {
+        1.0 - used / allowed
+    } else {
+        // Only the best value is good, so the tolerable range is the scale.
+        let scale = sign * (need.tolerable - need.best);
+        if scale > 0.0 { -used / scale } else { -1.0 }
+    }
+}
+
+/// Returns the limits in words.
+fn limits(need: &Need) -> String {
+    let to = if need.more_is_better { "from" } else { "up to" };
+    let good = format!("good {to} {}", quantity(need.good, need.unit));
+    if need.good.total_cmp(&need.tolerable).is_eq() {
+        return good;
+    }
+    format!("{good}, tolerable {to} {}", quantity(need.tolerable, need.unit))
+}
+
+/// Returns `value` with the limit that decides its word.
+fn compared(need: &Need, value: f64) -> String {
+    let word = word(need, value);
+    let limit = if word == Word::Bad { need.tolerable } else { need.good };
+    let sign = match (word == Word::Good, need.more_is_better) {
+        (true, true) => "≥",
+        (true, false) => "≤",
+        (false, true) => "<",
+        (false, false) => ">",
+    };
+    let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
+    if said == bound && value.total_cmp(&limit).is_ne() {
+        // The usual digits would show equal numbers, but their difference decides.
+        let said = format!("{} {}", apart(value, limit), need.unit);
+        return format!("{} {sign} {bound}", said.trim_end());
+    }
+    format!("{said} {sign} {bound}")
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_apps::needs::Measure;
+
+    use super::*;
+
+    fn delay() -> Need {
+        Need::up_to("delay", Measure::RoundTrip, [100.0, 200.0], "ms")
+    }
+
+    fn score() -> Need {
+        Need::from("score", Measure::Own(&[]), [4.5, 4.0, 3.6], "")
+    }
+
+    fn late() -> Need {
+        Need::up_to("late", Measure::Own(&[]), [0.0, 5.0], "%")
+    }
+
+    #[test]
+    fn words_follow_the_limits() {
+        for (need, value, want) in [
+            (delay(), 100.0, Word::Good),
+            (delay(), 100.1, Word::Tolerable),
+            (delay(), 200.0, Word::Tolerable),
+            (delay(), 200.1, Word::Bad),
+            (score(), 4.0, Word::Good),
+            (score(), 3.9, Word::Tolerable),
+            (score(), 3.5, Word::Bad),
+            (late(), 0.0, Word::Good),
+            (late(), 5.0, Word::Tolerable),
+        ] {
+            assert_eq!(word(&need, value), want, "{} {value}", need.name);
+        }
+    }
+
+    #[test]
+    fn a_margin_is_the_part_of_the_allowance_that_is_left() {
+        let rate = Need::from("rate", Measure::Rate, [f64::INFINITY, 2.0, 2.0], "Mbit/s");
+        for (need, value, want) in [
+            (delay(), 0.0, 1.0),
+            (delay(), 25.0, 0.75),
+            (delay(), 100.0, 0.0),
+            (delay(), 150.0, -0.5),
+            (score(), 4.4, 0.2 * 4.0),
+            (score(), 4.6, 1.0),
+            (score(), 3.5, -1.0),
+            (late(), 0.0, 1.0),
+            (late(), 2.5, -0.5),
+            (rate, 4.0, 0.5),
+            (rate, 1.0, -1.0),
+            (rate, 0.0, -1.0),
+        ] {
+            let found = margin(&need, value);
+            assert!((found - want).abs() < 1e-9, "{} {value}: {found}", need.name);
+        }
+    }
+
+    #[test]
+    fn a_value_stands_beside_the_limit_that_decides() {
+        assert_eq!(compared(&delay(), 100.0), "100 ms ≤ 100 ms");
+        assert_eq!(compared(&delay(), 100.2), "100.2 ms > 100 ms");
+        assert_eq!(compared(&delay(), 300.0), "300 ms > 200 ms");
+        assert_eq!(compared(&score(), 4.2), "4.2 ≥ 4");
+        assert_eq!(compared(&score(), 3.9961), "3.996 < 4");
+        assert_eq!(limits(&score()), "good from 4, tolerable from 3.6");
+        let unknown = Finding::new(delay(), vec![(1, None)]);
+        assert_eq!((unknown.brief(), unknown.word()), ("delay: not measured".into(), Word::NoData));
+    }
+
+    #[test]
+    fn an_interval_across_a_limit_is_told() {
+        let spread = |values: [f64; 2]| {
+            let by_seed = values.iter().zip(1..).map(|(value, seed)| (seed, Some(*value)));
+            Finding::new(delay(), by_seed.collect()).words_of_interval()
+        };
+        assert_eq!(spread([80.0, 90.0]), None);
+        assert_eq!(spread([80.0, 110.0]), Some([Word::Good, Word::Tolerable]));
+    }
+}

@@ -1,0 +1,213 @@
+//! The collection of trials, and the needs that apply to each application.
+
+use std::collections::BTreeMap;
+
+use aqmlab_apps::kinds::needs_of;
+use aqmlab_apps::needs::{Measure, Need};
+use serde::Deserialize;
+
+use crate::fair_share::{FairShare, Traffics};
+use crate::finding::Finding;
+use crate::measured::Measured;
+use crate::rows::{AppRow, FlowRow};
+use crate::seeds::median;
+use crate::transfer::TransferTime;
+use crate::trial::{App, Trial};
+use crate::verdict::Verdict;
+
+/// The need that data arrives. Only applications of which no data arrived have this finding.
+const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
+    .because("nothing arrives", "an application that gets nothing through is not served");
+
+/// The needs that a scenario states, by application. They replace those of a kind.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Stated {
+    /// Largest round-trip times in milliseconds.
+    pub limits_ms: BTreeMap<String, f64>,
+    /// Lowest rates in Mbit/s.
+    pub rates_mbit: BTreeMap<String, f64>,
+}
+
+/// Trials to judge.
+#[derive(Debug, Default)]
+pub struct Judge {
+    /// The applications by condition, in the order in which the conditions were added.
+    conditions: Vec<(u32, Vec<Judged>)>,
+}
+
+/// An application in one condition.
+#[derive(Debug)]
+struct Judged {
+    app: String,
+    kind: String,
+    needs: Vec<Need>,
+    seeds: Vec<Seed>,
+}
+
+/// The values of an application in one trial.
+#[derive(Debug)]
+struct Seed {
+    number: u64,
+    values: Vec<Option<f64>>,
+    /// The measures that lower limits, by need.
+    at_most: Vec<Option<f64>>,
+    arrived: Option<f64>,
+    share: Option<FairShare>,
+    time: Option<TransferTime>,
+}
+
+impl Judge {
+    /// Adds a trial of a condition: its specification and the rows of its tables.
+    pub fn add(
+        &mut self,
+        (condition, seed): (u32, u64),
+        trial: &Trial,
+        (flows, apps): (&[FlowRow], &[AppRow]),
+        stated: &Stated,
+    ) {
+        let at = self.conditions.iter().position(|(known, _)| *known == condition);
+        let at = at.unwrap_or_else(|| {
+            self.conditions.push((condition, Vec::new()));
+            self.conditions.len() - 1
+        });
+        let judged = &mut self.conditions[at].1;
+        let has_transfer = trial.apps.iter().any(is_transfer);
+        let traffics = has_transfer.then(|| Traffics::new(trial, flows, apps));
+        for app in &trial.apps {
+            let at = judged.iter().position(|known| known.app == app.name);
+            let at = at.unwrap_or_else(|| {
+                judged.push(Judged::new(app, stated));
+                judged.len() - 1
+            });
+            let traffics = traffics.as_ref().filter(|_| is_transfer(app));
+            let measured = Measured::of(trial, app, (flows, apps), traffics);
+            judged[at].add(seed, &measured);
+        }
+    }
+
+    /// Returns the verdict on each application in each condition.
+    pub fn verdicts(&self) -> Vec<Verdict> {
+        let in_condition = |(condition, judged): &(u32, Vec<Judged>)| {
+            judged.iter().map(|app| app.verdict(*condition)).collect::<Vec<_>>()
+        };
+        self.conditions.iter().flat_map(in_condition).collect()
+    }
+}
+
+/// Returns whether an application is judged by its speed.
+fn is_transfer(app: &App) -> bool {
+    let needs = needs_of(&app.app.kind).map_or(&[][..], |needs| needs.needs);
+    needs.iter().any(|need| matches!(need.measure, Measure::FairShare | Measure::TransferTime))
+}
+
+/// Returns the needs of an application. A stated need replaces the kind's needs that have the same
+/// measure.
+fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
+    let mut needs = needs_of(&app.app.kind).map_or_else(Vec::new, |needs| needs.needs.to_vec());
+    let source = "the scenario";
+    if let Some(&limit) = stated.limits_ms.get(&app.name) {
+        let is_delay =
+            |need: &Need| matches!(need.measure, Measure::RoundTrip | Measure::OneWayDelay);
+        let at = needs.iter().position(is_delay).unwrap_or(needs.len());
+        let felt = needs.get(at).map_or("it answers too late", |need| need.felt);
+        needs.retain(|need| !is_delay(need));
+        let limits = [limit, limit];
+        let need = Need::up_to("round trips", Measure::RoundTrip, limits, "ms");
+        needs.insert(at.min(needs.len()), need.because(felt, source));
+    }
+    if let Some(&rate) = stated.rates_mbit.get(&app.name) {
+        let is_speed =
+            |need: &Need| matches!(need.measure, Measure::FairShare | Measure::TransferTime);
+        needs.retain(|need| !is_speed(need));
+        let limits = [f64::INFINITY, rate, rate];
+        let need = Need::from("rate", Measure::Rate, limits, "Mbit/s");
+        needs.insert(0, need.because("it is too slow", source));
+    }
+    needs
+}
+
+impl Judged {
+    fn new(app: &App, stated: &Stated) -> Self {
+        let needs = needs_for(app, stated);
+        Self { app: app.name.clone(), kind: app.app.kind.clone(), needs, seeds: Vec::new() }
+    }
+
+    fn add(&mut self, seed: u64, measured: &Measured) {
+        let at_most = |need: &Need| need.at_most.and_then(|name| measured.own(name));
+        let is_timed = |need: &Need| need.measure == Measure::TransferTime;
+        // A time that is judged would otherwise appear twice.
+        let is_judged = self.needs.iter().any(|one| is_timed(one) && measured.value(one).is_some());
+        self.seeds.push(Seed {
+            number: seed,
+            values: self.needs.iter().map(|need| measured.value(need)).collect(),
+            at_most: self.needs.iter().map(at_most).collect(),
+            arrived: measured.arrived_percent(),
+            share: measured.share,
+            time: measured.time.filter(|time| time.projected || !is_judged),
+        });
+    }
+
+    fn verdict(&self, condition: u32) -> Verdict {
+        let findings = self.needs.iter().enumerate().map(|(at, need)| {
+            let limits: Vec<f64> = self.seeds.iter().filter_map(|seed| seed.at_most[at]).collect();
+            let need = median(&limits).map_or(*need, |most| scaled(need, most));
+            Finding::new(need, self.by_seed(|seed| seed.values[at]))
+        });
+        let mut findings: Vec<Finding> = findings.collect();
+        if self.seeds.iter().any(|seed| seed.arrived.is_some_and(|percent| percent <= 0.0)) {
+            findings.insert(0, Finding::new(ARRIVED, self.by_seed(|seed| seed.arrived)));
+        }
+        Verdict {
+            condition,
+            app: self.app.clone(),
+            kind: self.kind.clone(),
+            findings,
+            seeds: self.seeds.len(),
+            stated: needs_of(&self.kind),
+            time: self.time(),
+            share: self.share(),
+        }
+    }
+
+    fn by_seed(&self, value: impl Fn(&Seed) -> Option<f64>) -> Vec<(u64, Option<f64>)> {
+        self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
+    }
+
+    /// Returns the median over seeds. It is marked as projected if the time of any seed is
+    /// projected.
+    fn time(&self) -> Option<TransferTime> {
+        let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
+        let all: Vec<f64> = times.iter().map(|time| time.ms).collect();
+        Some(TransferTime {
+            size_bytes: times.first()?.size_bytes,
+            ms: median(&all)?,
+            projected: times.iter().any(|time| time.projected),
+            least_ms: all.iter().copied().reduce(f64::min)?,
+            most_ms: all.iter().copied().reduce(f64::max)?,
+        })
+    }
+
+    /// Returns the fair share with the median over seeds of each part.
+    fn share(&self) -> Option<FairShare> {
+        let of = |part: fn(FairShare) -> f64| {
+            median(&self.seeds.iter().filter_map(|seed| seed.share.map(part)).collect::<Vec<_>>())
+        };
+        Some(FairShare {
+            got: of(|share| share.got)?,
+            fair: of(|share| share.fair)?,
+            unused: of(|share| share.unused)?,
+        })
+    }
+}
+
+/// Returns a need whose limits are scaled by the ratio of `most` to its best value.
+fn scaled(need: &Need, most: f64) -> Need {
+    let scale = (most / need.best).min(1.0);
+    Need {
+        best: need.best * scale,
+        good: need.good * scale,
+        tolerable: need.tolerable * scale,
+        ..*need
+    }
+}

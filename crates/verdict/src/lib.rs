@@ -1,0 +1,38 @@
+//! Verdicts: whether an application received the service that it needs.
+//!
+//! A [`Judge`] accepts trials, each with its specification and the rows of its tables, and returns
+//! a [`Verdict`] on each application in each condition, over all seeds. The needs are those of the
+//! application's kind (`aqmlab_apps::needs`); a scenario may state others.
+//!
+//! | Module       | Holds                                                                  |
+//! |--------------|------------------------------------------------------------------------|
+//! | [`trial`]    | the members of a trial that judging reads                              |
+//! | [`rows`]     | the rows of a trial's tables                                           |
+//! | `measured`   | the values of one application in one trial                             |
+//! | `fair_share` | an application's fair share of the line                                |
+//! | `transfer`   | the time of a transfer that has a size                                 |
+//! | [`seeds`]    | medians, intervals and paired differences over seeds                   |
+//! | [`finding`]  | a need and its value: the word, the margin and the text                |
+//! | [`verdict`]  | the findings on one application                                        |
+//! | `judge`      | the collection of trials                                               |
+//! | [`wording`]  | numbers in the form for people                                         |
+//!
+//! **Invariant:** nothing here reads a file or a clock, or starts a thread. The command line, the
+//! kernel engine and a page in a browser use the same code to judge.
+
+mod fair_share;
+pub mod finding;
+mod judge;
+mod measured;
+pub mod rows;
+pub mod seeds;
+mod transfer;
+pub mod trial;
+pub mod verdict;
+pub mod wording;
+
+pub use finding::{Finding, Word};
+pub use judge::{Judge, Stated};
+pub use rows::{AppRow, FlowRow};
+pub use trial::Trial;
+pub use verdict::Verdict;

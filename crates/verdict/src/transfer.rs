@@ -1,0 +1,82 @@
+//! The completion time of a transfer that has a size.
+//!
+//! If a trial cuts off a transfer, its time is projected: the remaining bytes continue at the
+//! measured goodput.
+
+use serde::Serialize;
+
+use crate::rows::{AppRow, FlowRow};
+use crate::trial::{App, Trial};
+
+/// The measures of a transfer: the time that it took, and the bytes that it read.
+pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
+
+/// The largest transfer for which ITU-T G.1010 (Table I.2) states a time.
+const MOST_TIMED_BYTES: u64 = 10_000_000;
+/// The longest acceptable time in that table. An unfinished transfer of at least this age is bad.
+const ACCEPTED_MS: f64 = 60_000.0;
+
+/// The time of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TransferTime {
+    /// The bytes of all connections of the transfer.
+    pub size_bytes: u64,
+    /// The time, or the median over seeds.
+    pub ms: f64,
+    /// Whether the trial ended before the transfer.
+    pub projected: bool,
+    /// The shortest time of several seeds.
+    pub least_ms: f64,
+    /// The longest time of several seeds.
+    pub most_ms: f64,
+}
+
+/// A transfer with a size, and its outcome in a trial.
+pub(crate) struct Transfer {
+    size_bytes: u64,
+    took_ms: Option<f64>,
+    /// The time available to it.
+    had_ms: f64,
+    read_bytes: f64,
+    goodput_mbit: f64,
+}
+
+impl Transfer {
+    /// Returns the transfer of `app`; `None` if it has no size.
+    pub(crate) fn of(trial: &Trial, app: &App, flows: &[FlowRow], apps: &[AppRow]) -> Option<Self> {
+        let parallel = app.param("parallel").unwrap_or(1);
+        let size_bytes = app.param("size").unwrap_or(0).saturating_mul(parallel);
+        let own = |metric: &str| {
+            let row = apps.iter().find(|row| row.flow == app.name && row.metric == metric);
+            row.map(|row| row.value).filter(|value| value.is_finite())
+        };
+        let row = flows.iter().find(|row| row.flow == app.name && row.primary);
+        (size_bytes > 0).then(|| Self {
+            size_bytes,
+            took_ms: own(METRICS[0]).map(|seconds| 1e3 * seconds),
+            had_ms: trial.end_of(app).saturating_sub(app.start_ns) as f64 / 1e6,
+            read_bytes: own(METRICS[1]).unwrap_or(0.0),
+            goodput_mbit: row.and_then(|row| row.get("goodput_mbit")).unwrap_or(0.0),
+        })
+    }
+
+    /// Returns the time that is judged, if a limit applies to this transfer.
+    pub(crate) fn judged_ms(&self) -> Option<f64> {
+        if self.size_bytes > MOST_TIMED_BYTES {
+            return None;
+        }
+        self.took_ms.or(Some(self.had_ms).filter(|&ms| ms >= ACCEPTED_MS))
+    }
+
+    /// Returns the transfer's time, measured or projected; `None` if it moved no data.
+    pub(crate) fn time(&self) -> Option<TransferTime> {
+        let projected = || {
+            let left_bits = (self.size_bytes as f64 - self.read_bytes).max(0.0) * 8.0;
+            let left_ms = left_bits / (self.goodput_mbit * 1e3);
+            (self.goodput_mbit > 0.0).then_some(self.had_ms + left_ms)
+        };
+        let ms = self.took_ms.or_else(projected)?;
+        let projected = self.took_ms.is_none();
+        Some(TransferTime { size_bytes: self.size_bytes, ms, projected, least_ms: ms, most_ms: ms })
+    }
+}

@@ -1,0 +1,202 @@
+//! The verdict on an application: its findings, the deciding finding, and the texts.
+
+use aqmlab_apps::needs::Needs;
+use serde::Serialize;
+
+use crate::fair_share::FairShare;
+use crate::finding::{Finding, Word};
+use crate::seeds::{self, Estimate};
+use crate::transfer::TransferTime;
+use crate::wording::{clock, quantity, size};
+
+/// The percentage of the fair share above which a transfer counts as having all of it.
+const NEARLY_ALL_PERCENT: f64 = 99.0;
+/// The proportion of the fair share below which a part is not mentioned.
+const WORTH_A_WORD: f64 = 0.02;
+
+/// The experience of an application in one condition, over all seeds.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The condition, as its trials named it.
+    pub condition: u32,
+    /// The application.
+    pub app: String,
+    /// The application's kind.
+    pub kind: String,
+    /// The needs that apply, in the order of the kind.
+    pub findings: Vec<Finding>,
+    /// The number of trials.
+    pub seeds: usize,
+    /// The needs of the application's kind; `None` for a kind of another version.
+    pub(crate) stated: Option<&'static Needs>,
+    /// The time of a transfer that has a size, unless that time is judged.
+    pub time: Option<TransferTime>,
+    pub(crate) share: Option<FairShare>,
+}
+
+impl Verdict {
+    /// Returns the finding that decides: the worst, and among equally bad findings the one with the
+    /// smallest margin.
+    pub fn deciding(&self) -> Option<&Finding> {
+        let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
+        self.findings.iter().reduce(|worst, finding| {
+            let (one, other) = (finding.word(), worst.word());
+            let is_worse = one > other || (one == other && margin(finding) < margin(worst));
+            if is_worse { finding } else { worst }
+        })
+    }
+
+    /// Returns the word of the deciding finding.
+    pub fn word(&self) -> Word {
+        self.deciding().map_or(Word::NoNeeds, Finding::word)
+    }
+
+    /// Returns the reason in short. A good verdict names the need with the smallest margin. Any
+    /// other verdict names all needs that are missed as badly as the worst.
+    pub fn because(&self) -> String {
+        let mut parts: Vec<String> = match (self.word(), self.deciding()) {
+            (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],
+            (Word::NoData, _) => vec![String::from("nothing was measured")],
+            (Word::Good, Some(deciding)) => vec![deciding.brief()],
+            (word, _) => self.equally(word).map(Finding::brief).collect(),
+        };
+        parts.extend(self.told());
+        parts.join(", ")
+    }
+
+    /// Returns the effect that a person at home notices, as a clause.
+    pub fn felt(&self) -> String {
+        match self.word() {
+            Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
+            word @ (Word::Tolerable | Word::Bad) => {
+                let felt: Vec<&str> = self.equally(word).map(|one| one.need.felt).collect();
+                felt.into_iter().filter(|clause| !clause.is_empty()).collect::<Vec<_>>().join(", ")
+            }
+            Word::NoData => String::from("nothing was measured"),
+            Word::NoNeeds => String::from("nothing is known of its needs"),
+        }
+    }
+
+    /// Returns the verdict as a sentence for a person at home.
+    pub fn sentence(&self) -> String {
+        let (word, felt) = (self.word(), self.felt());
+        let numbers: Vec<String> = match word {
+            Word::Good => self.deciding().map(Finding::text).into_iter().collect(),
+            Word::Tolerable | Word::Bad => self.equally(word).map(Finding::text).collect(),
+            Word::NoData | Word::NoNeeds => Vec::new(),
+        };
+        let mut parts = vec![format!("{}: {}", self.app, word.text())];
+        parts.extend(Some(felt).filter(|text| !text.is_empty()));
+        parts.extend(numbers);
+        parts.extend(self.told());
+        parts.join(", ")
+    }
+
+    /// Returns further notes for a reader: the rest of a fair share, the time of a transfer, and a
+    /// peculiarity of the kind.
+    pub fn told(&self) -> Vec<String> {
+        let time = self.time.map(|time| {
+            let mark = if time.projected { " (projected)" } else { "" };
+            format!("{} in {}{mark}", size(time.size_bytes), clock(time.ms))
+        });
+        let is_missed = matches!(self.word(), Word::Tolerable | Word::Bad);
+        let note = self.stated.map(|needs| needs.note).filter(|note| is_missed && !note.is_empty());
+        [self.rest(), time, note.map(str::to_owned)].into_iter().flatten().collect()
+    }
+
+    /// Returns a text on the rate, the fair share, and the applications that have the rest.
+    fn rest(&self) -> Option<String> {
+        let share = self.share.filter(|share| share.percent() < NEARLY_ALL_PERCENT)?;
+        let lacking = share.fair - share.got;
+        let unused = share.unused.min(lacking);
+        let parts = [(unused, "unused"), (lacking - unused, "taken by others")];
+        let said: Vec<String> = parts
+            .into_iter()
+            .filter(|(mbit, _)| *mbit >= WORTH_A_WORD * share.fair)
+            .map(|(mbit, text)| format!("{} {text}", quantity(mbit, "Mbit/s")))
+            .collect();
+        let (got, fair) = (quantity(share.got, ""), quantity(share.fair, "Mbit/s"));
+        let rest = if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) };
+        Some(format!("{got} of {fair}{rest}"))
+    }
+
+    fn equally(&self, word: Word) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.word() == word)
+    }
+
+    /// Returns the verdict as plain data.
+    pub fn report(&self) -> Report {
+        let deciding = self.deciding().map(|finding| finding.need.name);
+        let finding = |finding: &Finding| FindingReport {
+            need: finding.need.name,
+            unit: finding.need.unit,
+            value: finding.value,
+            good: finding.need.good,
+            tolerable: finding.need.tolerable,
+            more_is_better: finding.need.more_is_better,
+            word: finding.word(),
+            margin: finding.margin(),
+            decides: deciding == Some(finding.need.name),
+            brief: finding.brief(),
+            text: finding.text(),
+            least: finding.known().into_iter().reduce(f64::min),
+            most: finding.known().into_iter().reduce(f64::max),
+            over_seeds: seeds::estimate(&finding.known()),
+            is_sure: finding.words_of_interval().is_none(),
+            by_seed: finding.by_seed.clone(),
+        };
+        Report {
+            condition: self.condition,
+            app: self.app.clone(),
+            kind: self.kind.clone(),
+            word: self.word(),
+            because: self.because(),
+            felt: self.felt(),
+            sentence: self.sentence(),
+            told: self.told().join(", "),
+            seeds: self.seeds,
+            time: self.time,
+            findings: self.findings.iter().map(finding).collect(),
+        }
+    }
+}
+
+/// A verdict as plain data.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // the members of `Verdict`
+pub struct Report {
+    pub condition: u32,
+    pub app: String,
+    pub kind: String,
+    pub word: Word,
+    pub because: String,
+    pub felt: String,
+    pub sentence: String,
+    pub told: String,
+    pub seeds: usize,
+    pub time: Option<TransferTime>,
+    pub findings: Vec<FindingReport>,
+}
+
+/// A finding as plain data.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // the members of `Finding`
+pub struct FindingReport {
+    pub need: &'static str,
+    pub unit: &'static str,
+    pub value: Option<f64>,
+    pub good: f64,
+    pub tolerable: f64,
+    pub more_is_better: bool,
+    pub word: Word,
+    pub margin: Option<f64>,
+    pub decides: bool,
+    pub brief: String,
+    pub text: String,
+    pub least: Option<f64>,
+    pub most: Option<f64>,
+    pub over_seeds: Option<Estimate>,
+    /// Whether the interval of the median lies within one word.
+    pub is_sure: bool,
+    pub by_seed: seeds::BySeed,
+}

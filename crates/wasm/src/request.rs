@@ -1,0 +1,172 @@
+//! Requests of a page and their answers.
+
+use aqmlab_trial::{Spec, SpecError, Table};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{json, verdicts};
+
+/// A request, whose kind is the member `do`.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+enum Request {
+    /// Runs a resolved trial.
+    Run {
+        /// The trial, in the form of [`Spec`].
+        spec: Value,
+        /// The requested tables. An empty list requests all tables.
+        #[serde(default)]
+        tables: Vec<String>,
+    },
+    /// Composes the trial of a scenario, runs it and judges its applications.
+    Trial {
+        scenario: Scenario,
+        /// The seeds of the runs. The digest and the tables are those of the first seed.
+        seeds: Vec<u64>,
+        /// The requested tables.
+        tables: Vec<String>,
+    },
+    /// Writes the findings on a household as sentences.
+    Sentences {
+        /// The findings, in the form of [`aqmlab_advice::Conclusion`].
+        conclusion: Value,
+    },
+    /// The commands that set up a gateway.
+    Settings {
+        /// The gateway, in the form of [`aqmlab_advice::Gateway`].
+        gateway: Value,
+    },
+}
+
+/// The text of a scenario. JSON is passed as text too, so that its members keep their order.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Scenario {
+    Json(String),
+    Toml(String),
+}
+
+/// Returns the answer to the request in `text`: its members, or `error` with the place and the
+/// problem.
+pub fn answer(text: &str) -> String {
+    let answer = read(text).and_then(|request| match request {
+        Request::Run { spec, tables } => run(&spec, &tables),
+        Request::Trial { scenario, seeds, tables } => trial(&scenario, &seeds, &tables),
+        Request::Sentences { conclusion } => {
+            advised("sentences", aqmlab_advice::sentences(&conclusion.to_string()))
+        }
+        Request::Settings { gateway } => {
+            advised("settings", aqmlab_advice::settings(&gateway.to_string()))
+        }
+    });
+    let answer = answer.unwrap_or_else(
+        |SpecError { at, problem }| json!({"error": {"at": at, "problem": problem}}),
+    );
+    answer.to_string()
+}
+
+fn read(text: &str) -> Result<Request, SpecError> {
+    serde_json::from_str(text).map_err(|error| SpecError::new("request", error.to_string()))
+}
+
+fn run(spec: &Value, tables: &[String]) -> Result<Value, SpecError> {
+    let spec = aqmlab_trial::parse(&spec.to_string())?;
+    let outcome = aqmlab_sim::run(&spec)?;
+    Ok(answered(&outcome, |name| tables.is_empty() || wanted(tables, name)))
+}
+
+fn trial(scenario: &Scenario, seeds: &[u64], tables: &[String]) -> Result<Value, SpecError> {
+    let trials = seeds.iter().map(|&seed| {
+        let spec = scenario.compose(seed)?;
+        let outcome = aqmlab_sim::run(&spec)?;
+        Ok((spec, outcome))
+    });
+    let trials = trials.collect::<Result<Vec<_>, SpecError>>()?;
+    let (spec, outcome) =
+        trials.first().ok_or_else(|| SpecError::new("seeds", "no seed is given"))?;
+    let mut told = answered(outcome, |name| wanted(tables, name));
+    told["verdicts"] = verdicts::over_seeds(&trials)?;
+    let served: Result<Vec<bool>, _> = trials.iter().map(verdicts::serves).collect();
+    told["served"] = json!(served?);
+    told["links"] = links(spec);
+    Ok(told)
+}
+
+impl Scenario {
+    fn compose(&self, seed: u64) -> Result<Spec, SpecError> {
+        match self {
+            Self::Json(text) => aqmlab_compose::from_json(text, seed),
+            Self::Toml(text) => aqmlab_compose::from_toml(text, seed),
+        }
+    }
+}
+
+/// Returns the JSON of an advice as the member `name` of an answer.
+fn advised(name: &str, text: Result<String, String>) -> Result<Value, SpecError> {
+    let value: Value = text
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .map_err(|problem| SpecError::new(name, problem))?;
+    Ok(json!({ name: value }))
+}
+
+fn wanted(tables: &[String], name: &str) -> bool {
+    tables.iter().any(|table| table == name)
+}
+
+fn answered(outcome: &aqmlab_sim::Outcome, is_wanted: impl Fn(&str) -> bool) -> Value {
+    let wanted = |(name, _): &&(&'static str, Table)| is_wanted(name);
+    let tables = outcome.tables.iter().filter(wanted);
+    json!({
+        "digest": outcome.digest.to_string(),
+        "events": outcome.events,
+        "packets": outcome.packets,
+        "tables": json::tables(tables),
+    })
+}
+
+/// Returns the rates of the links by name.
+fn links(spec: &Spec) -> Value {
+    let links = spec.links.iter();
+    links.map(|link| json!({"name": link.name, "rate_bps": link.rate_bps()})).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: &str = r#"{"duration": "5 s", "path": {"rate": "10/1 Mbit/s", "qdisc": "fq_codel"},
+        "apps": {"call": {"kind": "voip"}, "backup": {"kind": "bulk", "direction": "up"}}}"#;
+
+    fn answered(request: &Value) -> Value {
+        serde_json::from_str(&answer(&request.to_string())).expect("an answer is JSON")
+    }
+
+    #[test]
+    fn a_trial_of_a_scenario_equals_the_run_of_its_resolved_form() {
+        let trial = answered(&json!({
+            "do": "trial", "scenario": {"json": HOME}, "seeds": [3, 4], "tables": ["flows"]
+        }));
+        let spec = aqmlab_compose::from_json(HOME, 3).expect("it is a scenario");
+        let run = answered(&json!({"do": "run", "spec": spec, "tables": ["flows"]}));
+        assert_eq!(trial["digest"], run["digest"]);
+        assert_eq!(trial["tables"], run["tables"]);
+        let judged = trial["verdicts"].as_array().expect("a list");
+        let names: Vec<_> = judged.iter().map(|one| one["app"].as_str()).collect();
+        assert_eq!(names, [Some("call"), Some("backup")]);
+        assert_eq!(trial["served"], json!([true, true]));
+        assert_eq!(trial["links"][0], json!({"name": "up", "rate_bps": 1_000_000}));
+    }
+
+    #[test]
+    fn a_scenario_that_cannot_be_run_is_answered_with_the_place_and_the_problem() {
+        let wrong = HOME.replace("voip", "voi");
+        let told = answered(&json!({
+            "do": "trial", "scenario": {"json": wrong}, "seeds": [1], "tables": []
+        }));
+        assert_eq!(told["error"]["at"], "apps.call");
+        let told = answered(&json!({
+            "do": "trial", "scenario": {"toml": "duration = 5 s"}, "seeds": [1], "tables": []
+        }));
+        assert_eq!(told["error"]["at"], "line 1");
+    }
+}

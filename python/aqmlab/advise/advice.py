@@ -1,0 +1,259 @@
+"""An advice on a household: the search, its conclusion, and the settings to paste."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab.advise import conclusion
+from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.cases import GatewayCase, Setup
+from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.conclusion import GatewayResult, Words
+from aqmlab.advise.search import run_places, search
+from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.campaign.runner import Progress
+from aqmlab.households import line as lines
+from aqmlab.households import loading as households
+from aqmlab.households.household import Household
+from aqmlab.households.traffic import named_apps, scenario_of
+from aqmlab.planning.overrides import checked_seeds
+from aqmlab.scenario import loading
+from aqmlab.scenario.model import Scenario, build
+
+OWN = "own"
+"""The line of a scenario that states its own path."""
+
+
+_WITHOUT_MODEM = (
+    "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
+    " these rates."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceQuestion:
+    """A household or a scenario, and the choices that it has."""
+
+    source: str | Path | Household | Scenario
+    tiers: str = "nbn"
+    gateways: str | None = None
+    line: str | None = None
+    seeds: str | int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The answer, all of it from trials that were run."""
+
+    title: str
+    tiers: tuple[Tier, ...]
+    results: Mapping[str, GatewayResult]
+    better: GatewayResult | None
+    case: GatewayCase | None
+    """The better gateway at the tier for which the settings are."""
+    facts: Mapping[str, Any]
+    sentences: Sequence[Mapping[str, str]]
+    settings: Mapping[str, str]
+    note: str
+    """What the settings take for granted; empty if nothing."""
+    seeds: int
+    trials: int
+    folder: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """The advice as plain values."""
+        return {
+            "household": self.title,
+            "seeds": self.seeds,
+            "trials": self.trials,
+            "folder": str(self.folder),
+            "tiers": [str(tier) for tier in self.tiers],
+            "gateways": {name: _plain(one) for name, one in self.results.items()},
+            "better": None if self.better is None else self.better.name,
+            "conclusion": dict(self.facts),
+            "sentences": [dict(one) for one in self.sentences],
+            "settings": {
+                "for": None if self.case is None else self.case.label,
+                "note": self.note,
+                **self.settings,
+            },
+        }
+
+
+def advise(
+    question: AdviceQuestion,
+    *,
+    out: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Advice:
+    """Runs what the question needs and concludes; raises `ScenarioError` for a wrong question."""
+    household, scenario, name = _source(question.source)
+    gateways = gateways_of(question.gateways)
+    setup = Setup(scenario, _line(question.line, household), gateways)
+    today = _today(household)
+    tiers = sorted({*tiers_of(question.tiers), *today}, key=lambda tier: tier.order)
+    cases = setup.cases(tiers)
+    seeds = checked_seeds(question.seeds)
+    whole = setup.whole(cases, seeds)
+    bench = Bench(whole, name, cases, out, jobs, progress)
+    found = search(bench, setup, tiers)
+    results = _results(bench, setup, tiers, found)
+    better = conclusion.better_of(results, setup)
+    at = _compared_at(better, tiers, today)
+    # A bisection may have left out the tier at which gateways are compared.
+    compared = [TODAY, *([] if better is None else [better.name])]
+    if left := [(name, at) for name in compared if at not in found[name]]:
+        for case, outcome in run_places(bench, setup, left).items():
+            found[case.gateway][case.tier] = outcome
+        results = _results(bench, setup, tiers, found)
+    return _concluded(bench, setup, scenario, tiers, results, at, _words(household, bench))
+
+
+def _results(
+    bench: Bench,
+    setup: Setup,
+    tiers: Sequence[Tier],
+    found: Mapping[str, Mapping[Tier, CaseOutcome]],
+) -> dict[str, GatewayResult]:
+    """The result of each gateway, from its outcomes at the tiers that were run."""
+    return {
+        name: conclusion.result_of(
+            bench, setup, name, {tier: own[tier] for tier in tiers if tier in own}
+        )
+        for name, own in found.items()
+    }
+
+
+def _concluded(
+    bench: Bench,
+    setup: Setup,
+    scenario: Scenario,
+    tiers: Sequence[Tier],
+    results: Mapping[str, GatewayResult],
+    at: Tier,
+    words: Words,
+) -> Advice:
+    better = conclusion.better_of(results, setup)
+    known = conclusion.facts(bench, results, better, at, words)
+    case = None if better is None else _recommended(better, at)
+    settings = {} if case is None else conclusion.settings(setup, case)
+    return Advice(
+        scenario.title,
+        tuple(tiers),
+        results,
+        better,
+        case,
+        known,
+        conclusion.sentences(known),
+        settings,
+        _WITHOUT_MODEM if settings and setup.line is None else "",
+        len(bench.seeds),
+        bench.trials,
+        bench.folder,
+    )
+
+
+def _compared_at(
+    better: GatewayResult | None, tiers: Sequence[Tier], today: Sequence[Tier]
+) -> Tier:
+    """The tier at which gateways are compared: today's, or the slowest that the better serves."""
+    if today:
+        return today[0]
+    if better is not None and better.served is not None:
+        return better.served
+    return tiers[-1]
+
+
+def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
+    """The better gateway at today's tier if it serves everyone there, else at its slowest."""
+    outcome = better.outcomes.get(at)
+    if outcome is not None and outcome.serves:
+        return outcome.case
+    assert better.served is not None
+    return better.outcomes[better.served].case
+
+
+def _source(
+    source: str | Path | Household | Scenario,
+) -> tuple[Household | None, Scenario, str]:
+    """The household, if it is one; its scenario; and a name for its folder."""
+    if isinstance(source, Household):
+        return source, scenario_of(source), _slug(source.title)
+    if isinstance(source, Scenario):
+        return None, source, _slug(source.title)
+    if households.is_household(source):
+        found = households.find(source)
+        return found.household, scenario_of(found.household), found.name
+    if str(source) not in loading.builtin_names() and not Path(source).exists():
+        households.find(source)  # raises, and suggests a household
+    known = loading.find(source)
+    return None, build(known.layer), known.name
+
+
+def _line(asked: str | None, household: Household | None) -> lines.Line | None:
+    """The line, or none for the path that a scenario states."""
+    has_own = household is None or household.scenario is not None
+    if asked == OWN and not has_own:
+        raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
+    if asked in (None, OWN) and has_own:
+        return None
+    try:
+        return lines.find(household.line if asked is None and household else asked)
+    except BadValueError as problem:
+        raise problem.at("--line") from None
+
+
+def _today(household: Household | None) -> list[Tier]:
+    """The household's tier, if it states one."""
+    if household is None or "tier" not in household.model_fields_set:
+        return []
+    return [Tier.parse(household.tier)]
+
+
+def _words(household: Household | None, bench: Bench) -> Words:
+    """Plain words for each application: those of the household, or its name."""
+    groups = bench.campaign.about.app_groups
+    plain = {}
+    if household is not None and household.scenario is None:
+        plain = {one.name: one.words for one in named_apps(household)}
+
+    def words(app: str) -> str:
+        name = re.sub(r"-\d+$", "", app)
+        return plain.get(app) or plain.get(name) or groups.get(app, name)
+
+    return words
+
+
+def _slug(title: str) -> str:
+    return "-".join(re.findall(r"\w+", title.lower()))[:60] or "household"
+
+
+def _plain(one: GatewayResult) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "served": None if one.served is None else str(one.served),
+        "well": None if one.well is None else str(one.well),
+        "seeds_served": one.seeds_served,
+        "tiers": {
+            str(tier): {
+                "share_percent": outcome.case.share,
+                "serves": outcome.serves,
+                "apps": {
+                    name: {
+                        "verdict": app.word,
+                        "because": app.because,
+                        "rtt_p50_ms": app.rtt_p50_ms,
+                        "rtt_p95_ms": app.rtt_p95_ms,
+                        "throughput_mean_mbit": app.mbit,
+                    }
+                    for name, app in outcome.apps.items()
+                },
+            }
+            for tier, outcome in one.outcomes.items()
+        },
+    }

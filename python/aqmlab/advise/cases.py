@@ -1,0 +1,135 @@
+"""The cases of an advice: each tier with each gateway, as the steps of one scenario.
+
+A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends a share
+of the line's rate and charges what the line charges. The queue is then in its own discipline. With
+`--line own` a scenario has no modem: the disciplines stand before the line itself, as in the
+papers' testbeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab.advise.choices import GatewayChoice, Managed, Tier
+from aqmlab.households.line import Line
+from aqmlab.scenario.fields import plain
+from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.notation import Table
+
+LOOP = "case"
+"""The condition that names a case."""
+
+SHARES = (98, 95, 90)
+"""The shares of the line's rate, in per cent, to which a gateway may shape."""
+
+WAYS = ("down", "up")
+
+_UNSHAPED = "10 Gbit/s"
+"""The rate of a gateway that does not shape: that of its fastest port."""
+
+_DUMMYNET = {
+    "fq_codel": "fq_codel_freebsd limit=1000",
+    "codel": "codel_freebsd limit=1000",
+    "pie": "pie_freebsd limit=1000",
+}
+"""Disciplines of a gateway with FreeBSD, at the limit of Boerlage and Collom 2016 (IV-B)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayCase:
+    """A tier with a gateway, which shapes to a share of the line if it shapes."""
+
+    tier: Tier
+    gateway: str
+    share: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the case in tables."""
+        share = "" if self.share is None else f" {self.share} %"
+        return f"{str(self.tier).removesuffix(' Mbit/s')} {self.gateway}{share}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A scenario, its line (none for the scenario's own), and the gateways to choose from."""
+
+    scenario: Scenario
+    line: Line | None
+    gateways: Mapping[str, GatewayChoice]
+
+    def shares(self, gateway: str) -> Sequence[int | None]:
+        """The shares to try for a gateway."""
+        return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
+
+    def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
+        """Every case."""
+        return [
+            GatewayCase(tier, name, share)
+            for tier in tiers
+            for name in self.gateways
+            for share in self.shares(name)
+        ]
+
+    def whole(self, cases: Sequence[GatewayCase], seeds: str | int) -> Scenario:
+        """The scenario with a loop over `cases`."""
+        table = self.scenario.to_dict()
+        path = table["path"]
+        if self.line is not None:
+            kept = {key: path[key] for key in ("rtt", "host_jitter", "start_jitter") if key in path}
+            modem = {"rate": str(cases[0].tier), "overhead": plain(self.line.overhead)}
+            path = kept | {"rate": _UNSHAPED, "modem": modem}
+        report = {key: value for key, value in table.get("report", {}).items() if key != "figures"}
+        steps = [{"label": one.label} | self._step(one) for one in cases]
+        return Scenario.from_dict(
+            table
+            | {
+                "path": path,
+                "seeds": seeds,
+                "measure": table.get("measure", {}) | {"series": False},
+                "report": report,
+                "vary": {LOOP: steps},
+            }
+        )
+
+    def _step(self, case: GatewayCase) -> Table:
+        choice = self.gateways[case.gateway]
+        step: Table = {}
+        for way in WAYS:
+            managed: Managed | None = getattr(choice, way)
+            step |= (
+                self._own(case, way, managed)
+                if self.line is None
+                else self._hops(self.line, case, way, managed)
+            )
+        return step
+
+    def _own(self, case: GatewayCase, way: str, managed: Managed | None) -> Table:
+        """A direction of a line whose sender is the gateway."""
+        link = getattr(self.scenario.path, way)
+        step: Table = {f"path.{way}.rate": str(getattr(case.tier, way))}
+        qdisc: Any = plain(link.qdisc)
+        if managed is not None:
+            qdisc = plain(managed.qdisc)
+            if link.shaper == "dummynet" and managed.qdisc.kind in _DUMMYNET:
+                qdisc = _DUMMYNET[managed.qdisc.kind]
+        return step | {f"path.{way}.qdisc": qdisc}
+
+    def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:
+        """A direction of a gateway before a modem."""
+        rate = getattr(case.tier, way)
+        own = managed if managed is not None and managed.at == "gateway" else None
+        beyond: Any = line.fifo(way, rate)
+        if managed is not None and own is None:
+            beyond = plain(managed.qdisc)
+        step: Table = {f"path.modem.{way}.rate": str(rate), f"path.modem.{way}.qdisc": beyond}
+        if own is None:
+            return step | {f"path.{way}.rate": _UNSHAPED, f"path.{way}.qdisc": "pfifo"}
+        return step | {
+            f"path.{way}.rate": f"{case.share} %",
+            f"path.{way}.qdisc": plain(own.qdisc),
+            f"path.{way}.shaper": "htb",
+            f"path.{way}.overhead": plain(line.overhead),
+        }

@@ -1,0 +1,182 @@
+"""The choices of an advice: tiers and gateways, built in or from a file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ValidationError
+
+from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.base.text_files import file_text
+from aqmlab.households.household import tier_text
+from aqmlab.scenario import merge
+from aqmlab.scenario.fields import Qdisc, Value
+from aqmlab.scenario.model import first_problem
+from aqmlab.scenario.notation import rate_pair
+from aqmlab.scenario.quantities import Rate
+
+TODAY = "today"
+"""The gateway with which every advice compares the others."""
+
+DEFAULT = (TODAY, "modem-pie", "sqm-up", "sqm")
+"""The gateways of an advice that names none."""
+
+MOST_TIERS = 100
+
+
+class Tier(Value):
+    """The speeds of a line that a provider sells."""
+
+    down: Rate
+    up: Rate
+
+    @classmethod
+    def parse(cls, text: object) -> Tier:
+        """The tier "25/5 Mbit/s"; raises `BadValueError`."""
+        if not isinstance(text, str) or "/" not in text or "%" in text:
+            raise BadValueError(f"`{shown(text)}` is not a tier", 'write "25/5 Mbit/s"')
+        down, up = map(Rate.parse, rate_pair(text))
+        if min(down.bps, up.bps) < 100_000 or max(down.bps, up.bps) > 10_000_000_000:
+            problem = f"`{shown(text)}` is outside the range of tiers"
+            raise BadValueError(problem, "write rates between 100 kbit/s and 10 Gbit/s")
+        return cls(down=down, up=up)
+
+    def __str__(self) -> str:
+        return tier_text(self.down, self.up)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The order from slow to fast: by the downlink, then by the uplink."""
+        return self.down.bps, self.up.bps
+
+
+class Managed(Value):
+    """The discipline of one direction, and the device that runs it."""
+
+    qdisc: Qdisc
+    at: Literal["gateway", "line"] = "gateway"
+
+
+def _title(title: str) -> str:
+    if not title.isprintable() or not 0 < len(title) <= 80:
+        raise BadValueError("a title is one line of at most 80 characters")
+    return title
+
+
+class GatewayChoice(Value):
+    """A gateway to choose from. Without `up` or `down`, the line's own FIFO remains there."""
+
+    title: Annotated[str, AfterValidator(_title)]
+    up: Managed | None = None
+    down: Managed | None = None
+    source: str = ""
+
+    @property
+    def shapes(self) -> bool:
+        """Whether the gateway must send more slowly than the line in at least one direction."""
+        return any(one is not None and one.at == "gateway" for one in (self.up, self.down))
+
+
+class TierList(Value):
+    """The tiers of a provider."""
+
+    tiers: tuple[str, ...]
+    title: str = ""
+    source: str = ""
+
+
+@functools.cache
+def tier_lists() -> Mapping[str, TierList]:
+    """The built-in lists of tiers by name."""
+    layer = _built_in("tiers.toml")
+    return {name: TierList(**table) for name, table in layer.data.items()}
+
+
+@functools.cache
+def gateways() -> Mapping[str, GatewayChoice]:
+    """The built-in gateways by name."""
+    return _gateways(_built_in("gateways.toml"))
+
+
+def _built_in(name: str) -> merge.Layer:
+    return merge.read_toml((resources.files("aqmlab.advise") / name).read_text("utf-8"), name)
+
+
+def tiers_of(asked: str) -> list[Tier]:
+    """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
+
+    They are sorted from slow to fast. Raises `ScenarioError`.
+    """
+    if asked in tier_lists():
+        return _sorted(tier_lists()[asked].tiers, lambda _: "--tiers")
+    if asked.endswith(".toml"):
+        layer = merge.read_toml(file_text(Path(asked)), Path(asked).name)
+        made = _checked(TierList, layer)
+        return _sorted(made.tiers, lambda number: layer.where(("tiers", str(number))))
+    if "/" not in asked or not any(char.isdigit() for char in asked):
+        known = [*tier_lists(), "a .toml file", '"25/5,50/20 Mbit/s"']
+        raise ScenarioError.unknown("--tiers", "list of tiers", asked, known)
+    parts = [part.strip() for part in asked.split(",") if part.strip()]
+    unit = " ".join(parts[-1].split()[1:])
+    texts = [part if " " in part or not unit else f"{part} {unit}" for part in parts]
+    return _sorted(texts, lambda _: "--tiers")
+
+
+def _sorted(texts: Sequence[str], where: Any) -> list[Tier]:
+    found: dict[Tier, None] = {}
+    for number, text in enumerate(texts):
+        try:
+            tier = Tier.parse(text)
+        except BadValueError as problem:
+            raise problem.at(where(number)) from None
+        if tier in found:
+            raise ScenarioError(where(number), f"`{shown(text)}` is given twice")
+        found[tier] = None
+    if not 0 < len(found) <= MOST_TIERS:
+        count = f"{len(found)} tiers are given; 1 to {MOST_TIERS} are possible"
+        raise ScenarioError(where(0), count)
+    return sorted(found, key=lambda tier: tier.order)
+
+
+def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
+    """The gateways in a list of names or in a file, with today's first. Raises `ScenarioError`."""
+    if asked is None:
+        return {name: gateways()[name] for name in DEFAULT}
+    if asked.endswith(".toml"):
+        own = _gateways(merge.read_toml(file_text(Path(asked)), Path(asked).name))
+    else:
+        names = [part.strip() for part in asked.split(",") if part.strip()]
+        for name in names:
+            if name not in gateways():
+                raise ScenarioError.unknown("--gateways", "gateway", name, gateways())
+        own = {name: gateways()[name] for name in names}
+    if not own.keys() - {TODAY}:
+        hint = f"there are {', '.join(gateways())}"
+        raise ScenarioError("--gateways", "no gateway is given beside today's", hint)
+    return {TODAY: own.get(TODAY, gateways()[TODAY])} | own
+
+
+def _gateways(layer: merge.Layer) -> dict[str, GatewayChoice]:
+    made = {}
+    for name, table in layer.data.items():
+        if not isinstance(table, dict):
+            problem = f"`{shown(table)}` is not a gateway"
+            raise ScenarioError(layer.where((name,)), problem, 'write { title = "…", up = … }')
+        try:
+            made[name] = GatewayChoice(**table)
+        except ValidationError as error:
+            keys, found = first_problem(error, GatewayChoice)
+            raise found.at(layer.where((name, *keys))) from None
+    return made
+
+
+def _checked(model: type[TierList], layer: merge.Layer) -> TierList:
+    try:
+        return model(**layer.data)
+    except ValidationError as error:
+        keys, problem = first_problem(error, model)
+        raise problem.at(layer.where(keys)) from None

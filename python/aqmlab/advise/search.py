@@ -1,0 +1,88 @@
+"""The search for the slowest tier that serves everyone with each gateway.
+
+Few tiers are all run. Many are bisected, as if a faster tier never served less. That is a
+heuristic, so only tiers that were run are reported, both neighbours of the boundary among them.
+
+A gateway that shapes is first tried at several shares of the line with few seeds. The best share
+then runs with all seeds: that with the fewest bad applications, then with the most good ones, then
+with the highest rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aqmlab.advise.bench import Bench, CaseOutcome
+from aqmlab.advise.cases import GatewayCase, Setup
+from aqmlab.advise.choices import Tier
+
+MOST_WHOLE = 6
+"""The most tiers that are all run."""
+
+TRIED_SEEDS = 3
+"""The number of seeds with which shares are compared."""
+
+
+@dataclass
+class Bisection:
+    """The tiers that one gateway still needs."""
+
+    count: int
+    """The number of tiers, from slow to fast."""
+    whole: bool
+    served: dict[int, bool] = field(default_factory=dict)
+
+    def wanted(self) -> list[int]:
+        """The tiers to run next; none when the boundary and its neighbours are known."""
+        if self.whole:
+            return [one for one in range(self.count) if one not in self.served]
+        fastest = self.count - 1
+        if fastest not in self.served:
+            return [fastest]
+        if not self.served[fastest]:
+            return []
+        boundary = min(one for one, served in self.served.items() if served)
+        below = max((one for one, served in self.served.items() if not served and one < boundary),
+                    default=-1)  # fmt: skip
+        if boundary - below > 1:
+            return [(boundary + below) // 2]
+        above = boundary + 1
+        return [above] if above < self.count and above not in self.served else []
+
+
+def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
+    """The outcomes of each gateway at the tiers that were run, from slow to fast."""
+    open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
+    found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
+    while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
+        places = [(name, tiers[index]) for name, index in sorted(wanted)]
+        for case, outcome in run_places(bench, setup, places).items():
+            found[case.gateway][case.tier] = outcome
+            open_ways[case.gateway].served[tiers.index(case.tier)] = outcome.serves
+    return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
+
+
+def run_places(
+    bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
+) -> Mapping[GatewayCase, CaseOutcome]:
+    """The outcome of each gateway at a tier, with its best share and all seeds."""
+    choices = {
+        place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
+        for place in places
+    }
+    tried = [case for some in choices.values() if len(some) > 1 for case in some]
+    few = bench.seeds[:TRIED_SEEDS]
+    bench.run([(case, few) for case in tried])
+    known = bench.outcomes(tried, few) if tried else {}
+    best = [
+        some[0] if len(some) == 1 else min(some, key=lambda case: _score(known[case]))
+        for some in choices.values()
+    ]
+    bench.run([(case, bench.seeds) for case in best])
+    return bench.outcomes(best, bench.seeds)
+
+
+def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
+    """The order of shares, the best first."""
+    return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)

@@ -1,0 +1,93 @@
+"""`aqmlab advise`: the tier and the gateway that serve a household, and how to set it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aqmlab.advise.advice import Advice, AdviceQuestion, advise
+from aqmlab.advise.bench import CaseOutcome
+from aqmlab.base.failures import StoppedError
+from aqmlab.campaign.scheduler import Silence
+from aqmlab.campaign.store.folder import Trial
+from aqmlab.cli import console
+from aqmlab.cli.parameters.advise import AdviseParameters
+
+_HEADS = {
+    "tc": "A Linux gateway (as root; the device's name may differ)",
+    "uci": "OpenWrt",
+    "dnctl": "FreeBSD or OPNsense",
+}
+
+
+class _Steps(Silence):
+    """Reports the number of trials of each step of the search, and its progress in quarters."""
+
+    def __init__(self) -> None:
+        self._done = self._count = 0
+
+    def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
+        """Reports the number of trials of a step."""
+        self._done, self._count = 0, len(missing)
+        if missing:
+            console.talk(f"running {len(missing)} trials")
+
+    def damaged(self, problem: str) -> None:
+        """Warns of a damaged file."""
+        console.talk(f"warning: {problem}")
+
+    def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
+        """Reports the end of another quarter of the trials."""
+        self._done += 1
+        quarters = 4 * self._done // self._count
+        if quarters < 4 and quarters > 4 * (self._done - 1) // self._count:
+            console.talk(f"{self._done}/{self._count} trials")
+
+
+def command(given: AdviseParameters) -> int:
+    """Runs `aqmlab advise`."""
+    question = AdviceQuestion(given.household, given.tiers, given.gateways, given.line, given.seeds)
+    try:
+        advice = advise(question, out=given.out, jobs=given.jobs, progress=_Steps())
+    except KeyboardInterrupt:
+        raise StoppedError(
+            "interrupted; finished trials are kept", "the same command continues from here"
+        ) from None
+    if given.as_json:
+        console.print_json(advice.as_json())
+    else:
+        _show(advice)
+    console.talk(f"folder: {advice.folder}\ntrials: {advice.trials} ({advice.seeds} seeds)")
+    return 0
+
+
+def _show(advice: Advice) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("tier")
+    for one in advice.results.values():
+        table.add_column(one.name, justify="right")
+    for tier in advice.tiers:
+        cells = [_cell(one.outcomes.get(tier)) for one in advice.results.values()]
+        table.add_row(str(tier), *cells)
+    print(advice.title)
+    console.stdout().print(table)
+    print("\n".join(one["text"] for one in advice.sentences))
+    if advice.case is not None and advice.settings:
+        print(f"\nSettings for {advice.case.label}:")
+        if advice.note:
+            print(advice.note)
+        for name, head in _HEADS.items():
+            print(f"\n# {head}\n{advice.settings[name].rstrip()}")
+
+
+def _cell(outcome: CaseOutcome | None) -> str:
+    """The number of bad applications, or otherwise of those not good, and the shaped share."""
+    if outcome is None:
+        return "not run"
+    share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"
+    if outcome.bad:
+        return f"{len(outcome.bad)} bad{share}"
+    left = len(outcome.unserved)
+    return f"{left} not good{share}" if left else f"all good{share}"

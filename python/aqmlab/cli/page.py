@@ -1,0 +1,23 @@
+"""`aqmlab page`: writes the page on which a browser simulates a home, and opens it."""
+
+from __future__ import annotations
+
+import webbrowser
+
+from aqmlab.base.files import write_atomically
+from aqmlab.cli import console
+from aqmlab.cli.parameters.page import PageParameters
+from aqmlab.page.builder import one_file, write_folder
+
+
+def command(given: PageParameters) -> int:
+    """Runs `aqmlab page`."""
+    if given.folder is not None:
+        write_folder(given.folder)
+        print(given.folder / "index.html")
+        return 0  # browsers load modules only from a server
+    write_atomically(given.out, one_file())
+    print(given.out)
+    if given.is_opened and not webbrowser.open(given.out.resolve().as_uri()):
+        console.talk("no browser could be started; open the file in one")
+    return 0

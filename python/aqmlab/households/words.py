@@ -1,0 +1,213 @@
+"""Parses a household in words: "two adults in meetings, one teenager gaming, 4k film".
+
+The vocabulary is closed: numbers, people, the words of activities and a few joining words. Anything
+else is an error with a suggestion. Clauses end at a comma, a semicolon or a line. A clause begins
+with people, or continues with things of the home:
+
+    clause   = [number] people [joining] activities  |  [number] activity
+    activities = activity (("and" | "with" | "while") activity)*
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from aqmlab.base.errors import BadValueError, ScenarioError, nearest, shown
+from aqmlab.households import activity as activities
+from aqmlab.households.household import Household
+
+NUMBERS = {
+    name: number
+    for number, names in enumerate(
+        ("", "a an one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+    for name in names.split()
+}
+"""Numbers in words. Digits are also accepted."""
+
+PEOPLE = {
+    "person": "person", "people": "person", "adult": "adult", "adults": "adult",
+    "parent": "parent", "parents": "parent", "mother": "mother", "father": "father",
+    "mum": "mother", "mom": "mother", "dad": "father", "woman": "woman", "women": "woman",
+    "man": "man", "men": "man", "teenager": "teenager", "teenagers": "teenager",
+    "teen": "teenager", "teens": "teenager", "child": "child", "children": "child",
+    "kid": "child", "kids": "child", "student": "student", "students": "student",
+    "flatmate": "flatmate", "flatmates": "flatmate", "grandmother": "grandmother",
+    "grandfather": "grandfather", "grandparent": "grandparent", "grandparents": "grandparent",
+    "gamer": "gamer", "gamers": "gamer", "patient": "patient", "patients": "patient",
+    "guest": "guest", "guests": "guest", "daughter": "daughter", "daughters": "daughter",
+    "son": "son", "sons": "son",
+}  # fmt: skip
+"""Words for people, each with the name that the file uses."""
+
+JOINING = frozenset(
+    ("in", "on", "at", "with", "and", "while", "who", "doing", "watching", "listening", "to",
+     "using", "having", "making", "playing", "the", "their", "is", "are", "of", "&", "+")
+)  # fmt: skip
+"""Words that are ignored."""
+
+_MOST_CHARACTERS = 2_000
+_MOST_OF_ONE = 20
+
+
+class _Part(NamedTuple):
+    """An activity of a clause, with its number."""
+
+    key: str
+    copies: int
+
+
+def household_of(text: str) -> Household:
+    """The household that `text` describes; raises `ScenarioError` for an unknown word."""
+    try:
+        return _read(text)
+    except BadValueError as problem:
+        raise problem.at("new") from None
+
+
+def _read(text: str) -> Household:
+    if len(text) > _MOST_CHARACTERS:
+        problem = f"{len(text)} characters are too many, {_MOST_CHARACTERS} at most"
+        raise BadValueError(problem)
+    people: dict[str, Any] = {}
+    things: dict[str, Any] = {}
+    for clause in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
+        _clause(_tokens(clause), clause, people, things)
+    if not people and not things:
+        raise BadValueError("no words are given", f"for example: {EXAMPLE}")
+    try:
+        return Household(title=_title(text), people=people, things=things)
+    except ScenarioError as error:
+        raise BadValueError(error.problem, error.hint) from None
+
+
+EXAMPLE = '"two adults in meetings, one teenager gaming, 4k film"'
+
+
+def _title(text: str) -> str:
+    words = " ".join(text.split())
+    return words[:1].upper() + words[1:200]
+
+
+def _tokens(clause: str) -> list[str]:
+    sign = re.search(r"[^\w\s'&+.-]", clause)
+    if sign is not None:
+        problem = f"unknown sign `{shown(sign[0])}` in `{shown(clause)}`"
+        raise BadValueError(problem, "commas separate the clauses")
+    return re.findall(r"[\w'&+-]+", clause.lower())
+
+
+def _clause(tokens: list[str], clause: str, people: dict[str, Any], things: dict[str, Any]) -> None:
+    count, rest = _number(tokens)
+    if not rest:
+        what = f"`{shown(clause)}` names nobody and nothing"
+        raise BadValueError(what, f"for example: {EXAMPLE}")
+    if rest[0] not in PEOPLE:
+        for part in _activities(tokens, clause):
+            _add(things, _unused(part.key, things), part)
+        return
+    parts = _activities(rest[1:], clause)
+    if not parts:
+        problem = f"`{shown(clause)}` says nothing that anybody does"
+        raise BadValueError(problem, f"for example: {EXAMPLE}")
+    if not 1 <= count <= _MOST_OF_ONE:
+        raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
+    for _ in range(count):
+        devices: dict[str, Any] = {}
+        for part in parts:
+            _add(devices, _device(part.key), part)
+        people[_person(PEOPLE[rest[0]], people)] = {"devices": devices}
+
+
+def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
+    """The number at the front, 1 if there is none, and the other tokens."""
+    if tokens and tokens[0] in NUMBERS:
+        return NUMBERS[tokens[0]], list(tokens[1:])
+    if tokens and re.fullmatch(r"\d{1,3}", tokens[0]):
+        return int(tokens[0]), list(tokens[1:])
+    return 1, list(tokens)
+
+
+def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
+    """The activities that `tokens` name. Longer names have precedence."""
+    found: list[_Part] = []
+    at, count = 0, 1
+    while at < len(tokens):
+        taken = _longest(tokens[at:])
+        if taken is not None:
+            words, key = taken
+            found.append(_Part(key, count))
+            at, count = at + words, 1
+        elif tokens[at] in NUMBERS or tokens[at].isdecimal():
+            count = _number(tokens[at : at + 1])[0]
+            if not 1 <= count <= _MOST_OF_ONE:
+                raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} of one kind")
+            at += 1
+        elif tokens[at] in JOINING:
+            at += 1
+        else:
+            raise _unknown(tokens[at:], clause)
+    return found
+
+
+def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
+    """The number of tokens that name an activity, and its key."""
+    known = activities.by_words()
+    for length in range(min(len(tokens), _MOST_WORDS), 0, -1):
+        words = " ".join(tokens[:length])
+        for spelled in (words, words.replace("-", " "), words.removesuffix("s")):
+            if spelled in known:
+                return length, known[spelled]
+    return None
+
+
+_MOST_WORDS = 6
+
+
+def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
+    known = [*activities.by_words(), *PEOPLE, *NUMBERS]
+    meant = nearest(" ".join(tokens), known) or nearest(tokens[0], known)
+    where = f" in `{shown(clause)}`" if clause.lower() != tokens[0] else ""
+    if tokens[0] in PEOPLE:
+        hint = "put a comma before each group of people"
+    elif meant is not None:
+        hint = f"did you mean `{meant}`?"
+    else:
+        hint = "`aqmlab list activities` shows the words"
+    return BadValueError(f"unknown word `{shown(tokens[0])}`{where}", hint)
+
+
+def _add(devices: dict[str, Any], device: str, part: _Part) -> None:
+    use = part.key if part.copies == 1 else {"does": part.key, "count": part.copies}
+    devices.setdefault(device, []).append(use)
+
+
+_DEVICES = {
+    "film-4k": "television", "film-hd": "television", "game": "console",
+    "game-download": "console", "messages": "telephone", "photo-sync": "telephone",
+    "telephone-call": "telephone", "family-call": "tablet", "music": "speaker",
+}  # fmt: skip
+
+
+def _device(key: str) -> str:
+    """The usual device of a person's activity."""
+    return _DEVICES.get(key, "notebook")
+
+
+def _unused(key: str, things: dict[str, Any]) -> str:
+    """The name of a thing of the home, numbered if it is not the first."""
+    usual = {"film-4k": "television", "film-hd": "television", "music": "speaker"}
+    return _numbered(usual.get(key, key), things)
+
+
+def _person(name: str, people: dict[str, Any]) -> str:
+    return _numbered(name, people)
+
+
+def _numbered(name: str, taken: dict[str, Any]) -> str:
+    number = 1
+    while (made := name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return made

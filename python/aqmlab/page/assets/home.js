@@ -1,0 +1,177 @@
+// The household, its line and its gateways, and their form in a link.
+
+import { choices, has } from "./choices.js";
+
+/**
+ * @typedef {{kind: string, down: number, up: number}} Shaping The gateway, and the shares of the
+ *   line's rates, in per cent, to which it shapes where it shapes.
+ * @typedef {{
+ *   people: {name: string, does: string[]}[],
+ *   things: {does: string, count: number}[],
+ *   line: string, tiers: string, tier: string, rtt: number,
+ *   today: Shaping, better: Shaping,
+ * }} Home
+ */
+
+export const MOST_PEOPLE = 12;
+export const MOST_COUNT = 9;
+const MOST_LINK = 4000;
+
+/** @returns {Home} */
+export function firstHome() {
+  return household(Object.keys(choices.households)[0]);
+}
+
+/**
+ * A household of the list, at the tier that is nearest to its own.
+ * @param {string} key
+ * @param {string} [tiers] the list of tiers
+ * @returns {Home}
+ */
+export function household(key, tiers = choices.firstTiers) {
+  const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
+  const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
+  const better = { ...today, kind: choices.better };
+  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better };
+}
+
+/** The tiers of a home, from slow to fast. @param {Home} home */
+export function tiersOf(home) {
+  return choices.tiers[home.tiers].tiers;
+}
+
+/**
+ * The tier of a list whose downlink is nearest to that of `tier`.
+ * @param {string} tier
+ * @param {string} tiers
+ */
+export function nearestTier(tier, tiers) {
+  const list = choices.tiers[tiers].tiers;
+  const distance = (one) => Math.abs(Math.log(Number.parseFloat(one) / Number.parseFloat(tier)));
+  return list.reduce((best, one) => (distance(one) < distance(best) ? one : best));
+}
+
+/**
+ * Whether the gateway shapes in a direction.
+ * @param {Shaping} gateway
+ * @param {"down" | "up"} way
+ */
+export function shapes({ kind }, way) {
+  return choices.gateways[kind][way]?.at === "gateway";
+}
+
+/**
+ * The part of a link behind "#".
+ * @param {Home} home
+ */
+export function fragment(home) {
+  const link = new URLSearchParams();
+  for (const { name, does } of home.people) link.append("person", [name, ...does].join("~"));
+  for (const { does, count } of home.things) link.append("thing", `${does}~${count}`);
+  link.set("line", home.line);
+  link.set("tiers", home.tiers);
+  link.set("tier", home.tier.replace(" Mbit/s", ""));
+  link.set("rtt", String(home.rtt));
+  for (const side of /** @type {const} */ (["today", "better"])) {
+    const { kind, down, up } = home[side];
+    const isShaped = shapes(home[side], "down") || shapes(home[side], "up");
+    link.set(side, isShaped ? `${kind}~${down}~${up}` : kind);
+  }
+  return link.toString();
+}
+
+/**
+ * Reads a link. What it does not know is left out and named in `problems`.
+ * @param {string} text
+ * @returns {{home: Home, problems: string[]}}
+ */
+export function readFragment(text) {
+  const home = firstHome();
+  const problems = [];
+  if (text.length > MOST_LINK) {
+    problems.push("The link is too long to be one of this page. A household of the list is shown.");
+    return { home, problems };
+  }
+  const link = new URLSearchParams(text);
+  const wrong = (what, found) =>
+    problems.push(`The link has an unknown ${what}: “${shown(found)}”.`);
+  readPeople(link, home, wrong);
+  const listed = /** @type {const} */ ([
+    ["line", choices.lines],
+    ["tiers", choices.tiers],
+  ]);
+  for (const [key, known] of listed) {
+    const value = link.get(key);
+    if (value !== null && has(known, value)) home[key] = value;
+    else if (value !== null) wrong(key, value);
+  }
+  readTier(link.get("tier"), home, wrong);
+  const rtt = link.get("rtt");
+  if (rtt !== null && /^\d{1,3}$/.test(rtt) && +rtt >= 1 && +rtt <= 300) home.rtt = +rtt;
+  else if (rtt !== null) wrong("distance", rtt);
+  readGateways(link, home, wrong);
+  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better"];
+  for (const key of new Set(link.keys())) if (!known.includes(key)) wrong("part", key);
+  if (problems.length > 0) problems.push("It was left out; everything else is as the link says.");
+  return { home, problems };
+}
+
+function readPeople(link, home, wrong) {
+  if (!link.has("person") && !link.has("thing")) return;
+  const people = [];
+  for (const text of link.getAll("person")) {
+    const [name, ...does] = text.split("~");
+    const known = does.filter((one) => has(choices.activities, one));
+    does.filter((one) => !has(choices.activities, one)).forEach((one) => wrong("activity", one));
+    if (people.length >= MOST_PEOPLE) wrong("person beyond the twelfth", name);
+    else people.push({ name: cleanName(name), does: [...new Set(known)] });
+  }
+  const things = [];
+  for (const text of link.getAll("thing")) {
+    const [does, count, ...rest] = text.split("~");
+    const isCount = /^[1-9]$/.test(count ?? "") && rest.length === 0;
+    if (!has(choices.activities, does) || !isCount) wrong("thing", text);
+    else if (!things.some((one) => one.does === does)) things.push({ does, count: +count });
+  }
+  if (people.some((one) => one.does.length > 0) || things.length > 0)
+    Object.assign(home, { people, things });
+  else wrong("household in which nobody does anything", "");
+}
+
+function readTier(text, home, wrong) {
+  home.tier = nearestTier(home.tier, home.tiers);
+  if (text === null) return;
+  const tier = `${text} Mbit/s`;
+  if (tiersOf(home).includes(tier)) home.tier = tier;
+  else wrong("tier", text);
+}
+
+function readGateways(link, home, wrong) {
+  for (const side of ["today", "better"]) {
+    const text = link.get(side);
+    if (text === null) continue;
+    const [kind, down = "95", up = "95", ...rest] = text.split("~");
+    const isShare = (share) => /^\d{2,3}$/.test(share) && +share >= 50 && +share <= 100;
+    const isKnown = has(choices.gateways, kind) && isShare(down) && isShare(up);
+    if (isKnown && rest.length === 0) home[side] = { kind, down: +down, up: +up };
+    else wrong("gateway", text);
+  }
+}
+
+/**
+ * A name on one line, for headings and for a scenario's file.
+ * @param {string} text
+ */
+export function cleanName(text) {
+  const kept = text
+    .replace(/[^\p{L}\p{N} .'-]/gu, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return [...kept].slice(0, 24).join("") || "Someone";
+}
+
+/** @param {string} text */
+function shown(text) {
+  const plain = text.replace(/[\p{C}]/gu, "");
+  return plain.length > 40 ? `${plain.slice(0, 40)}…` : plain;
+}

@@ -1,0 +1,234 @@
+// The state of the page: a home; the jobs that it needs; and the views of their answers.
+
+import { count, facts, headline } from "./answer.js";
+import { choices } from "./choices.js";
+import { byId, notify } from "./dom.js";
+import { fragment, readFragment, shapes, tiersOf } from "./home.js";
+import { SURE, WHOLE, applications, quick, scenario, toml } from "./scenario.js";
+import { Simulator } from "./simulator.js";
+import { showAnswer } from "./view_answer.js";
+import { showApps } from "./view_apps.js";
+import { showCheck } from "./view_check.js";
+import { showDo } from "./view_do.js";
+import { showHome } from "./view_home.js";
+import { showLine } from "./view_line.js";
+import { showQueue } from "./view_queue.js";
+
+/** @typedef {import("./home.js").Home} Home */
+
+const TABLES = ["flows", "windows", "rtt", "queue_series"];
+const SIDES = /** @type {const} */ (["today", "better"]);
+
+const simulator = new Simulator(() => refresh());
+/** @type {Home} */
+let home;
+/** The scenario that the visitor wrote, in TOML. @type {string | null} */
+let own = null;
+let isPlanned = false;
+/** What the views of both gateways show. */
+const drawn = {
+  today: /** @type {unknown} */ (null),
+  better: /** @type {unknown} */ (null),
+  home: /** @type {unknown} */ (null),
+  settings: /** @type {unknown} */ (null),
+  ran: /** @type {unknown} */ (null),
+};
+
+/**
+ * The job of one side at a tier.
+ * @param {Home} at
+ * @param {"today" | "better"} side
+ * @param {import("./scenario.js").Span} span
+ */
+function job(at, side, span) {
+  return jobOf({ json: JSON.stringify(scenario(at, at[side], span)) }, span);
+}
+
+/**
+ * The job of a scenario in JSON or TOML.
+ * @param {{json: string} | {toml: string}} text
+ * @param {import("./scenario.js").Span} span
+ */
+function jobOf(text, { seconds, seeds }) {
+  const request = JSON.stringify({ do: "trial", scenario: text, seeds, tables: TABLES });
+  return { key: request, request, isLong: seconds === WHOLE.seconds };
+}
+
+/** The jobs of the page, the most urgent first. */
+function jobs() {
+  const [first, whole] = [quick(home), WHOLE].map((span) =>
+    SIDES.map((side) => job(home, side, span)),
+  );
+  const isKnown = whole.every(({ key }) => simulator.answer(key));
+  const tiers = tiersOf(home);
+  const distance = (tier) => Math.abs(tiers.indexOf(tier) - tiers.indexOf(home.tier));
+  const others = tiers.filter((tier) => tier !== home.tier);
+  others.sort((one, other) => distance(one) - distance(other));
+  const of = (tier, span) => SIDES.map((side) => job({ ...home, tier }, side, span));
+  const rest = [
+    ...others.flatMap((tier) => of(tier, WHOLE)),
+    ...[home.tier, ...others].flatMap((tier) => of(tier, SURE)),
+  ];
+  return [
+    ...(isKnown ? [] : first),
+    ...whole,
+    ...(own === null ? [] : [jobOf({ toml: own }, SURE)]),
+    ...rest,
+  ];
+}
+
+/** The best known answer of a side: of several evenings, of one, or of its beginning. */
+function best(at, side) {
+  const known = (span) => simulator.answer(job(at, side, span).key);
+  return known(SURE) ?? known(WHOLE) ?? known(quick(at));
+}
+
+/** Takes a changed home. @param {Home} changed */
+function change(changed) {
+  home = changed;
+  history.replaceState(null, "", `#${fragment(home)}`);
+  showHome(home, change);
+  showLine(home, change);
+  plan();
+}
+
+/** Hands the jobs to the simulator, once for all changes of one moment. */
+function plan() {
+  if (isPlanned) return;
+  isPlanned = true;
+  queueMicrotask(() => {
+    isPlanned = false;
+    simulator.want(
+      home.people.length + home.things.length > 0 && applications(home).length > 0 ? jobs() : [],
+    );
+    refresh();
+  });
+}
+
+/** Shows what is known. */
+function refresh() {
+  const apps = applications(home);
+  const isEmpty = apps.length === 0;
+  const ladder = {
+    today: tiersOf(home).map((tier) => counted(tier, "today")),
+    better: tiersOf(home).map((tier) => counted(tier, "better")),
+  };
+  const label = labels(apps);
+  const empty = { kind: "open", headline: "Nobody is at home. Add somebody, or a thing." };
+  const transfers = new Set(apps.filter(({ app }) => app.kind === "bulk").map(({ name }) => name));
+  const known = isEmpty ? null : facts(ladder, home, label, transfers);
+  const told = known && simulator.ask({ do: "sentences", conclusion: known });
+  const sentences = told?.sentences ?? [];
+  showAnswer(isEmpty ? empty : headline(ladder, home, label), sentences, ladder, home, change);
+  if (simulator.isStarted && drawn.settings !== home) {
+    drawn.settings = home;
+    showDo(home, gatewaySettings());
+  }
+  const [today, better] = SIDES.map((side) => best(home, side));
+  const isWhole = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
+  document.body.dataset.shown = isWhole ? "whole" : today && better ? "quick" : "nothing";
+  document.body.classList.toggle("busy", !isEmpty && !(today && better));
+  document.body.dataset.open = String(simulator.open);
+  document.body.classList.toggle("empty", isEmpty);
+  const wrong = [today, better].find((answer) => answer?.error)?.error;
+  if (wrong) notify([`This home cannot be simulated: ${wrong.at}: ${wrong.problem}.`]);
+  if (isEmpty || !today || !better || wrong) return;
+  if (drawn.today !== today || drawn.better !== better || drawn.home !== home) {
+    Object.assign(drawn, { today, better, home });
+    const { title } = choices.gateways[home.better.kind];
+    showApps(apps, today, better, title);
+    showQueue(today, better, title, isFair());
+  }
+  check();
+}
+
+/** How many a trial serves; `null` before it has been run. */
+function counted(tier, side) {
+  const answer = best({ ...home, tier }, side);
+  return answer && !answer.error ? count(tier, answer) : null;
+}
+
+/** Plain words for an application, with whose it is. */
+function labels(apps) {
+  const words = new Map(
+    apps.map(({ name, who, title }) => [
+      name,
+      who ? `${owner(who)} ${title.replace(/^an? /, "")}` : title,
+    ]),
+  );
+  return (name) => words.get(name) ?? name;
+}
+
+/** @param {string} who */
+function owner(who) {
+  return who.endsWith("s") ? `${who}’` : `${who}’s`;
+}
+
+/** Whether the better gateway gives each flow a queue of its own in some direction. */
+function isFair() {
+  const { up, down } = choices.gateways[home.better.kind];
+  return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
+}
+
+/** What the settings of the better gateway are made of. */
+function gatewaySettings() {
+  const { device } = choices.lines[home.line];
+  const rates = home.tier
+    .replace(" Mbit/s", "")
+    .split("/")
+    .map((mbit) => Math.round(1e6 * Number(mbit)));
+  const shaper = (way, at) => {
+    const managed = choices.gateways[home.better.kind][way];
+    const bps = Math.floor((rates[at] * home.better[way]) / 100);
+    return shapes(home.better, way) && managed ? { bps, ...managed.settings } : null;
+  };
+  const gateway = { ...device, down: shaper("down", 0), up: shaper("up", 1) };
+  return gateway.down || gateway.up ? simulator.ask({ do: "settings", gateway })?.settings : null;
+}
+
+function check() {
+  const whole = (side) => simulator.answer(job(home, side, WHOLE).key);
+  const ran = own === null ? undefined : simulator.answer(jobOf({ toml: own }, SURE).key);
+  const isNew = drawn.ran !== ran;
+  drawn.ran = ran;
+  if (ran?.error && isNew)
+    notify([`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`]);
+  showCheck({
+    link: `${location.href.split("#")[0]}#${fragment(home)}`,
+    texts: {
+      today: toml(scenario(home, home.today, WHOLE)),
+      better: toml(scenario(home, home.better, WHOLE)),
+    },
+    digests: {
+      today: whole("today")?.digest ?? "…",
+      better: whole("better")?.digest ?? "…",
+      own: ran?.digest ?? "…",
+    },
+    ran: ran && !ran.error ? ran.verdicts : null,
+    runText,
+  });
+}
+
+/** Runs a text of the visitor, or none any more. @param {string | null} text */
+function runText(text) {
+  own = text;
+  plan();
+}
+
+function open() {
+  const { home: read, problems } = readFragment(location.hash.slice(1));
+  notify(problems);
+  change(read);
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash.slice(1) !== fragment(home)) open();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  drawn.home = null;
+  refresh();
+});
+open();
+simulator.start(2).catch((error) => {
+  byId("headline").textContent = `The simulator could not be started: ${error.message}`;
+});

@@ -1,0 +1,156 @@
+// From a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
+
+import { choices } from "./choices.js";
+import { shapes } from "./home.js";
+
+/** @typedef {import("./home.js").Home} Home */
+/** @typedef {import("./home.js").Shaping} Shaping */
+
+/** The rate of a gateway that does not shape: that of its fastest port. */
+const UNSHAPED = "10 Gbit/s";
+
+/**
+ * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
+ *   their seeds. Transfers start at `loadedFrom`, so that the calm before them is seen, and verdicts
+ *   count from there on.
+ */
+
+/** One evening of a minute. @type {Span} */
+export const WHOLE = { seconds: 60, loadedFrom: 5, seeds: [1] };
+/** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
+export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
+
+/** The packets of a quick look: a tenth of a second of simulation. */
+const QUICK_PACKETS = 50_000;
+const FULL_PACKET_BITS = 12_000;
+const MOST_QUICK_S = 15;
+/** The packets per second of a home without a transfer, at most. */
+const IDLE_PACKETS_PER_S = 4_000;
+
+/**
+ * The span of a quick look, which is shorter the more packets a second has.
+ * @param {Home} home
+ * @returns {Span}
+ */
+export function quick(home) {
+  const bulk = applications(home).filter(({ app }) => app.kind === "bulk");
+  const rates = ["down", "up"].map((way, at) => {
+    const isUsed = bulk.some(({ app }) => (app.direction ?? "down") === way);
+    return isUsed ? Number.parseFloat(rateOf(home.tier, at)) * 1e6 : 0;
+  });
+  const perSecond = IDLE_PACKETS_PER_S + (rates[0] + rates[1]) / FULL_PACKET_BITS;
+  const seconds = Math.max(1.5, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
+  return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1, seeds: [1] };
+}
+
+/**
+ * The applications of a household: the name in the scenario, the owner, and what it is.
+ * @param {Home} home
+ * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]}
+ */
+export function applications(home) {
+  const all = [];
+  const taken = new Set();
+  const add = (who, activity) => {
+    const { title, apps } = choices.activities[activity];
+    for (const [key, app] of Object.entries(apps)) {
+      const wanted = slug(who ? `${who} ${key}` : key);
+      let name = wanted;
+      for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
+      taken.add(name);
+      all.push({ name, who, title, app });
+    }
+  };
+  for (const { name, does } of home.people) for (const one of does) add(name, one);
+  for (const { does, count } of home.things) for (let n = 0; n < count; n += 1) add("", does);
+  return all;
+}
+
+/** @param {string} text */
+function slug(text) {
+  const plain = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
+  return /^\d/.test(plain) ? `a-${plain}` : plain || "someone";
+}
+
+/**
+ * The scenario of a household with one of its gateways.
+ * @param {Home} home
+ * @param {Shaping} gateway
+ * @param {Span} span
+ */
+export function scenario(home, gateway, { seconds, loadedFrom }) {
+  const apps = {};
+  for (const { name, app } of applications(home)) {
+    apps[name] = app.kind === "bulk" ? { ...app, start: `${loadedFrom} s` } : { ...app };
+  }
+  return {
+    title: `A home at ${home.tier} with ${choices.gateways[gateway.kind].title}`,
+    duration: `${seconds} s`,
+    seeds: SURE.seeds.length,
+    path: path(home, gateway),
+    apps,
+    measure: { from: `${loadedFrom} s` },
+  };
+}
+
+/** The line is a modem with a queue at each end; the gateway before it shapes, or does nothing. */
+function path(home, gateway) {
+  const { overhead, queues } = choices.lines[home.line];
+  const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));
+  const made = { rtt: `${home.rtt} ms` };
+  const modem = { overhead };
+  for (const way of /** @type {const} */ (["down", "up"])) {
+    const managed = choices.gateways[gateway.kind][way];
+    const isOwn = shapes(gateway, way);
+    const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
+    made[way] = isOwn ? own : { rate: UNSHAPED };
+    modem[way] = {
+      rate: rates[way],
+      qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],
+    };
+  }
+  return { ...made, modem };
+}
+
+/** One rate of a tier: 0 is the downlink's. */
+function rateOf(tier, at) {
+  return `${tier.replace(" Mbit/s", "").split("/")[at]} Mbit/s`;
+}
+
+/**
+ * The TOML text of a scenario.
+ * @param {Record<string, unknown>} table
+ */
+export function toml(table) {
+  return `${tables(table, []).join("\n").trim()}\n`;
+}
+
+function tables(table, path) {
+  const isTable = (value) => typeof value === "object" && value !== null;
+  const isSmall = (value) =>
+    isTable(value) && path.length > 0 && !Object.values(value).some(isTable);
+  const members = Object.entries(table);
+  const plain = members.filter(([, value]) => !isTable(value) || isSmall(value));
+  const lines = plain.map(([key, value]) => `${bare(key)} = ${written(value)}`);
+  if (path.length > 0 && lines.length > 0) lines.unshift(`[${path.map(bare).join(".")}]`);
+  if (lines.length > 0) lines.push("");
+  for (const [key, value] of members) {
+    if (isTable(value) && !isSmall(value)) lines.push(...tables(value, [...path, key]));
+  }
+  return lines;
+}
+
+function bare(key) {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+function written(value) {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${bare(key)} = ${written(one)}`)
+    .join(", ")} }`;
+}

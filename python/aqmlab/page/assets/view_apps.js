@@ -1,0 +1,125 @@
+// Each application: its verdict with each gateway, what it felt like, and its minute.
+
+import { chart, series } from "./charts.js";
+import { byId, el, refill } from "./dom.js";
+import { badge } from "./view_answer.js";
+import { VERDICTS, worst } from "./answer.js";
+import { capital, rate, time } from "./words.js";
+
+/** The applications whose charts are open. @type {Set<string>} */
+const opened = new Set();
+
+/**
+ * @param {{name: string, who: string, title: string}[]} apps
+ * @param {import("./simulator.js").Answer} today
+ * @param {import("./simulator.js").Answer} better
+ * @param {string} title of the better gateway
+ */
+export function showApps(apps, today, better, title) {
+  const rank = ({ name }) => VERDICTS.indexOf(verdictOn(today, name).verdict);
+  const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
+  const rows = sorted.map(({ name, who, title: what }) =>
+    el(
+      "li",
+      { class: "app" },
+      el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
+      side("Today", verdictOn(today, name), shortly(today, name), "today"),
+      side(capital(title), verdictOn(better, name), shortly(better, name), "better"),
+      minute(name, today, better),
+    ),
+  );
+  refill(byId("apps-list"), el("ul", { class: "apps" }, rows));
+}
+
+/** @returns {import("./simulator.js").Verdict} */
+function verdictOn(answer, name) {
+  const known = answer.verdicts.find(({ app }) => app === name);
+  return known ?? { app: name, verdict: "no data", because: "", felt: "" };
+}
+
+function side(heading, { verdict, because, felt }, numbers, name) {
+  return el(
+    "div",
+    { class: `side ${name}` },
+    el("p", { class: "condition" }, heading),
+    el("p", {}, badge(verdict), felt && el("span", { class: "felt" }, ` ${felt}`)),
+    el("p", { class: "because" }, because),
+    el("p", { class: "because" }, numbers),
+  );
+}
+
+/** The rate and the round trips, where the verdict does not name them. */
+function shortly(answer, name) {
+  const [mbit, ms] = [
+    worst(answer, name, "throughput_mean_mbit"),
+    worst(answer, name, "rtt_p95_ms"),
+  ];
+  if (mbit === 0) return "";
+  const { because } = verdictOn(answer, name);
+  return because.includes("round trips")
+    ? rate(mbit)
+    : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
+}
+
+function minute(name, today, better) {
+  const place = el("div", { class: "charts" });
+  const draw = () => {
+    if (place.childElementCount > 0) return;
+    const way = busier(today, name);
+    const rates = (answer) =>
+      series(answer.tables.windows, { flow: name, direction: way }, "throughput_mbit");
+    const delays = (answer) =>
+      series(
+        answer.tables.rtt,
+        { flow: name, direction: answered(answer, name, way) },
+        "rtt_p50_ms",
+      );
+    const words = way === "down" ? "to the home" : "to the internet";
+    chart(place, `Rate ${words}`, rates(today), rates(better), rate);
+    chart(place, "Round-trip time", delays(today), delays(better), time);
+  };
+  const details = el(
+    "details",
+    {
+      class: "minute",
+      toggle: () => {
+        if (details.open) {
+          opened.add(name);
+          draw();
+        } else opened.delete(name);
+      },
+    },
+    el("summary", { "data-key": `minute-${name}` }, "The minute"),
+    legend(),
+    place,
+  );
+  if (opened.has(name)) details.open = true;
+  return details;
+}
+
+function legend() {
+  return el(
+    "p",
+    { class: "legend" },
+    el("span", { class: "key today" }, "today"),
+    el("span", { class: "key better" }, "better gateway"),
+  );
+}
+
+/** The direction with more data. */
+function busier({ tables }, name) {
+  const { flow, direction, bytes_received: bytes } = tables.flows;
+  const of = (way) =>
+    flow.reduce(
+      (sum, one, row) => sum + (one === name && direction[row] === way ? bytes[row] : 0),
+      0,
+    );
+  return of("up") > of("down") ? "up" : "down";
+}
+
+/** The direction in which round trips were measured. */
+function answered({ tables }, name, way) {
+  const { flow, direction } = tables.rtt;
+  const has = flow.some((one, row) => one === name && direction[row] === way);
+  return has ? way : way === "up" ? "down" : "up";
+}

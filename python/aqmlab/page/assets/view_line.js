@@ -1,0 +1,128 @@
+// The part of the page with the line, the tier and both gateways.
+
+import { choices } from "./choices.js";
+import { byId, el, refill } from "./dom.js";
+import { nearestTier, shapes, tiersOf } from "./home.js";
+import { capital } from "./words.js";
+
+/**
+ * @param {import("./home.js").Home} home
+ * @param {(home: import("./home.js").Home) => void} change
+ */
+export function showLine(home, change) {
+  refill(byId("tier-choice"), tier(home, change));
+  const kinds = Object.entries(choices.lines).map(([key, { title }]) => [key, capital(title)]);
+  refill(
+    byId("line"),
+    el(
+      "div",
+      { class: "fields" },
+      select(
+        "tiers",
+        "Tiers on sale",
+        Object.entries(choices.tiers).map(([key, { title }]) => [key, capital(title)]),
+        home.tiers,
+        (tiers) => change({ ...home, tiers, tier: nearestTier(home.tier, tiers) }),
+      ),
+      select("line-kind", "Kind of line", kinds, home.line, (line) => change({ ...home, line })),
+      select("rtt", "Servers are", DISTANCES, nearest(home.rtt), (rtt) =>
+        change({ ...home, rtt: +rtt }),
+      ),
+    ),
+    el(
+      "div",
+      { class: "fields" },
+      gateway("today", "Gateway today", home, change),
+      gateway("better", "A better gateway", home, change),
+    ),
+  );
+}
+
+const DISTANCES = [
+  ["10", "in your city (10 ms)"],
+  ["20", "in your country (20 ms)"],
+  ["60", "on your continent (60 ms)"],
+  ["150", "overseas (150 ms)"],
+];
+
+function nearest(rtt) {
+  const known = DISTANCES.map(([ms]) => +ms);
+  return String(
+    known.reduce((best, ms) => (Math.abs(ms - rtt) < Math.abs(best - rtt) ? ms : best)),
+  );
+}
+
+function select(id, title, options, value, set) {
+  const made = el(
+    "select",
+    { id, "data-key": id, change: ({ target }) => set(target.value) },
+    options.map(([key, text]) => el("option", { value: key }, text)),
+  );
+  made.value = value;
+  return el("p", { class: "field" }, el("label", { for: id }, title), made);
+}
+
+function tier(home, change) {
+  const tiers = tiersOf(home);
+  const place = tiers.indexOf(home.tier);
+  const set = ({ target }) => change({ ...home, tier: tiers[+target.value] });
+  const slider = el("input", {
+    type: "range",
+    id: "tier",
+    min: 0,
+    max: tiers.length - 1,
+    step: 1,
+    "data-key": "tier",
+    "aria-valuetext": `${home.tier}, down and up`,
+    input: set,
+  });
+  slider.value = String(place);
+  const ticks = tiers.map((text) =>
+    el("span", { class: text === home.tier ? "on" : "" }, text.replace(" Mbit/s", "")),
+  );
+  return el(
+    "div",
+    { class: "tier" },
+    el("label", { for: "tier" }, "Tier ", el("strong", {}, home.tier), " down/up"),
+    slider,
+    el("div", { class: "ticks", "aria-hidden": "true" }, ticks),
+  );
+}
+
+function gateway(side, title, home, change) {
+  const now = home[side];
+  const kinds = Object.entries(choices.gateways).map(([key, one]) => [key, capital(one.title)]);
+  const set = (changed) => change({ ...home, [side]: { ...now, ...changed } });
+  const share = (way, words) => {
+    const id = `${side}-${way}`;
+    const slider = el("input", {
+      type: "range",
+      id,
+      min: 70,
+      max: 100,
+      step: 1,
+      "data-key": id,
+      "aria-valuetext": `${now[way]} % of the line, ${words}`,
+      input: ({ target }) => set({ [way]: +target.value }),
+    });
+    slider.value = String(now[way]);
+    return el(
+      "p",
+      { class: "field share" },
+      el("label", { for: id }, `Shaped ${words} to `, el("strong", {}, `${now[way]} %`)),
+      slider,
+    );
+  };
+  return el(
+    "fieldset",
+    {},
+    el("legend", {}, title),
+    select(`${side}-kind`, "What manages the queue", kinds, now.kind, (kind) => set({ kind })),
+    el(
+      "div",
+      { class: "shares" },
+      shapes(now, "down") && share("down", "down"),
+      shapes(now, "up") && share("up", "up"),
+    ),
+  );
+}

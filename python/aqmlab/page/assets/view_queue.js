@@ -1,0 +1,239 @@
+// The queue before the line as a picture over time, in the time that the line needs to drain it.
+
+import { colour } from "./charts.js";
+import { byId, el, refill } from "./dom.js";
+import { capital, time } from "./words.js";
+
+/** Of a conversation: above this one-way delay people begin to notice (ITU-T G.114). */
+const NOTICED_MS = 150;
+const SPEED = 4;
+
+/** What is shown; kept while the rest of the page changes. */
+const shown = { at: 0, way: "", isPlaying: false, last: 0 };
+/** The milliseconds of waiting, by sample. @type {{today: number[], better: number[], step: number, most: number}} */
+let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
+/** @type {Record<string, any>} */
+let parts = {};
+
+/**
+ * @param {import("./simulator.js").Answer} today
+ * @param {import("./simulator.js").Answer} better
+ * @param {string} title of the better gateway
+ * @param {boolean} isFair whether each flow has a queue of its own there
+ */
+export function showQueue(today, better, title, isFair) {
+  const peak = (way) => Math.max(...waiting(today, way).y);
+  const way = shown.way || (peak("down") > peak("up") ? "down" : "up");
+  const [one, other] = [waiting(today, way), waiting(better, way)];
+  const most = Math.max(NOTICED_MS * 1.2, ...one.y, ...other.y);
+  waits = { today: one.y, better: other.y, step: one.step, most };
+  if (!parts.slider) build();
+  parts.titles[1].textContent = capital(title);
+  parts.aside.textContent = isFair
+    ? "Each application has a queue of its own here: a word does not wait behind the backup."
+    : "";
+  parts.slider.max = String(Math.max(0, waits.today.length - 1));
+  for (const radio of parts.radios) radio.checked = radio.value === way;
+  parts.redraw = { today, better, title, isFair };
+  draw();
+}
+
+/** The milliseconds that the links of a direction need to send what waits, in each sample. */
+function waiting({ tables, links }, way) {
+  const { link, t_s: times, backlog_bytes: bytes } = tables.queue_series;
+  const rates = Object.fromEntries(links.map(({ name, rate_bps: bps }) => [name, bps]));
+  const sums = new Map();
+  for (let row = 0; row < link.length; row += 1) {
+    if (link[row] !== way && link[row] !== `modem-${way}`) continue;
+    const ms = (8000 * bytes[row]) / rates[link[row]];
+    sums.set(times[row], (sums.get(times[row]) ?? 0) + ms);
+  }
+  const x = [...sums.keys()];
+  return { y: [...sums.values()], step: x.length > 1 ? x[1] - x[0] : 0.1 };
+}
+
+function build() {
+  const tank = (name) => el("canvas", { class: "tank", role: "img", id: `tank-${name}` });
+  const seek = ({ target }) => {
+    shown.at = +target.value;
+    draw();
+  };
+  const choose = ({ target }) => {
+    shown.way = target.value;
+    const { today, better, title, isFair } = parts.redraw;
+    showQueue(today, better, title, isFair);
+  };
+  const radio = (way, text) => {
+    const box = el("input", { type: "radio", name: "queue-way", value: way, change: choose });
+    return [box, el("label", { class: "chip" }, box, el("span", {}, text))];
+  };
+  const ways = [radio("up", "to the internet"), radio("down", "to the home")];
+  parts = {
+    today: tank("today"),
+    better: tank("better"),
+    titles: [el("h3", {}, "Today"), el("h3", {}, "")],
+    told: [el("p", { class: "wait" }), el("p", { class: "wait" })],
+    aside: el("p", { class: "aside" }),
+    strip: el("canvas", { class: "strip", "aria-hidden": "true" }),
+    slider: el("input", {
+      type: "range",
+      id: "moment",
+      min: 0,
+      max: 0,
+      step: 1,
+      value: "0",
+      "aria-label": "Moment",
+      input: seek,
+    }),
+    play: el("button", { type: "button", id: "play", click: toggle }, "Play"),
+    clock: el("output", { class: "clock" }),
+    radios: ways.map(([box]) => box),
+  };
+  const column = (name, place) =>
+    el(
+      "div",
+      { class: `column ${name}` },
+      parts.titles[place],
+      parts[name],
+      parts.told[place],
+      name === "better" && parts.aside,
+    );
+  refill(
+    byId("queue-view"),
+    el(
+      "p",
+      {},
+      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup.",
+    ),
+    el(
+      "div",
+      { class: "chips", role: "group", "aria-label": "Direction" },
+      ways.map(([, label]) => label),
+    ),
+    el("div", { class: "tanks" }, column("today", 0), column("better", 1)),
+    parts.strip,
+    el("div", { class: "player" }, parts.play, parts.slider, parts.clock),
+  );
+  new ResizeObserver(draw).observe(byId("queue-view"));
+}
+
+function toggle() {
+  shown.isPlaying = !shown.isPlaying;
+  if (shown.at >= waits.today.length - 1) shown.at = 0;
+  parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
+  shown.last = performance.now();
+  if (shown.isPlaying) requestAnimationFrame(advance);
+}
+
+function advance(now) {
+  if (!shown.isPlaying) return;
+  shown.at += ((now - shown.last) / 1000 / waits.step) * SPEED;
+  shown.last = now;
+  if (shown.at >= waits.today.length - 1) {
+    shown.at = waits.today.length - 1;
+    toggle();
+  }
+  draw();
+  if (shown.isPlaying) requestAnimationFrame(advance);
+}
+
+function draw() {
+  if (waits.today.length === 0) return;
+  const place = Math.min(Math.round(shown.at), waits.today.length - 1);
+  const now = { today: waits.today[place] ?? 0, better: waits.better[place] ?? 0 };
+  drawTank(parts.today, now.today, "--today");
+  drawTank(parts.better, now.better, "--accent");
+  drawStrip(place);
+  parts.told[0].textContent = said(now.today);
+  parts.told[1].textContent = said(now.better);
+  parts.today.setAttribute("aria-label", `Today: ${said(now.today)}`);
+  parts.better.setAttribute("aria-label", `Better gateway: ${said(now.better)}`);
+  parts.slider.value = String(place);
+  const seconds = (place * waits.step).toFixed(1);
+  parts.slider.setAttribute(
+    "aria-valuetext",
+    `${seconds} s: today ${said(now.today)}, better ${said(now.better)}`,
+  );
+  parts.clock.textContent = `${seconds} s`;
+}
+
+function said(ms) {
+  return ms < 1 ? "no wait" : `${time(ms)} of waiting`;
+}
+
+/** A canvas of the size of its element, cleared. */
+function sheet(canvas) {
+  const scale = globalThis.devicePixelRatio || 1;
+  const { clientWidth: width, clientHeight: height } = canvas;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  return { pen, width, height };
+}
+
+/** A tank whose level is the wait: packets as blocks, and the mark above which people notice. */
+function drawTank(canvas, ms, name) {
+  const { pen, width, height } = sheet(canvas);
+  const [floor, side] = [height - 14, 8];
+  const level = (value) => floor - (floor - 10) * Math.min(1, value / waits.most);
+  const [block, gap] = [9, 2];
+  pen.fillStyle = colour(name);
+  const top = level(ms);
+  for (let y = floor - block; y >= top - block / 2 && ms >= 1; y -= block + gap) {
+    for (let x = side + 4; x + block <= width - side - 3; x += block + gap)
+      pen.fillRect(x, y, block, block);
+  }
+  pen.strokeStyle = colour("--quiet");
+  pen.lineWidth = 2;
+  const mouth = width / 2;
+  pen.beginPath();
+  pen.moveTo(side, 6);
+  pen.lineTo(side, floor + 1);
+  pen.lineTo(mouth - 9, floor + 1);
+  pen.lineTo(mouth - 9, height);
+  pen.moveTo(mouth + 9, height);
+  pen.lineTo(mouth + 9, floor + 1);
+  pen.lineTo(width - side, floor + 1);
+  pen.lineTo(width - side, 6);
+  pen.stroke();
+  const y = level(NOTICED_MS);
+  pen.setLineDash([4, 4]);
+  pen.lineWidth = 1.5;
+  pen.strokeStyle = colour("--ink");
+  pen.beginPath();
+  pen.moveTo(side, y);
+  pen.lineTo(width - side, y);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.font = "12px system-ui, sans-serif";
+  const text = width > 240 ? "a call suffers above 150 ms" : "150 ms";
+  const wide = pen.measureText(text).width;
+  pen.fillStyle = colour("--paper");
+  pen.fillRect(side + 6, y - 19, wide + 8, 15);
+  pen.fillStyle = colour("--ink");
+  pen.fillText(text, side + 10, y - 7);
+}
+
+/** Both waits over the whole time, and the moment. */
+function drawStrip(place) {
+  const { pen, width, height } = sheet(parts.strip);
+  const count = Math.max(1, waits.today.length - 1);
+  for (const { values, name } of [
+    { values: waits.today, name: "--today" },
+    { values: waits.better, name: "--accent" },
+  ]) {
+    pen.fillStyle = colour(name);
+    pen.globalAlpha = 0.55;
+    pen.beginPath();
+    pen.moveTo(0, height);
+    values.forEach((ms, at) =>
+      pen.lineTo((at / count) * width, height - (height - 4) * (ms / waits.most)),
+    );
+    pen.lineTo(width, height);
+    pen.fill();
+  }
+  pen.globalAlpha = 1;
+  pen.fillStyle = colour("--ink");
+  pen.fillRect((place / count) * (width - 2), 0, 2, height);
+}

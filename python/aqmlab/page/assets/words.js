@@ -1,0 +1,38 @@
+// Numbers as people read them.
+
+/** @param {number} value */
+function digits(value) {
+  if (value >= 100) return String(Math.round(value));
+  return value >= 9.95 ? value.toFixed(0) : value.toFixed(1);
+}
+
+/**
+ * A time: "26 ms", "1.2 s".
+ * @param {number} ms
+ */
+export function time(ms) {
+  if (ms < 1) return "under 1 ms";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${digits(ms / 1000)} s`;
+}
+
+/**
+ * A rate: "80 kbit/s", "12 Mbit/s".
+ * @param {number} mbit
+ */
+export function rate(mbit) {
+  return mbit < 0.1 ? `${Math.round(mbit * 1000)} kbit/s` : `${digits(mbit)} Mbit/s`;
+}
+
+/**
+ * Joins names as a sentence does.
+ * @param {string[]} names
+ */
+export function listed(names) {
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+}
+
+/** @param {string} text */
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

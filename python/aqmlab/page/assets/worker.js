@@ -1,0 +1,33 @@
+// Runs trials in the WebAssembly module, one after another. It gets a compiled module and then
+// requests as JSON texts, and posts the answers as JSON texts.
+
+import { ask } from "./ask.js";
+
+/** @type {WebAssembly.Module} */
+let compiled;
+/** @type {any} */
+let exported = null;
+
+/** A new instance, because a module that has trapped is not used again. */
+function renew() {
+  exported = new WebAssembly.Instance(compiled, {}).exports;
+}
+
+self.onmessage = ({ data }) => {
+  if (data.module) {
+    compiled = data.module;
+    renew();
+    self.postMessage({ ready: true });
+    return;
+  }
+  try {
+    self.postMessage({ id: data.id, answer: ask(exported, data.request) });
+  } catch (error) {
+    renew();
+    const problem = `the simulation stopped: ${error instanceof Error ? error.message : error}`;
+    self.postMessage({
+      id: data.id,
+      answer: JSON.stringify({ error: { at: "simulator", problem } }),
+    });
+  }
+};

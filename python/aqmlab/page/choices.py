@@ -1,0 +1,118 @@
+"""The choices that the page offers, as JSON.
+
+They are a selection of the built-in households, activities, lines, tiers and gateways.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+from aqmlab.advise.choices import GatewayChoice, Managed, Tier, gateways, tier_lists
+from aqmlab.households import loading
+from aqmlab.households.activity import activities
+from aqmlab.households.household import Household
+from aqmlab.households.line import Line, lines
+from aqmlab.scenario.fields import plain
+from aqmlab.scenario.parameters import spelled
+
+
+def choices() -> dict[str, Any]:
+    """Everything on offer: a selection by `choices.toml`, in its order."""
+    text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
+    chosen = tomllib.loads(text)
+    households = {name: _household(loading.load(name)) for name in chosen["households"]}
+    offered = [*chosen["pastimes"], *chosen["things"], *_used(households.values())]
+    lists = {name: _tiers(name) for name in tier_lists()}
+    tiers = dict.fromkeys(text for some in lists.values() for text in some["tiers"])
+    return {
+        "activities": {key: _activity(key) for key in dict.fromkeys(offered)},
+        "pastimes": chosen["pastimes"],
+        "things": chosen["things"],
+        "people": [{"name": name, "does": does} for name, does in chosen["people"].items()],
+        "households": households,
+        "lines": {name: _line(line, tiers) for name, line in lines().items()},
+        "tiers": lists,
+        "firstTiers": chosen["tiers"],
+        "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
+        "better": chosen["better"],
+    }
+
+
+def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The activities of households."""
+    found = []
+    for one in households:
+        found += [does for person in one["people"] for does in person["does"]]
+        found += [thing["does"] for thing in one["things"]]
+    return found
+
+
+def _activity(key: str) -> dict[str, Any]:
+    known = activities()[key]
+    return {"title": known.title, "apps": {name: plain(app) for name, app in known.apps.items()}}
+
+
+def _household(known: Household) -> dict[str, Any]:
+    """A household without its devices and times: the page starts everything at once."""
+    people: dict[str, list[str]] = {name: [] for name in known.people}
+    counts: dict[str, int] = {}
+    for owned in known.uses():
+        does = owned.use.does
+        if not owned.who:
+            counts[does] = counts.get(does, 0) + owned.use.copies
+        elif does not in people[owned.who]:
+            people[owned.who].append(does)
+    return {
+        "title": known.title,
+        "people": [{"name": name.capitalize(), "does": does} for name, does in people.items()],
+        "things": [{"does": does, "count": count} for does, count in counts.items()],
+        "line": known.line,
+        "tier": known.tier,
+        "rtt": known.rtt.ns // 1_000_000,
+    }
+
+
+def _tiers(name: str) -> dict[str, Any]:
+    known = tier_lists()[name]
+    return {"title": known.title, "tiers": [str(Tier.parse(text)) for text in known.tiers]}
+
+
+def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
+    """A line with its unmanaged queue at each tier, and what its settings need."""
+    overhead, device = known.overhead, known.device
+    return {
+        "title": known.title,
+        "overhead": plain(overhead),
+        "queues": {text: _queues(known, Tier.parse(text)) for text in tiers},
+        "device": {
+            "device": device.linux,
+            "bsd_device": device.bsd,
+            "framing": {
+                "bytes": overhead.bytes,
+                "minimum": overhead.minimum,
+                "atm": overhead.atm,
+                "counted": device.counted,
+            },
+        },
+    }
+
+
+def _queues(line: Line, tier: Tier) -> dict[str, str]:
+    return {way: line.fifo(way, getattr(tier, way)) for way in ("down", "up")}
+
+
+def _gateway(known: GatewayChoice) -> dict[str, Any]:
+    return {"title": known.title, "up": _managed(known.up), "down": _managed(known.down)}
+
+
+def _managed(known: Managed | None) -> dict[str, Any] | None:
+    """The discipline of a direction, in a scenario's terms and in those of the settings."""
+    if known is None:
+        return None
+    qdisc = known.qdisc
+    params = {name: str(spelled(value)).replace(" ", "") for name, value in qdisc.params.items()}
+    settings = {"qdisc": qdisc.kind, "params": params}
+    return {"at": known.at, "qdisc": plain(qdisc), "settings": settings}

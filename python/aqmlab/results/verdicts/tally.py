@@ -1,0 +1,87 @@
+"""The number of applications with each verdict, and the closest need of a condition.
+
+Each application counts once, also one of several copies and one that cannot be judged, so a few
+good verdicts do not pass for all. The terminal and the report count alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aqmlab.results.labels import Label
+from aqmlab.results.verdicts.verdict import GOOD, Verdict, by_severity
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The verdicts of one condition."""
+
+    label: Label
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of applications by word."""
+        return Counter(verdict.word for verdict in self.verdicts)
+
+    @property
+    def missed(self) -> list[Verdict]:
+        """The applications without a good verdict, in the campaign's order."""
+        return [one for one in self.verdicts if one.word != GOOD]
+
+    @property
+    def closest(self) -> Verdict | None:
+        """The application with the worst verdict; among equals, the one with the least margin."""
+        known = [one for one in self.verdicts if one.margin is not None]
+        return min(known, key=by_severity, default=None)
+
+    @property
+    def all_good(self) -> bool:
+        """Whether every application has a good verdict."""
+        return not self.missed
+
+
+def tallies(verdicts: Iterable[Verdict]) -> list[Tally]:
+    """The tally of each condition, in the campaign's order."""
+    by_label: dict[Label, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_label.setdefault(verdict.label, []).append(verdict)
+    return [Tally(label, tuple(own)) for label, own in by_label.items()]
+
+
+def conclusion(found: Sequence[Tally]) -> list[str]:
+    """Who is served, in which condition, as sentences.
+
+    One sentence names the conditions that serve every application. Each other condition has one
+    that names the applications it does not serve, the worst first.
+    """
+    if not found:
+        return []
+    whole = [one.label.brief for one in found if one.all_good]
+    said = []
+    if len(whole) == len(found):
+        said.append("Every application gets what it needs, in every condition.")
+    elif whole:
+        said.append(f"Every application gets what it needs with {_listed(whole)}.")
+    else:
+        said.append("No condition gives every application what it needs.")
+    for one in found:
+        if not one.all_good:
+            said.append(f"{one.label.brief}: {_missed(one)}.")
+    return said
+
+
+def _missed(tally: Tally) -> str:
+    parts = []
+    for word in dict.fromkeys(one.word for one in sorted(tally.missed, key=by_severity)):
+        names = [one.app for one in tally.missed if one.word == word]
+        parts.append(f"{word} for {_listed(names)}")
+    good = tally.counts[GOOD]
+    return ", ".join([*parts, f"good for {good} of {len(tally.verdicts)}"])
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,186 @@
+"""Households: files, values, scenarios and words."""
+
+import io
+import tomllib
+
+import aqmlab
+import pytest
+from aqmlab import cli
+from aqmlab.base.errors import ScenarioError
+from aqmlab.households import activity, loading
+from aqmlab.households.line import lines
+from aqmlab.households.traffic import named_apps, scenario_of
+from aqmlab.households.words import PEOPLE, household_of
+from aqmlab.planning import planner
+from aqmlab.scenario.quantities import Rate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+HOMES = loading.builtin_names()
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_built_in_household_survives_its_own_text_and_plans(name) -> None:
+    home = loading.load(name)
+    assert aqmlab.Household.from_toml(home.to_toml()) == home
+    plan = planner.load(name, seeds=1)
+    assert plan.trials and not plan.warnings
+    assert home.title and home.source
+
+
+def test_what_the_capability_names_is_built_in() -> None:
+    assert {f"boerlage2016-d{number}" for number in range(1, 7)} <= set(HOMES)
+    assert sum(name.startswith("telsyte-") for name in HOMES) == 8
+    assert sum(name.startswith("home2026-") for name in HOMES) == 5
+    assert {"hectic", "hectic-4k", "hectic-iview", "hectic-patient", "telehealth"} <= set(HOMES)
+
+
+def test_words_of_activities_are_unique_and_each_activity_has_a_source() -> None:
+    words = [word for one in activity.activities().values() for word in one.words]
+    assert len(words) == len(set(words))
+    assert not set(words) & set(PEOPLE)
+    assert all(one.source and one.apps for one in activity.activities().values())
+
+
+def test_a_household_with_a_schedule_is_the_built_in_scenario() -> None:
+    made = scenario_of(loading.load("boerlage2016-d6"))
+    assert set(made.apps) == {
+        "movie",
+        "updates",
+        "cloud",
+        "web",
+        "email",
+        "game",
+        "netflix",
+        "voip",
+    }
+    sources = ("boerlage2016-d6", made)
+    assert len({planner.load(one, seeds=1).trials[0].text for one in sources}) == 1
+
+
+def test_a_household_becomes_the_same_scenario_from_a_name_a_file_and_a_value(tmp_path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(loading.builtin_text("home2026-couple"))
+    home = loading.load("home2026-couple")
+    texts = {
+        tuple(one.text for one in planner.load(source, seeds=1).trials)
+        for source in ("home2026-couple", path, home)
+    }
+    assert len(texts) == 1
+
+
+def test_both_gateways_see_the_lines_queue_and_framing() -> None:
+    made = scenario_of(loading.load("home2026-family"))
+    assert str(made.path.up.rate) == "10 Mbit/s"
+    assert made.path.up.overhead == lines()["docsis"].overhead
+    # 250 ms of 10 Mbit/s, and 100 ms of 100
+    assert made.path.up.qdisc.params["limit"].bytes == 312_500
+    assert made.path.down.qdisc.params["limit"].bytes == 1_250_000
+
+
+def test_a_queue_in_milliseconds_holds_ten_frames_at_least() -> None:
+    assert lines()["docsis"].fifo("up", Rate.parse("64 kbit/s")) == "bfifo limit=15140B"
+    assert lines()["vdsl"].fifo("up", Rate.parse("64 kbit/s")) == "pfifo limit=500"
+
+
+def test_applications_have_names_of_their_own_and_plain_words() -> None:
+    home = aqmlab.Household(
+        people={"Anna": {"devices": {"notebook": ["game"], "console": ["game", "game"]}}},
+        things={"door bell": "camera"},
+    )
+    named = list(named_apps(home))
+    assert len({one.name for one in named}) == 4
+    assert named[0].words == "Anna's online game"
+    assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
+
+
+def test_copies_are_copies_also_of_a_kind_that_counts_something_else() -> None:
+    home = aqmlab.Household(things={"telephones": {"does": "photo-sync", "count": 3}})
+    (trial, *_) = planner.load(home, seeds=1).trials
+    assert len(trial.spec.apps) == 3
+    assert all(app.app.params.get("count", 0) == 0 for app in trial.spec.apps)
+
+
+def test_a_household_extends_a_built_in_one(tmp_path) -> None:
+    path = tmp_path / "home.toml"
+    path.write_text('extends = "hectic"\n[people]\nparent-1 = "off"\n')
+    home = loading.load(path)
+    assert set(home.people) == {"parent-2", "children"}
+    assert loading.is_household(path)
+
+
+def test_a_file_that_extends_a_scenario_of_the_same_name_stays_a_scenario(tmp_path) -> None:
+    path = tmp_path / "home.toml"
+    path.write_text('extends = "boerlage2016-d6"\nduration = "5 s"\n')
+    assert not loading.is_household(path)
+    assert planner.load(path, seeds=1).trials[0].spec.duration_ns == 5_000_000_000
+
+
+def test_words_make_people_and_things() -> None:
+    home = household_of("two adults in meetings, one teenager gaming, 4k film")
+    assert [*home.people] == ["adult", "adult-2", "teenager"]
+    assert [one.use.does for one in home.uses()] == ["video-meeting"] * 2 + ["game", "film-4k"]
+
+
+def test_a_person_does_several_things_and_numbers_count_things() -> None:
+    home = household_of("3 kids watching films and gaming; 2 cameras")
+    assert len(home.people) == 3
+    assert {one.use.does for one in home.uses()} == {"film-hd", "game", "camera"}
+    assert home.things["camera"][0].count == 2
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 20), st.sampled_from(sorted(PEOPLE)),
+            st.lists(st.sampled_from(sorted(activity.by_words())), min_size=1, max_size=3),
+        ),
+        min_size=1, max_size=2,
+    )
+)  # fmt: skip
+def test_every_word_of_the_vocabulary_is_understood(clauses) -> None:
+    text = ", ".join(f"{count} {who} {' and '.join(what)}" for count, who, what in clauses)
+    assert len(household_of(text).people) == sum(count for count, _, _ in clauses)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+def test_any_text_is_a_household_or_a_sentence(text) -> None:
+    try:
+        household_of(text)
+    except ScenarioError as error:
+        assert error.problem and "\n" not in error.problem
+
+
+def test_new_writes_a_file_that_demand_and_run_read(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["new", "a mother in meetings, kid gaming", "--tier", "25/5 Mbit/s", "--line", "vdsl"]
+    assert cli.status_of(words) == 0
+    assert tomllib.loads((tmp_path / "household.toml").read_text())["line"] == "vdsl"
+    assert cli.status_of(words) == 2
+    assert "household.toml exists" in capsys.readouterr().err
+    assert cli.status_of([*words, "--force"]) == 0
+    assert cli.status_of(["demand", "household.toml"]) == 0
+    assert cli.status_of(["run", "household.toml", "--dry-run"]) == 0
+
+
+def test_new_asks_again_after_a_wrong_answer(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = io.StringIO("two dogs\nkid gaming\ndsl\nvdsl\n\n")
+    answers.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", answers)
+    assert cli.status_of(["new"]) == 0
+    told = capsys.readouterr().err
+    assert "unknown word `dogs`" in told and "unknown line `dsl`" in told
+    home = loading.load(tmp_path / "household.toml")
+    assert (home.line, home.tier) == ("vdsl", "50/20 Mbit/s")
+
+
+def test_an_end_of_input_interrupts_the_questions(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = io.StringIO("")
+    answers.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", answers)
+    assert cli.status_of(["new"]) == 130
+    assert not list(tmp_path.iterdir())

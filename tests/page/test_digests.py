@@ -1,0 +1,52 @@
+"""The simulator in the browser gives the golden digests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aqmlab
+import pytest
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+DIGESTS: dict[str, str] = json.loads((GOLDEN / "digests.json").read_text("utf-8"))
+
+RUN = """async (spec) => {
+  const text = document.getElementById("simulator").textContent;
+  const packed = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const bytes = await new Response(unpacked).arrayBuffer();
+  const { instance } = await WebAssembly.instantiate(bytes, {});
+  const { memory, request_buffer, answer, answer_address } = instance.exports;
+  const asked = JSON.stringify({ do: "run", spec, tables: ["summary"] });
+  const request = new TextEncoder().encode(asked);
+  const address = request_buffer(request.length);
+  new Uint8Array(memory.buffer, address, request.length).set(request);
+  const length = answer();
+  const told = new Uint8Array(memory.buffer, answer_address(), length);
+  return JSON.parse(new TextDecoder().decode(told)).digest;
+}"""
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_a_golden_trial_has_its_digest_in_the_browser(
+    name: str, tabs: Any, file_address: str
+) -> None:
+    spec = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
+    page = tabs(file_address).page
+    page.goto(file_address)
+    assert page.evaluate(RUN, spec) == DIGESTS[name]
+
+
+def test_the_scenario_of_the_page_has_its_digest_on_the_command_line(
+    tabs: Any, file_address: str, tmp_path: Path
+) -> None:
+    tab = tabs(file_address).open()
+    tab.page.get_by_text("Edit as TOML").click()
+    for side, name in (("today", "today’s gateway"), ("better", "the better gateway")):
+        tab.page.get_by_role("group", name="Scenario of").get_by_label(name).check()
+        file = tmp_path / f"{side}.toml"
+        file.write_text(tab.page.locator("#toml").input_value(), "utf-8")
+        results = aqmlab.run(str(file), out=str(tmp_path / side))
+        assert results.manifest.digests[0] == tab.text("#digest")

@@ -1,0 +1,229 @@
+"""The page as a visitor uses it, in Chromium, from a file and from a static server."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any
+
+import pytest
+from aqmlab.page.choices import choices
+
+from .conftest import SMALL
+
+
+def test_the_page_opens_with_an_answer(tabs: Any, address: str) -> None:
+    tab = tabs(address).open("")
+    assert re.match(r"At [\d./]+ Mbit/s, ", tab.text("#headline"))
+    assert tab.page.locator("#apps-list li").count() > 4
+
+
+def test_every_tier_is_compared_and_concluded_in_sentences(tabs: Any, address: str) -> None:
+    tab = tabs(address).open().idle()
+    assert tab.page.locator(".ladder .open").count() == 0
+    sentences = tab.page.locator("#reasons p.about-tier").all_inner_texts()
+    assert len(sentences) == 2
+    assert sentences[0].startswith("With today's gateway, ")
+
+
+def test_a_household_is_built_by_picking_people_and_things(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
+    page = tab.page
+    page.get_by_role("button", name="+ Gamer").click()
+    group = page.get_by_role("group", name="What Gamer does")
+    group.get_by_label("telephone call").check()
+    page.get_by_role("button", name="More: a security camera").click()
+    tab.shown()
+    rows = page.locator("#apps-list h3").all_inner_texts()
+    assert {"An online game · Gamer", "A telephone call · Gamer", "A security camera"} <= set(rows)
+    page.get_by_role("button", name="Remove Gamer").click()
+    tab.shown()
+    assert not any("Gamer" in row for row in page.locator("#apps-list h3").all_inner_texts())
+
+
+def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
+    tiers = choices()["tiers"]["nbn"]["tiers"]
+    for place in (0, len(tiers) - 1):
+        tab.page.get_by_role("slider", name="Tier").fill(str(place))
+        tab.shown()
+        assert tiers[place] in tab.text("#headline")
+        number = tiers[place].removesuffix(" Mbit/s").replace("/", "%2F")
+        assert f"tier={number}" in tab.page.url
+        assert tab.page.get_by_role("slider", name="Tier").input_value() == str(place)
+
+
+def test_verdicts_are_words_and_marks(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    badges = tab.page.locator("#apps-list .badge")
+    words = set(badges.all_inner_texts())
+    assert words <= {"good", "tolerable", "bad", "no needs", "no data"}
+    assert {"good", "bad"} <= words
+    assert tab.page.locator("#apps-list .badge svg").count() == badges.count()
+
+
+def test_the_minute_of_an_application_is_drawn_for_both_gateways(
+    tabs: Any, file_address: str
+) -> None:
+    tab = tabs(file_address).open()
+    tab.page.locator("details.minute summary").first.click()
+    charts = tab.page.locator("details.minute[open] .chart")
+    assert charts.count() == 2
+    for number in range(2):
+        assert "Today at most" in charts.nth(number).get_attribute("aria-label")
+        assert charts.nth(number).locator("canvas").bounding_box()["width"] > 200
+
+
+def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
+    slider = tab.page.get_by_role("slider", name="Moment")
+    play = tab.page.get_by_role("button", name="Play")
+    slider.fill("300")
+    assert re.match(r"30\.0 s: today .* of waiting", slider.get_attribute("aria-valuetext"))
+    play.click()
+    tab.page.wait_for_timeout(500)
+    tab.page.get_by_role("button", name="Pause").click()
+    stopped = int(slider.input_value())
+    assert stopped > 300
+    tab.page.wait_for_timeout(200)
+    assert int(slider.input_value()) == stopped
+    tab.page.get_by_role("group", name="Direction").get_by_label("to the home").check()
+    assert tab.page.locator("#tank-today").get_attribute("aria-label").startswith("Today: ")
+
+
+def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None:
+    first = tabs(address).open()
+    first.page.get_by_role("button", name="+ Student").click()
+    first.page.get_by_role("button", name="More: a security camera").click()
+    first.page.get_by_label("Kind of line").select_option("vdsl")
+    first.page.get_by_label("What manages the queue").nth(1).select_option("pie")
+    first.page.get_by_role("slider", name="Shaped up").fill("88")
+    first.shown()
+    first.idle()
+    link = first.page.locator("#link").input_value()
+    second = tabs(address)
+    second.page.goto(link)
+    second.idle()
+    assert second.page.locator("#link").input_value() == link
+    for part in ("#line", "#tier-choice", "#headline", "#reasons", "#apps-list", "#ladder"):
+        assert second.text(part) == first.text(part)
+
+
+def test_the_settings_of_today_and_of_the_better_gateway_count(tabs: Any, address: str) -> None:
+    tab = tabs(address).open(f"{SMALL}&today=sqm~95~95&better=sqm~95~95").idle()
+    cells = tab.page.locator(".ladder td").all_inner_texts()
+    assert len(cells) == 10
+    assert cells[::2] == cells[1::2]
+    other = tabs(address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
+    cells = other.page.locator(".ladder td").all_inner_texts()
+    assert cells[::2] != cells[1::2]
+
+
+def test_edited_toml_runs_and_a_wrong_one_is_answered_with_a_sentence(
+    tabs: Any, file_address: str
+) -> None:
+    tab = tabs(file_address).open()
+    tab.page.get_by_text("Edit as TOML").click()
+    box = tab.page.get_by_label("Scenario", exact=True)
+    before = tab.text("#digest")
+    box.fill(box.input_value().replace('rtt = "20 ms"', 'rtt = "35 ms"'))
+    tab.page.get_by_role("button", name="Run this text").click()
+    tab.idle()
+    assert re.fullmatch("[0-9a-f]{16}", tab.text("#digest"))
+    assert tab.text("#digest") != before
+    assert tab.page.locator("#ran li").count() == 3
+    box.fill('[path]\nrate = "fast"')
+    tab.page.get_by_role("button", name="Run this text").click()
+    tab.idle()
+    assert "The text cannot be run." in tab.text("#notices")
+
+
+def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    keyboard = tab.page.keyboard
+    keyboard.press("Tab")
+    assert _focused(tab) == "Skip to the answer"
+    tab.page.get_by_role("slider", name="Tier").focus()
+    before = tab.text("#headline")
+    keyboard.press("End")
+    tab.shown()
+    assert tab.text("#headline") != before
+    assert _focused_id(tab) == "tier"
+    tab.page.get_by_role("button", name="More: a photo upload").focus()
+    keyboard.press("Enter")
+    tab.shown()
+    assert tab.page.get_by_label("a photo upload: 1").count() == 1
+    assert _focused(tab) == "+"  # the focus survives the change
+    tab.page.locator("#play").focus()
+    keyboard.press("Space")
+    assert tab.text("#play") == "Pause"
+    keyboard.press("Space")
+    assert tab.text("#play") == "Play"
+
+
+def test_every_control_is_reached_by_tab(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    reached = set()
+    for _ in range(150):
+        tab.page.keyboard.press("Tab")
+        reached.add(_focused_id(tab))
+    wanted = {"preset", "tier", "line-kind", "rtt", "today-kind", "better-kind", "play", "moment"}
+    assert wanted <= reached
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_is_cut_off_at_any_width(
+    scheme: str, width: int, tabs: Any, file_address: str
+) -> None:
+    options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    tab = tabs(file_address, **options).open()
+    tab.page.locator("details.minute summary").first.click()
+    tab.page.get_by_text("Edit as TOML").click()
+    widest = tab.page.evaluate("document.documentElement.scrollWidth")
+    assert widest <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_no_violation(scheme: str, width: int, tabs: Any, file_address: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    # The rules are those of the page; its policy would stop axe's own script.
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    tab = tabs(file_address, bypass_csp=True, **options).open()
+    tab.page.get_by_role("button", name="+ Student").click()
+    tab.page.locator("details.minute summary").first.click()
+    tab.page.get_by_text("Edit as TOML").click()
+    tab.shown()
+    found = axe.Axe().run(tab.page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_page_is_one_file_below_two_megabytes(built: Any) -> None:
+    assert (built / "page.html").stat().st_size < 2_000_000
+
+
+def test_no_script_parses_text_as_markup() -> None:
+    assets = resources.files("aqmlab.page") / "assets"
+    scripts = [one for one in assets.iterdir() if one.name.endswith(".js")]
+    assert len(scripts) > 10
+    parsing = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+    assert [one.name for one in scripts if re.search(parsing, one.read_text("utf-8"))] == []
+
+
+def test_settings_to_paste_have_the_rates_of_the_tier(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open("thing=cloud-backup~1&tiers=nbn&tier=50/20&better=sqm~90~80")
+    assert "sqm.wan.download='45000'" in tab.text("#do-view pre")
+    assert "sqm.wan.upload='16000'" in tab.text("#do-view pre")
+    tab.page.get_by_role("group", name="System").get_by_label("Linux").check()
+    assert "htb rate 16000kbit" in tab.text("#do-view pre")
+    tab.page.get_by_label("What manages the queue").nth(1).select_option("modem-pie")
+    assert "nothing to set" in tab.text("#do-view")
+
+
+def _focused(tab: Any) -> str:
+    return str(tab.page.evaluate("document.activeElement.innerText"))
+
+
+def _focused_id(tab: Any) -> str:
+    return str(tab.page.evaluate("document.activeElement.id"))

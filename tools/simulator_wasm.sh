@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Compiles the simulator to WebAssembly for the page: `make page`. Without a toolchain for WebAssembly,
+# it says what installs one and what is skipped, and succeeds, so that `make test` goes on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=wasm32-unknown-unknown
+made=python/aqmlab/page/simulator.wasm
+build=(build --quiet --profile web -p aqmlab-wasm --target "$target" --target-dir target/page)
+
+if [[ -d $(rustc --print sysroot 2>/dev/null)/lib/rustlib/$target/lib ]]; then
+  echo 'compiling the simulator for the page (a minute) ...' >&2
+  cargo "${build[@]}"
+elif [[ -x /usr/bin/cargo && -d /usr/lib/rustlib/src/rust/library ]] && command -v wasm-ld >/dev/null &&
+  dpkg -s rustc-web >/dev/null 2>&1; then
+  echo 'compiling the simulator for the page (three minutes the first time) ...' >&2
+  # Debian has the target's standard library as source alone. `-Z build-std` compiles it.
+  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
+    /usr/bin/cargo "${build[@]}" -Z build-std=std,panic_abort
+else
+  cat >&2 <<'END'
+The simulator is not compiled for the page, because there is no toolchain for WebAssembly.
+`aqmlab page` and the tests of the page are skipped. To install one:
+  rustup target add wasm32-unknown-unknown        or, on Debian 12 and later:
+  apt-get install rustc-web cargo-web rust-web-src lld
+END
+  exit 0
+fi
+cp "target/page/$target/web/aqmlab_wasm.wasm" "$made.new"
+mv "$made.new" "$made"
