@@ -24,7 +24,7 @@ def html_of(results: CampaignResults) -> str:
         finished=results.table("trials").height,
         digest=results.digest,
         path=str(results.path),
-        sentences=tables.tallies(results),
+        sentences=tables.conclusion(results),
         rows=rows[:_MOST_ROWS],
         left=max(0, len(rows) - _MOST_ROWS),
         number=number,
