@@ -11,7 +11,7 @@ from aqmlab.cli import console
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
-from aqmlab.results.verdicts.comparison import Comparison, label_called
+from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
 from aqmlab.results.verdicts.tally import Tally, tallies
 from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_DATA, NO_NEEDS, TOLERABLE, UNJUDGED
 from aqmlab.results.verdicts.wording import INTERVAL, closest_text, signed, unbroken
@@ -54,7 +54,7 @@ def show(
     from the first one.
     """
     target = console.stdout()
-    comparison = Comparison(results.judged, baseline)
+    comparison = BaselineComparison(results.judged, baseline)
     if not brief:
         _show_flows(results, target, most, comparison)
     if brief or comparison.is_needed:
@@ -69,7 +69,7 @@ def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | N
 
 
 def _show_flows(
-    results: CampaignResults, target: Console, most: int | None, comparison: Comparison
+    results: CampaignResults, target: Console, most: int | None, comparison: BaselineComparison
 ) -> None:
     """Prints a row for each application and direction."""
     from rich.measure import Measurement
@@ -158,7 +158,7 @@ def _table(
     verdicts: Mapping[tuple[Label, str], Verdict],
     names: Sequence[str],
     width: int,
-    comparison: Comparison,
+    comparison: BaselineComparison,
 ) -> Table:
     """A table of the rows with the columns `names`."""
     table = _plain()
@@ -182,7 +182,7 @@ def _table(
 
 
 def _cells(
-    line: FlowSummary, verdict: Verdict | None, comparison: Comparison
+    line: FlowSummary, verdict: Verdict | None, comparison: BaselineComparison
 ) -> dict[str, RenderableType]:
     """The cell of each column for one row."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
@@ -203,7 +203,7 @@ def _cells(
     }
 
 
-def _difference(verdict: Verdict | None, comparison: Comparison) -> str:
+def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
     """The difference of what decides from the baseline."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None

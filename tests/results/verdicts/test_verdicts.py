@@ -7,7 +7,7 @@ from aqmlab.report.page import tables
 from aqmlab.results.labels import Label
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import tally, verdict
-from aqmlab.results.verdicts.comparison import Comparison, label_called
+from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
 from aqmlab.results.verdicts.verdict import Finding, Verdict
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
@@ -120,7 +120,7 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
 
 
 def test_differences_from_the_baseline_are_paired_by_seed(home_results):
-    comparison = Comparison(home_results.judged)
+    comparison = BaselineComparison(home_results.judged)
     found = {(one.label.brief, one.app): one for one in home_results.judged}
     call, first = found["fq_codel 25/5", "call"], found["pfifo 25/5", "call"]
     assert comparison.baseline == first.label
@@ -130,7 +130,7 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
     each = sorted(own - other for (_, own), (_, other) in pairs)
     assert (apart.low, apart.high, apart.seeds) == (each[0], each[1], 2) and apart.high < -2000
     assert comparison.of(first, first.deciding) is None, "it is the baseline"
-    named = Comparison(home_results.judged, label_called("pie 25/5", comparison.labels))
+    named = BaselineComparison(home_results.judged, label_called("pie 25/5", comparison.labels))
     assert named.of(first, first.deciding).median > 2000
     with pytest.raises(RequestError, match="unknown condition `pie 25/6`"):
         label_called("pie 25/6", comparison.labels)

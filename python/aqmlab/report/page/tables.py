@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aqmlab.results import spans
 from aqmlab.results.summary import FlowSummary, lines, sparse
 from aqmlab.results.verdicts import tally
-from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.comparison import BaselineComparison
 from aqmlab.results.verdicts.verdict import WORDS, Verdict, worst
 from aqmlab.results.verdicts.wording import closest_text, signed, unbroken, value_text
 
@@ -54,12 +54,12 @@ class Matrix:
 
 
 @dataclass(slots=True)
-class _Copies:
+class _CopyVerdicts:
     """The verdicts on the copies of an application in one condition."""
 
     verdicts: list[Verdict] = field(default_factory=list)
 
-    def cell(self, comparison: Comparison) -> VerdictCell:
+    def cell(self, comparison: BaselineComparison) -> VerdictCell:
         """The worst verdict, with the number of copies that have it."""
         shown = self.verdicts[0]
         for verdict in self.verdicts[1:]:
@@ -79,8 +79,8 @@ class _Copies:
 
 def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell]:
     """The verdicts on each application and its copies, by place, queue and name."""
-    groups, comparison = results.manifest.app_groups, Comparison(results.judged)
-    found: dict[tuple[str, str, str], _Copies] = defaultdict(_Copies)
+    groups, comparison = results.manifest.app_groups, BaselineComparison(results.judged)
+    found: dict[tuple[str, str, str], _CopyVerdicts] = defaultdict(_CopyVerdicts)
     for verdict in results.judged:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
         found[key].verdicts.append(verdict)
@@ -147,7 +147,7 @@ def tallies(results: CampaignResults) -> list[TallyRow]:
 
 def baseline(results: CampaignResults) -> str:
     """The condition that differences refer to; empty if there is only one."""
-    comparison = Comparison(results.judged)
+    comparison = BaselineComparison(results.judged)
     if comparison.baseline is None or not comparison.is_needed:
         return ""
     return comparison.baseline.brief

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from aqmlab.results import summary
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.comparison import BaselineComparison
 from aqmlab.results.verdicts.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
 
 def _verdicts(results: CampaignResults) -> dict[Label, dict[str, VerdictValues]]:
     """The verdict on each application, by condition."""
-    comparison = Comparison(results.judged)
+    comparison = BaselineComparison(results.judged)
     found: dict[Label, dict[str, VerdictValues]] = defaultdict(dict)
     for verdict in results.judged:
         needs = [_need(verdict, finding, comparison) for finding in verdict.findings]
@@ -134,7 +134,7 @@ def _verdicts(results: CampaignResults) -> dict[Label, dict[str, VerdictValues]]
     return found
 
 
-def _need(verdict: Verdict, finding: Finding, comparison: Comparison) -> NeedValues:
+def _need(verdict: Verdict, finding: Finding, comparison: BaselineComparison) -> NeedValues:
     over, apart = finding.over_seeds, comparison.of(verdict, finding)
     difference = None
     if apart is not None:

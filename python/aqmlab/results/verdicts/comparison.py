@@ -14,7 +14,7 @@ from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 
-class Comparison:
+class BaselineComparison:
     """The verdicts of a campaign beside those of its baseline."""
 
     def __init__(self, verdicts: Sequence[Verdict], baseline: Label | None = None) -> None:

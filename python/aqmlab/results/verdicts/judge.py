@@ -17,7 +17,7 @@ from aqmlab import _core
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.verdict import Report, Verdict
+from aqmlab.results.verdicts.verdict import Verdict, VerdictReport
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +59,7 @@ def judge(results: CampaignResults) -> list[Verdict]:
 
 def _verdicts(text: str, labels: Sequence[Label]) -> list[Verdict]:
     """The core's verdicts, with the label of each condition."""
-    reports = msgspec.json.decode(text, type=list[Report])
+    reports = msgspec.json.decode(text, type=list[VerdictReport])
     return [Verdict(label=labels[one.condition], **structs.asdict(one)) for one in reports]
 
 

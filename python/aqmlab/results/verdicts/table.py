@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
-from aqmlab.results.verdicts.comparison import Comparison
+from aqmlab.results.verdicts.comparison import BaselineComparison
 from aqmlab.results.verdicts.verdict import NO_NEEDS, Finding, TransferTime, Verdict
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     trials_read = front.collect()
     finished = trials_read["trial"].to_list()
     trials = {results.labels[trial]: trial for trial in reversed(finished)}
-    comparison = Comparison(results.judged)
+    comparison = BaselineComparison(results.judged)
     rows = [
         (trials[verdict.label], verdict.app, verdict.kind, *row)
         for verdict in results.judged
@@ -48,7 +48,7 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     return joined.select(*named.values(), *COLUMNS)
 
 
-def _rows(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[Any, ...]]:
+def _rows(verdict: Verdict, comparison: BaselineComparison) -> Iterator[tuple[Any, ...]]:
     """A row for each need, and one for a transfer's time if that time has no limit."""
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:
@@ -59,7 +59,7 @@ def _rows(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[Any, ...]]
         yield _time_row(verdict.time, verdict)
 
 
-def _row(verdict: Verdict, finding: Finding, comparison: Comparison) -> tuple[Any, ...]:
+def _row(verdict: Verdict, finding: Finding, comparison: BaselineComparison) -> tuple[Any, ...]:
     over, apart = finding.over_seeds, comparison.of(verdict, finding)
     return (
         finding.need,

@@ -83,7 +83,7 @@ class TransferTime(msgspec.Struct, frozen=True):
     most_ms: float
 
 
-class Report(msgspec.Struct, frozen=True):
+class VerdictReport(msgspec.Struct, frozen=True):
     """The experience of an application in one condition, as the core tells it."""
 
     condition: int
@@ -105,7 +105,7 @@ class Report(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-class Verdict(Report, frozen=True, kw_only=True):
+class Verdict(VerdictReport, frozen=True, kw_only=True):
     """The experience of an application in one condition, over all seeds."""
 
     label: Label
