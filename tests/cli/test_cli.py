@@ -103,21 +103,23 @@ def test_the_drawing_of_figures_is_told_of(home, capsys):
 
 def test_who_gets_what_it_needs_is_counted_for_each_condition(home, capsys):
     assert status_of(["run", "home.toml", "--no-report", "--out", "out", "--brief"]) == 0
-    _, _, fifo, fair = (line.split() for line in capsys.readouterr().out.splitlines())
-    assert fifo == ["pfifo", "12/1", "1", "0", "1", "call"]
-    assert fair == ["fq_codel", "12/1", "2", "0", "0"]
+    head, _, fifo, fair = capsys.readouterr().out.splitlines()
+    assert head.split() == ["condition", "good", "tolerable", "bad", "closest", "not", "good"]
+    assert fifo.split()[:5] == ["pfifo", "12/1", "1", "0", "1"] and fifo.rstrip().endswith("  call")
+    assert "call: opinion score 1 < 3.6" in fifo
+    assert fair.split()[:5] == ["fq_codel", "12/1", "2", "0", "0"]
+    assert fair.rstrip().endswith(" % to spare")
     assert status_of(["show", "out"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split() == fair
+    assert capsys.readouterr().out.splitlines()[-1] == fair
 
 
-def test_what_has_no_limit_is_counted_apart(home, capsys):
-    flood = '[apps.flood]\nkind = "cbr"\ndirection = "down"\nrate = "1 Mbit/s"\n'
-    (home / "home.toml").write_text(SCENARIO.replace("[vary]", f"{flood}\n[vary]"))
+def test_a_camera_beside_the_calls_is_counted_too(home, capsys):
+    camera = '[apps.camera]\nkind = "cbr"\ndirection = "down"\nrate = "1 Mbit/s"\n'
+    (home / "home.toml").write_text(SCENARIO.replace("[vary]", f"{camera}\n[vary]"))
     assert status_of(["run", "home.toml", "--no-report", "--out", "out", "--brief"]) == 0
-    head, _, fifo, fair = (line.split() for line in capsys.readouterr().out.splitlines())
-    assert head[:6] == ["condition", "good", "tolerable", "bad", "no", "limit"]
-    assert fifo == ["pfifo", "12/1", "1", "0", "1", "1", "call"]
-    assert fair == ["fq_codel", "12/1", "2", "0", "0", "1"]
+    _, _, fifo, fair = capsys.readouterr().out.splitlines()
+    assert fifo.split()[:5] == ["pfifo", "12/1", "2", "0", "1"]
+    assert fair.split()[:5] == ["fq_codel", "12/1", "3", "0", "0"]
 
 
 def test_no_command_is_answered_with_help(capsys):
