@@ -125,7 +125,7 @@ class Bench:
         return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
     def seeds_served(self, case: GatewayCase) -> int:
-        """The number of seeds in which a case alone serves everyone."""
+        """The number of seeds that, judged singly, show that a case serves everyone."""
         return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
 
 

@@ -65,7 +65,7 @@ class Setup:
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
-        """Every case."""
+        """Each tier with each gateway and each share of its rate."""
         return [
             GatewayCase(tier, name, share)
             for tier in tiers

@@ -211,7 +211,7 @@ def cores() -> int:
 
 
 def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
-    """Raises `RequestError` if a cluster cannot run an engine that is prepared only locally."""
+    """Raises `RequestError` for a cluster and an engine that is prepared only on this machine."""
     for engine, options in campaign.options.items():
         if options and place is not None and place.is_remote:
             raise RequestError(

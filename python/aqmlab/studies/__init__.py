@@ -22,7 +22,10 @@ def names() -> list[str]:
 
 
 def load(name: str | Path) -> Study:
-    """The study of a name or in a folder; raises `RequestError` if there is none."""
+    """The built-in study of a name, or the study in a folder.
+
+    Raises `RequestError` if there is none.
+    """
     if str(name) in names():
         return Study(_here() / str(name), f"{papers.__name__}.{name}")
     folder = Path(name)

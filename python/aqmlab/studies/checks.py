@@ -120,7 +120,7 @@ class Check:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether an ordering neither holds nor fails in most seeds."""
+        """Whether most seeds neither confirm nor contradict an ordering."""
         return self.ordering and 1 - MOST_SEEDS + 1e-9 < self.share < MOST_SEEDS - 1e-9
 
     @property

@@ -1,4 +1,4 @@
-"""Cases: a metric of an item (a flow or a link) in a cell, and the difference between both sides.
+"""A case is one metric of one item, a flow or a link, in one cell: both values and the difference.
 
 The error of a case is the difference of the medians over seeds, relative to the kernel's median. It
 is zero if the difference is within the metric's resolution.

@@ -48,7 +48,7 @@ impl<R: Read> Input<R> {
         Self { bytes, file: file.into(), packet: 0, offset: 0, begun: 0 }
     }
 
-    /// Starts a value; errors state the offset of its start.
+    /// Marks the start of the next value. Errors report this offset.
     pub(super) fn begin(&mut self) {
         self.begun = self.offset;
     }

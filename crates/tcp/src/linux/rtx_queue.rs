@@ -10,7 +10,8 @@ use crate::common::clock::{Clock, later_by};
 use crate::common::scoreboard::{ANY_RETRANS, SACKED};
 use crate::tcb::Tcb;
 
-/// Information on the segments that were removed, mainly on those never retransmitted.
+/// The segments that an acknowledgement removed. `packets` counts all of them; the other fields
+/// cover only those neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
     /// The first transmission time of these segments; the next field is the last one.

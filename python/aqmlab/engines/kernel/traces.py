@@ -61,7 +61,7 @@ class Recording(Operations):
 
 
 class TraceJob(TypedDict):
-    """A trace in the agent's form."""
+    """A trace to record, in the format that the agent reads."""
 
     kind: str
     options: str

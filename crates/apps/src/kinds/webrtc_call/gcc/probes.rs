@@ -49,7 +49,7 @@ struct Drop {
     from_bps: f64,
 }
 
-/// The state of the choice of probes.
+/// The state of the probe controller.
 #[derive(Debug)]
 pub(crate) struct Probes {
     most_bps: f64,
@@ -65,7 +65,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Returns the choice of probes for streams that can use `allocated_bps`.
+    /// Creates the probe controller for streams that can use at most `allocated_bps`.
     pub(crate) fn new(start_bps: f64, allocated_bps: f64) -> Self {
         Self {
             most_bps: CEILING_BPS.min(BEYOND_ALLOCATED * allocated_bps),
