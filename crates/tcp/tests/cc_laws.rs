@@ -48,9 +48,9 @@ fn c83_fast_convergence_gives_up_more() {
 
 /// Linux's law in its simplest form, which computes the whole function for every acknowledgement.
 struct Oracle {
-    /// The time from the start of growth to the plateau in 1024ths of a second; the next field is
-    /// the plateau.
+    /// The time from the start of growth to the plateau in 1024ths of a second.
     k: i128,
+    /// The plateau.
     w_max: i128,
     start_tick: u64,
     delay_ticks: u64,

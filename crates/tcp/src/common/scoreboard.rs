@@ -24,8 +24,9 @@ pub(crate) struct Scoreboard {
     queue: VecDeque<Sent>,
     /// The id of the queue's front.
     first: u32,
-    /// The first segment of the list in order of transmission; the next field is the last one.
+    /// The first segment in order of transmission.
     head: u32,
+    /// The last segment in order of transmission.
     tail: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.

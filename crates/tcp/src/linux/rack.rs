@@ -18,9 +18,9 @@ const PERSISTENCE: u8 = 16;
 /// The state of RACK.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The time of the latest transmission that was delivered; the next field is the end of its
-    /// segment (`mstamp`, `end_seq`).
+    /// The time of the latest transmission that was delivered (`mstamp`).
     sent: Instant,
+    /// The end of its segment (`end_seq`).
     end: u64,
     /// The round-trip time of that transmission.
     rtt: Duration,

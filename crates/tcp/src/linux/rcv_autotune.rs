@@ -27,8 +27,9 @@ pub(super) struct RcvAutotune {
     last_echo: u32,
     /// The maximum amount of data read in a round trip so far (`rcvq_space.space`).
     space: u64,
-    /// The byte at which the round trip being counted starts; the next field is its time.
+    /// The byte at which the current round trip starts.
     from: u64,
+    /// The time at which the current round trip starts.
     since: Instant,
 }
 

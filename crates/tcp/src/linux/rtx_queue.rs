@@ -14,8 +14,9 @@ use crate::tcb::Tcb;
 /// cover only those neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
-    /// The first transmission time of these segments; the next field is the last one.
+    /// The first transmission time of these segments.
     first: Option<Instant>,
+    /// The last transmission time of these segments.
     last: Option<Instant>,
     /// The number of all removed segments.
     packets: u64,

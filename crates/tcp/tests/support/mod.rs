@@ -69,8 +69,9 @@ pub(crate) struct Pair {
     pub(crate) ends: [Connection; 2],
     pub(crate) seen: [Seen; 2],
     pub(crate) now: Instant,
-    /// The bytes that each end has yet to write; the next field is whether it closes afterwards.
+    /// The bytes that each end has yet to write.
     pub(crate) to_write: [u64; 2],
+    /// Whether each end closes after its last write.
     pub(crate) closes: [bool; 2],
     pub(crate) sent: [u64; 2],
     pub(crate) wire: Wire,

@@ -30,8 +30,9 @@ const RAISING_RATIO: f64 = 1.3;
 pub(crate) struct Law {
     rates: Vec<u64>,
     utilities: Vec<f64>,
-    /// BOLA's parameter Vp; the next field is gp.
+    /// BOLA's parameter Vp.
     vp: f64,
+    /// BOLA's parameter gp.
     gp: f64,
 }
 

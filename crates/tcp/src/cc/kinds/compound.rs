@@ -66,8 +66,9 @@ struct Compound {
 struct Round {
     /// The sequence number whose acknowledgement ends the round.
     end: u64,
-    /// The sum at the beginning of the round; the next field is Reno's part of it.
+    /// The whole window at the beginning of the round.
     window: f64,
+    /// Reno's part of that window.
     reno: f64,
     samples: u32,
     least: Option<Duration>,

@@ -56,8 +56,9 @@ pub(in crate::linux) struct AckState {
     /// The value of `snd_una` before the acknowledgement.
     pub(in crate::linux) prior_una: u64,
     /// The first transmission time of the original segments that the acknowledgement covers
-    /// selectively; the next field is the last one.
+    /// selectively.
     pub(in crate::linux) first_sacked: Option<Instant>,
+    /// The last such time.
     pub(in crate::linux) last_sacked: Option<Instant>,
     /// The sequence number of the lowest segment that the acknowledgement shows to have been
     /// reordered.

@@ -27,8 +27,9 @@ pub(in crate::linux) struct DelayedAck {
     heeds_push: bool,
     /// Whether every segment is acknowledged at once, at the user's request.
     always: bool,
-    /// The minimum delay; the next field is the maximum.
+    /// The minimum delay.
     least: Duration,
+    /// The maximum delay.
     most: Duration,
     /// Whether an acknowledgement is pending (`ICSK_ACK_SCHED`).
     scheduled: bool,

@@ -24,8 +24,9 @@ const USE_ROUNDS: u32 = 48;
 pub(super) struct Observation {
     /// The time of the last delivery.
     pub(super) at: Instant,
-    /// The total number of units delivered so far; the next field is the total lost.
+    /// The total number of units delivered so far.
     pub(super) delivered: u64,
+    /// The total number of units lost so far.
     pub(super) lost: u64,
     /// The number of units that this acknowledgement shows to be lost.
     pub(super) losses: u64,

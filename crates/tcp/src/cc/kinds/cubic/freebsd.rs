@@ -37,8 +37,9 @@ pub(super) struct Cubic {
     clock: Jiffies,
     /// The time from the last congestion event to the plateau, in 256ths of a second.
     k: i64,
-    /// The window at the last congestion event; the next field is that of the event before.
+    /// The window at the last congestion event.
     max_cwnd: u64,
+    /// The window at the congestion event before the last one.
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,
@@ -62,8 +63,9 @@ struct RttRecord {
     min: u64,
     /// The mean round-trip time of the last epoch.
     mean: u64,
-    /// The sum of the samples of this epoch; the next field is their number.
+    /// The sum of the samples of this epoch.
     sum: u64,
+    /// The number of those samples.
     count: u64,
 }
 

@@ -51,8 +51,9 @@ struct Law {
     cnt: u64,
     /// The window at the last loss, possibly reduced; zero if none is known.
     last_max_cwnd: u64,
-    /// The window at the last evaluation; the next field is the tick of that evaluation.
+    /// The window at the last evaluation.
     last_cwnd: u64,
+    /// The tick of the last evaluation.
     last_time: u64,
     /// The plateau of the function.
     origin: u64,
