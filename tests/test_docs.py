@@ -80,11 +80,11 @@ def test_a_test_is_found_by_its_name_and_by_its_comment() -> None:
 
 def test_the_tutorials_answer_is_that_of_its_table() -> None:
     text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
-    served = re.findall(r"^(pfifo|fq_codel) (\d+/\d+) +3 +0 +0 *$", text, re.M)
+    served = re.findall(r"^(pfifo|fq_codel) (\d+/\d+) +3 +0 +0 .* to spare$", text, re.M)
     assert [speed for queue, speed in served if queue == "pfifo"] == ["50/20"]
     assert ("fq_codel", "12/1") in served
-    assert re.search(r"^pfifo 25/5 +1 +0 +2 +anna, ben$", text, re.M)
-    assert "take 169 and 179 ms" in text
+    assert re.search(r"^pfifo 25/5 +1 +0 +2 .* anna, ben$", text, re.M)
+    assert "169 and 179\nms" in text
     assert {"169 ms > 100 ms", "179 ms > 100 ms"} <= set(re.findall(r"\d+ ms > 100 ms", text))
     assert "needs 50/20 Mbit/s. With `fq_codel` even the\n12/1 Mbit/s plan" in text
 

@@ -171,7 +171,7 @@ def test_a_contradiction_is_seen_in_most_seeds(check, contradicted):
 
 @pytest.mark.parametrize("count", range(1, 40))
 def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) -> None:
-    low, high = interval(range(count))
+    low, high = map(int, interval(range(count)))
     outside = 2 * sum(math.comb(count, k) for k in range(low + 1)) / 2**count
     assert low + high == count - 1
     assert outside <= 0.05 or low == 0  # of fewer than six there is none

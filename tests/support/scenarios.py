@@ -182,7 +182,8 @@ class Drawing:
         drawn = draws.params(rng, kind, 0.25)
         for name in ("payload", "response", "c2s_payload"):
             if name in kind.params:
-                drawn[name] = f"{rng.randrange(12, self.room_bytes())} B"
+                least = int(kind.params[name].least or 0)
+                drawn[name] = f"{max(least, rng.randrange(12, self.room_bytes()))} B"
         app: Table = {"kind": kind.name, **drawn}
         if kind.name == "game":
             app["players"] = rng.randrange(1, 5)  # of a game whose updates fit the smallest packets

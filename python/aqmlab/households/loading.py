@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -75,8 +74,8 @@ def is_household(source: str | Path) -> bool:
     if path.suffix != ".toml":
         return False
     try:
-        data = tomllib.loads(file_text(path))
-    except (ScenarioError, tomllib.TOMLDecodeError, ValueError, RecursionError):
+        data = merge.read_toml(file_text(path), path.name).data
+    except ScenarioError:
         return False  # the reader of scenarios reports it
     parent = data.get("extends")
     names = set(builtin_names()).difference(scenarios.builtin_names())

@@ -137,6 +137,8 @@ class CampaignResults(StoredTables):
             return
         trials = {trial.id: trial for trial in self.manifest.trials}
         for chunk in chunks:
+            if not files.has(TRIALS, chunk):
+                continue  # Rows without trials: whatever reads their whole table refuses it.
             part = copy.copy(self)
             part._chunk = chunk
             frame = scan_files(files, TRIALS, chunk).select("trial")
