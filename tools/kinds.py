@@ -44,7 +44,7 @@ def _need(kind: str, need: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def notes(_: str) -> str:
-    """What a reader of a verdict on a kind must know."""
+    """The peculiarity that a reader of a verdict on a kind must know."""
     told = ((kind["name"], kind["needs"]["note"]) for kind in _core.catalogue()["apps"])
     return "".join(f"- `{name}`: {note}.\n" for name, note in told if note)
 

@@ -1,4 +1,4 @@
-"""What a shell offers after the first letters of a word."""
+"""Completions that a shell offers after the first letters of a word."""
 
 import os
 import subprocess

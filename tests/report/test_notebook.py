@@ -1,4 +1,4 @@
-"""What a notebook shows: figures and results, also of hostile scenarios. Jupyter is not needed."""
+"""Figures and results in notebooks, also of hostile scenarios. Jupyter is not needed."""
 
 import base64
 import re

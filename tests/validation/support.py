@@ -67,7 +67,7 @@ class Shop:
         self.folder, self.run, self.agent = folder, run, agent
         self.recipe = RECIPE
         self.rebuilt = PROGRAM
-        """What a build of the recorded commit gives."""
+        """The executable that a build of the recorded commit gives."""
         self.asked: list[str] = []
         """The requested agents."""
 

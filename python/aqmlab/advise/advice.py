@@ -59,7 +59,7 @@ class Advice:
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """What the settings take for granted; empty if nothing."""
+    """The assumption on which the settings rest; empty if there is none."""
     seeds: int
     trials: int
     folder: Path

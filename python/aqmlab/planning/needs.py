@@ -1,6 +1,6 @@
 """The needs that a scenario states: tolerated round-trip times and lowest rates.
 
-Those of the kinds are in the core (`crates/apps`).
+The needs of each kind of application are in `crates/apps`.
 """
 
 from __future__ import annotations

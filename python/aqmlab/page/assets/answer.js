@@ -163,7 +163,7 @@ function gains(now, then, label, transfers) {
   return unique(known).slice(0, MOST_SENTENCES);
 }
 
-/** What the transfers get, because a better gateway may cost them something. */
+/** The rates of the transfers, which a better gateway may lower. */
 function costs(now, then, label, transfers) {
   const found = [...transfers].map((app) => ({
     app: label(app),

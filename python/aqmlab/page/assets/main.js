@@ -25,7 +25,7 @@ let home;
 /** The scenario that the visitor wrote, in TOML. @type {string | null} */
 let own = null;
 let isPlanned = false;
-/** What the views of both gateways show. */
+/** The data for the views of both gateways. */
 const drawn = {
   today: /** @type {unknown} */ (null),
   better: /** @type {unknown} */ (null),
@@ -142,7 +142,7 @@ function refresh() {
   check();
 }
 
-/** How many a trial serves; `null` before it has been run. */
+/** The number of applications that a trial serves; `null` before it has been run. */
 function counted(tier, side) {
   const answer = best({ ...home, tier }, side);
   return answer && !answer.error ? count(tier, answer) : null;
@@ -170,7 +170,7 @@ function isFair() {
   return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
 }
 
-/** What the settings of the better gateway are made of. */
+/** The input for the settings of the better gateway. */
 function gatewaySettings() {
   const { device } = choices.lines[home.line];
   const rates = home.tier

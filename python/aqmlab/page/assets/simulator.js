@@ -84,7 +84,7 @@ export class Simulator {
     return this.exported !== undefined;
   }
 
-  /** How many of the wanted jobs are not answered yet. */
+  /** The number of wanted jobs without an answer. */
   get open() {
     return this.waiting.length + this.seats.filter((seat) => seat.job !== null).length;
   }

@@ -8,7 +8,7 @@ import { capital, time } from "./words.js";
 const NOTICED_MS = 150;
 const SPEED = 4;
 
-/** What is shown; kept while the rest of the page changes. */
+/** The displayed state, which other changes of the page leave as it is. */
 const shown = { at: 0, way: "", isPlaying: false, last: 0 };
 /** The milliseconds of waiting, by sample. @type {{today: number[], better: number[], step: number, most: number}} */
 let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };

@@ -94,7 +94,7 @@ class VerdictReport(msgspec.Struct, frozen=True):
     because: str
     """The reason in short."""
     felt: str
-    """What a person at home notices, as a clause."""
+    """The effect that a person at home notices, as a clause."""
     sentence: str
     """The verdict as a sentence for a person at home."""
     told: str

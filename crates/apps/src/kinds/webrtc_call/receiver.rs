@@ -21,7 +21,7 @@ const SPEECH_MARGIN: Duration = Duration::from_millis(60);
 /// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;
 
-/// What this end knows as the sender of the other direction.
+/// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {
     /// The rate at which this end sends, in bit/s.

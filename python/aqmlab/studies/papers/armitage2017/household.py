@@ -31,7 +31,7 @@ class Need:
 
 
 def _peak() -> tuple[Need, ...]:
-    """What the built-in household `hectic` does at once."""
+    """The simultaneous demand of the built-in household `hectic`."""
     uses = [owned.use for owned in loading.load("hectic").uses()]
     return tuple(
         Need(
