@@ -1,4 +1,4 @@
-"""Results as notebooks show them: the conclusion, and the numbers of each application."""
+"""The display of results in notebooks: the conclusion, and the numbers of each application."""
 
 from __future__ import annotations
 
