@@ -111,7 +111,7 @@ def matrices(results: CampaignResults) -> list[Matrix]:
 
 
 def conclusion(results: CampaignResults) -> list[str]:
-    """Who is served, in which condition, as sentences."""
+    """Sentences on the applications that each condition serves."""
     found = tally.tallies(results.judged)
     return [unbroken(sentence) for sentence in tally.conclusion(found)[:_MOST_SENTENCES]]
 

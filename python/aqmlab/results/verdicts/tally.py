@@ -52,7 +52,7 @@ def tallies(verdicts: Iterable[Verdict]) -> list[Tally]:
 
 
 def conclusion(found: Sequence[Tally]) -> list[str]:
-    """Who is served, in which condition, as sentences.
+    """Sentences on the applications that each condition serves.
 
     One sentence names the conditions that serve every application. Each other condition has one
     that names the applications it does not serve, the worst first.
