@@ -20,6 +20,7 @@ mod line;
 mod quantity;
 mod scenario;
 
+use aqmlab_trial::scenario as defaults;
 use aqmlab_trial::spec::{MeasureSpec, Spec};
 use aqmlab_trial::{SpecError, check};
 
@@ -66,14 +67,14 @@ fn without_column(problem: &str) -> &str {
 fn compose(scenario: &Scenario, seed: u64) -> Result<Spec, SpecError> {
     let duration = match &scenario.duration {
         Some(text) => quantity::duration("duration", text)?,
-        None => scenario::DURATION,
+        None => defaults::DURATION,
     };
     let path = &scenario.path;
     let or = |key: &str, text: &Option<_>, default| match text {
         Some(text) => quantity::duration(&format!("path.{key}"), text),
         None => Ok(default),
     };
-    let rtt = or("rtt", &path.rtt, scenario::RTT)?;
+    let rtt = or("rtt", &path.rtt, defaults::RTT)?;
     let links = line::links(path)?;
     let apps = app::apps(scenario, &links, rtt)?;
     let spec = Spec {
@@ -82,8 +83,8 @@ fn compose(scenario: &Scenario, seed: u64) -> Result<Spec, SpecError> {
         links,
         apps,
         measure: measure(scenario.measure.as_ref())?,
-        host_jitter: or("host_jitter", &path.host_jitter, scenario::HOST_JITTER)?,
-        start_jitter: or("start_jitter", &path.start_jitter, scenario::START_JITTER)?,
+        host_jitter: or("host_jitter", &path.host_jitter, defaults::HOST_JITTER)?,
+        start_jitter: or("start_jitter", &path.start_jitter, defaults::START_JITTER)?,
     };
     check(&spec)?;
     Ok(spec)

@@ -1,22 +1,10 @@
-//! The keys of a scenario, and the defaults of absent keys.
-//!
-//! The defaults are those of `aqmlab.scenario.model`.
+//! The keys of a scenario.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use aqmlab_core::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-
-/// The simulated time.
-pub(crate) const DURATION: Duration = Duration::from_secs(30);
-/// The round-trip time without queues.
-pub(crate) const RTT: Duration = Duration::from_millis(40);
-/// The largest extra delay of a host.
-pub(crate) const HOST_JITTER: Duration = Duration::from_micros(50);
-/// The largest extra delay of an application's start.
-pub(crate) const START_JITTER: Duration = Duration::from_millis(50);
 
 /// A value of TOML: text, a number or a switch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

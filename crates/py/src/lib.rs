@@ -147,6 +147,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
     module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_class::<verdicts::Judge>()?;
     module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
