@@ -186,8 +186,8 @@ def _source(
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
         return None, source, _slug(source.title)
-    if households.is_household(source):
-        found = households.find(source)
+    found = households.find_among_scenarios(source)
+    if found is not None:
         return found.household, scenario_of(found.household), found.name
     if str(source) not in loading.builtin_names() and not Path(source).exists():
         households.find(source)  # raises, and suggests a household
