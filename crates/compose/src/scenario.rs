@@ -110,6 +110,8 @@ pub(crate) struct Scenario {
     pub(crate) path: Path,
     pub(crate) apps: Ordered<Ordered<Plain>>,
     pub(crate) measure: Option<Measure>,
+    #[serde(default)]
+    pub(crate) report: Report,
 }
 
 /// The path between the home and the internet.
@@ -167,4 +169,12 @@ pub(crate) struct Hop {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
     pub(crate) from: Option<Plain>,
+}
+
+/// The needs that the scenario states.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Report {
+    /// The largest round-trip times by application.
+    pub(crate) tolerances: Ordered<Plain>,
 }

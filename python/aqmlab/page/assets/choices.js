@@ -1,7 +1,8 @@
 // The activities, lines, tiers and gateways on offer, which the builder of the page wrote into it.
 
 /**
- * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>}} Activity
+ * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>,
+ *   tolerances: Record<string, string>}} Activity
  * @typedef {{down: string, up: string}} Queues
  * @typedef {{title: string, overhead: unknown, queues: Record<string, Queues>, device: object}} Line
  * @typedef {{at: "gateway" | "line", qdisc: unknown, settings: {qdisc: string, params: object}}} Managed

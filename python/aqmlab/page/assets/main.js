@@ -1,6 +1,6 @@
 // The state of the page: a home; the jobs that it needs; and the views of their answers.
 
-import { count, facts, headline } from "./answer.js";
+import { evidence, isWhole } from "./answer.js";
 import { choices } from "./choices.js";
 import { byId, notify } from "./dom.js";
 import { fragment, readFragment, shapes, tiersOf } from "./home.js";
@@ -17,6 +17,7 @@ import { showQueue } from "./view_queue.js";
 /** @typedef {import("./home.js").Home} Home */
 
 const TABLES = ["flows", "windows", "rtt", "queue_series"];
+const EMPTY = "Nobody is at home. Add somebody, or a thing.";
 const SIDES = /** @type {const} */ (["today", "better"]);
 
 const simulator = new Simulator(() => refresh());
@@ -109,24 +110,21 @@ function plan() {
 function refresh() {
   const apps = applications(home);
   const isEmpty = apps.length === 0;
-  const ladder = {
-    today: tiersOf(home).map((tier) => counted(tier, "today")),
-    better: tiersOf(home).map((tier) => counted(tier, "better")),
-  };
-  const label = labels(apps);
-  const empty = { kind: "open", headline: "Nobody is at home. Add somebody, or a thing." };
-  const transfers = new Set(apps.filter(({ app }) => app.kind === "bulk").map(({ name }) => name));
-  const known = isEmpty ? null : facts(ladder, home, label, transfers);
-  const told = known && simulator.ask({ do: "sentences", conclusion: known });
-  const sentences = told?.sentences ?? [];
-  showAnswer(isEmpty ? empty : headline(ladder, home, label), sentences, ladder, home, change);
+  const ran = (side) => tiersOf(home).map((tier) => judged(tier, side));
+  const ladder = { today: ran("today"), better: ran("better") };
+  /** @type {import("./answer.js").Advice | undefined} */
+  const advice = simulator.ask({ do: "advice", evidence: evidence(ladder, home, apps) })?.advice;
+  const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
+  const sentences = advice && !isEmpty && isWhole(ladder) ? advice.sentences : [];
+  const open = { kind: "open", text: isEmpty ? EMPTY : "Simulating your home…" };
+  showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
   if (simulator.isStarted && drawn.settings !== home) {
     drawn.settings = home;
     showDo(home, gatewaySettings());
   }
   const [today, better] = SIDES.map((side) => best(home, side));
-  const isWhole = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
-  document.body.dataset.shown = isWhole ? "whole" : today && better ? "quick" : "nothing";
+  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
+  document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
   document.body.classList.toggle("busy", !isEmpty && !(today && better));
   document.body.dataset.open = String(simulator.open);
   document.body.classList.toggle("empty", isEmpty);
@@ -142,26 +140,10 @@ function refresh() {
   check();
 }
 
-/** The number of applications that a trial serves; `null` before it has been run. */
-function counted(tier, side) {
+/** The best known answer at a tier; `null` before it has been run. */
+function judged(tier, side) {
   const answer = best({ ...home, tier }, side);
-  return answer && !answer.error ? count(tier, answer) : null;
-}
-
-/** Plain words for an application, with whose it is. */
-function labels(apps) {
-  const words = new Map(
-    apps.map(({ name, who, title }) => [
-      name,
-      who ? `${owner(who)} ${title.replace(/^an? /, "")}` : title,
-    ]),
-  );
-  return (name) => words.get(name) ?? name;
-}
-
-/** @param {string} who */
-function owner(who) {
-  return who.endsWith("s") ? `${who}’` : `${who}’s`;
+  return answer && !answer.error ? answer : null;
 }
 
 /** Whether the better gateway gives each flow a queue of its own in some direction. */

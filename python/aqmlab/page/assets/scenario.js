@@ -44,21 +44,23 @@ export function quick(home) {
 }
 
 /**
- * The applications of a household: the name in the scenario, the owner, and what it is.
+ * The applications of a household: the name in the scenario, the owner, the activity, and the
+ * largest round-trip time that the activity tolerates, if it states one.
  * @param {Home} home
- * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]}
+ * @returns {{name: string, who: string, title: string, app: Record<string, unknown>,
+ *   tolerance: string | undefined}[]}
  */
 export function applications(home) {
   const all = [];
   const taken = new Set();
   const add = (who, activity) => {
-    const { title, apps } = choices.activities[activity];
+    const { title, apps, tolerances } = choices.activities[activity];
     for (const [key, app] of Object.entries(apps)) {
       const wanted = slug(who ? `${who} ${key}` : key);
       let name = wanted;
       for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
       taken.add(name);
-      all.push({ name, who, title, app });
+      all.push({ name, who, title, app, tolerance: tolerances[key] });
     }
   };
   for (const { name, does } of home.people) for (const one of does) add(name, one);
@@ -83,8 +85,10 @@ function slug(text) {
  */
 export function scenario(home, gateway, { seconds, loadedFrom }) {
   const apps = {};
-  for (const { name, app } of applications(home)) {
+  const tolerances = {};
+  for (const { name, app, tolerance } of applications(home)) {
     apps[name] = app.kind === "bulk" ? { ...app, start: `${loadedFrom} s` } : { ...app };
+    if (tolerance) tolerances[name] = tolerance;
   }
   return {
     title: `A home at ${home.tier} with ${choices.gateways[gateway.kind].title}`,
@@ -93,6 +97,7 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
     path: path(home, gateway),
     apps,
     measure: { from: `${loadedFrom} s` },
+    ...(Object.keys(tolerances).length > 0 && { report: { tolerances } }),
   };
 }
 

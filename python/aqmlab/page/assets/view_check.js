@@ -25,8 +25,8 @@ export function showCheck(given) {
   const rows = (edited.isOwn && given.ran) || [];
   refill(
     parts.ran,
-    rows.map(({ app, verdict, because }) =>
-      el("li", {}, el("strong", {}, app), " ", badge(verdict), ` ${because}`),
+    rows.map(({ app, word, because }) =>
+      el("li", {}, el("strong", {}, app), " ", badge(word), ` ${because}`),
     ),
   );
 }
