@@ -9,13 +9,16 @@ import { choices, has } from "./choices.js";
  *   people: {name: string, does: string[]}[],
  *   things: {does: string, count: number}[],
  *   line: string, tiers: string, tier: string, rtt: number,
- *   today: Shaping, better: Shaping,
- * }} Home
+ *   today: Shaping, better: Shaping, toml: string | null,
+ * }} Home `toml` is the scenario that the visitor wrote.
  */
 
 export const MOST_PEOPLE = 12;
 export const MOST_COUNT = 9;
-const MOST_LINK = 4000;
+/** The longest text that a link holds. */
+export const MOST_TOML = 12_000;
+/** Each character of a text takes up to nine of the link. */
+const MOST_LINK = 4000 + 9 * MOST_TOML;
 
 /** @returns {Home} */
 export function firstHome() {
@@ -32,7 +35,7 @@ export function household(key, tiers = choices.firstTiers) {
   const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
   const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
   const better = { ...today, kind: choices.better };
-  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better };
+  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better, toml: null };
 }
 
 /** The tiers of a home, from slow to fast. @param {Home} home */
@@ -77,6 +80,7 @@ export function fragment(home) {
     const isShaped = shapes(home[side], "down") || shapes(home[side], "up");
     link.set(side, isShaped ? `${kind}~${down}~${up}` : kind);
   }
+  if (home.toml !== null && home.toml.length <= MOST_TOML) link.set("toml", home.toml);
   return link.toString();
 }
 
@@ -110,7 +114,11 @@ export function readFragment(text) {
   if (rtt !== null && /^\d{1,3}$/.test(rtt) && +rtt >= 1 && +rtt <= 300) home.rtt = +rtt;
   else if (rtt !== null) wrong("distance", rtt);
   readGateways(link, home, wrong);
-  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better"];
+  // A text area has no carriage returns.
+  const toml = link.get("toml")?.replace(/\r\n?/g, "\n") ?? null;
+  if (toml === null || toml.length <= MOST_TOML) home.toml = toml;
+  else wrong("scenario", toml);
+  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better", "toml"];
   for (const key of new Set(link.keys())) if (!known.includes(key)) wrong("part", key);
   if (problems.length > 0) problems.push("It was left out; everything else is as the link says.");
   return { home, problems };

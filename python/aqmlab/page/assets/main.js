@@ -23,7 +23,7 @@ const SIDES = /** @type {const} */ (["today", "better"]);
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
 let home;
-/** The scenario that the visitor wrote, in TOML. @type {string | null} */
+/** The visitor's scenario to run, which its text may since have left. @type {string | null} */
 let own = null;
 let isPlanned = false;
 /** The data for the views of both gateways. */
@@ -87,10 +87,14 @@ function best(at, side) {
 /** Takes a changed home. @param {Home} changed */
 function change(changed) {
   home = changed;
-  history.replaceState(null, "", `#${fragment(home)}`);
+  writeLink();
   showHome(home, change);
   showLine(home, change);
   plan();
+}
+
+function writeLink() {
+  history.replaceState(null, "", `#${fragment(home)}`);
 }
 
 /** Hands the jobs to the simulator, once for all changes of one moment. */
@@ -187,19 +191,30 @@ function check() {
       own: ran?.digest ?? "…",
     },
     ran: ran && !ran.error ? ran.verdicts : null,
-    runText,
+    toml: home.toml,
+    edit,
+    run,
   });
 }
 
-/** Runs a text of the visitor, or none any more. @param {string | null} text */
-function runText(text) {
-  own = text;
+/** Takes the visitor's scenario, or none any more. @param {string | null} text */
+function edit(text) {
+  home = { ...home, toml: text };
+  writeLink();
+  if (text === null) run();
+  else check();
+}
+
+/** Runs the visitor's scenario, if there is one. */
+function run() {
+  own = home.toml;
   plan();
 }
 
 function open() {
   const { home: read, problems } = readFragment(location.hash.slice(1));
   notify(problems);
+  own = read.toml;
   change(read);
 }
 
