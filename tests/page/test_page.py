@@ -178,6 +178,14 @@ def test_a_stated_tolerance_of_an_activity_is_judged(tabs: Any, file_address: st
     assert "round trips" in tab.text("#apps-list")
 
 
+def test_the_page_says_that_it_does_not_search_for_a_share(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open(f"{SMALL}&better=sqm~95~95")
+    told = "aqmlab advise tries 98 %, 95 % and 90 % of the line"
+    assert told in " ".join(tab.text("#line").split())
+    tab.page.get_by_label("What manages the queue").nth(1).select_option("modem-pie")
+    assert "advise" not in tab.text("#line")
+
+
 def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open()
     keyboard = tab.page.keyboard

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
+from aqmlab.advise.cases import SHARES, UNSHAPED
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier, gateways, tier_lists
 from aqmlab.advise.settings import discipline, interface
 from aqmlab.households import loading
@@ -38,6 +39,8 @@ def choices() -> dict[str, Any]:
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
+        "shares": SHARES,
+        "unshaped": UNSHAPED,
     }
 
 

@@ -21,6 +21,8 @@
  *   firstTiers: string,
  *   gateways: Record<string, Gateway>,
  *   better: string,
+ *   shares: number[],
+ *   unshaped: string,
  *   people: Person[],
  *   households: Record<string, Household>,
  * }} Choices

@@ -6,9 +6,6 @@ import { shapes } from "./home.js";
 /** @typedef {import("./home.js").Home} Home */
 /** @typedef {import("./home.js").Shaping} Shaping */
 
-/** The rate of a gateway that does not shape: that of its fastest port. */
-const UNSHAPED = "10 Gbit/s";
-
 /**
  * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
  *   their seeds. Transfers start at `loadedFrom`, so that the calm before them is seen, and verdicts
@@ -111,7 +108,7 @@ function path(home, gateway) {
     const managed = choices.gateways[gateway.kind][way];
     const isOwn = shapes(gateway, way);
     const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
-    made[way] = isOwn ? own : { rate: UNSHAPED };
+    made[way] = isOwn ? own : { rate: choices.unshaped };
     modem[way] = {
       rate: rates[way],
       qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],
