@@ -59,7 +59,7 @@ def test_twice_the_patience_halves_what_can_wait() -> None:
 
 @pytest.mark.parametrize(
     ("activity", "down", "up"),
-    [  # VI-C
+    [  # Armitage et al., VI-C
         ("iview", 1.5, 0), ("netflix-hd-2016", 5, 0), ("netflix-4k-2016", 25, 0),
         ("stan-1080p", 7.5, 0), ("music", 0.32, 0), ("web-2016", 3, 0), ("download-2016", 5, 0),
         ("upload-2016", 0, 0.5), ("notification-received", 0.2, 0), ("notification-sent", 0, 0.2),

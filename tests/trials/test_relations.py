@@ -17,7 +17,7 @@ LEAST_SHARE = 0.2
 
 
 def broken(relation: Relation, numbers: range) -> tuple[list[str], int]:
-    """Forbidden differences, and the number of scenarios to which the relation applied."""
+    """The forbidden differences, and the number of scenarios to which the relation applied."""
     found, applied = [], 0
     for number in numbers:
         rng = random.Random(f"{relation.__name__} {number}")

@@ -42,7 +42,7 @@ pub enum Value {
     Duration(Duration),
     /// A duration; `None` switches the feature off.
     MaybeDuration(Option<Duration>),
-    /// A number of things.
+    /// A count.
     Count(u64),
     /// A size.
     Bytes(Bytes),

@@ -26,7 +26,7 @@ _MOST_WORKERS = 1024
 """The maximum number of workers on one machine, even if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""Open files of this process for each worker, including its start, and for other purposes."""
+"""The number of open files for each worker, including its start, and for other purposes."""
 
 
 class Processes(AbstractContextManager["Processes"]):

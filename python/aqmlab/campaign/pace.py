@@ -98,8 +98,8 @@ class Pace:
     def share(self) -> float:
         """The share of the work that is done.
 
-        The share is that of the run time as soon as the pace of every engine is known. Until then
-        it is the share of finished trials, because costs of different engines have different units.
+        If the pace of every engine is known, it is the share of the run time. Otherwise it is the
+        share of finished trials, because costs of different engines have different units.
         """
         if not self._trials:
             return 1.0

@@ -38,7 +38,8 @@ class Label:
     rtt: str
     """The varied round-trip time, such as "40 ms"; empty if it does not vary.
 
-    If it follows from another number, the text includes that number: "50 ms (delay=25)".
+    If the round-trip time follows from another number, the text includes that number: "50 ms
+    (delay=25)".
     """
 
     @property

@@ -7,10 +7,9 @@ fails if at most 20 % agree. Otherwise it is undecided, because a single run can
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
-must hold. A check is contradicted if a reader of the paper's figure would see the opposite in any
-repetition. That requires the number to be on the wrong side of the bound by at least 5 % in 80 % of
-the seeds. 5 % is the smallest visible difference in a figure. Other results neither hold nor
-contradict, such as a tie, or a factor of 1.5 where the claim says two.
+must hold. A check is contradicted if the number is on the wrong side of the bound by at least 5 %
+in at least 80 % of the seeds. 5 % is the smallest visible difference in a figure. Other results
+neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 Only the paper's own words can require another share. "In all cases" requires all checks of a kind
 (`always`), and "mostly" requires 80 % of them (`mostly`). A claim with another share states it in

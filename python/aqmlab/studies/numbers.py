@@ -25,7 +25,7 @@ Points = dict[int, list[tuple[float, float]]]
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
-    """A claim cannot be judged; the message states the reason."""
+    """Raised if a claim cannot be judged; the message states the reason."""
 
 
 At = Mapping[str, str]

@@ -32,7 +32,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rrul(tmp_path_factory):
-    """The built-in scenario that is Flent's own test."""
+    """The built-in scenario that corresponds to Flent's own test."""
     return aqmlab.run("rrul", duration="20 s", out=tmp_path_factory.mktemp("rrul") / "results")
 
 
@@ -42,14 +42,15 @@ def documents(results):
 
 
 def installed_flent():
-    """The folder of the modules of Debian's flent; `None` if it is not installed."""
+    """The folder of modules of Debian's package flent; `None` if it is not installed."""
     command = shutil.which("flent")
     folder = Path(command).resolve().parent if command else None
     return folder if folder and (folder / "flent" / "resultset.py").is_file() else None
 
 
 def run_flent(*arguments):
-    """Runs Flent's code with this interpreter, which has matplotlib; fails with its messages."""
+    """Runs Flent's code with this interpreter, which has matplotlib; fails with Flent's messages.
+    """
     env = {**os.environ, "PYTHONPATH": str(installed_flent()), "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "flent", *map(str, arguments)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

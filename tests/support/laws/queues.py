@@ -122,7 +122,7 @@ def _limit_packets(link: dict[str, Any]) -> float:
     if param.type != "count" or given.get("limit_bytes"):
         return math.inf
     limit: float = given.get("limit", param.default)
-    return 3 * limit if kind.name == "pfifo_fast" else limit  # which has three bands
+    return 3 * limit if kind.name == "pfifo_fast" else limit  # the kind has three bands
 
 
 def _limit_bytes(link: dict[str, Any]) -> float:

@@ -63,7 +63,7 @@ def other_points(table: Table, rng: random.Random) -> Iterator[str]:
     one, other = pair(table, points=rng.choice([1, 2, 7, 100, 5_000]))
     yield from same.digest(one, other)
     for name in ("flows", "queues", "summary", *WHOLE_TRIAL):
-        yield from same.table(one, other, name, but={"events"})  # a sample is also an event
+        yield from same.table(one, other, name, but={"events"})  # each sample counts as an event
 
 
 def other_samples(table: Table, rng: random.Random) -> Iterator[str]:

@@ -157,12 +157,13 @@ impl FreeBsd {
         }
     }
 
-    /// The output that follows a read may send an update of the window.
+    /// Returns false while there is unread data, because the output after a read may send a window
+    /// update.
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         tcb.wakeup.unread.is_empty()
     }
 
-    /// The application finds nothing to read.
+    /// Takes the unread data, of which there is none.
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         tcb.take_unread()
     }

@@ -85,7 +85,7 @@ class _Table:
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """Reads a whole number."""
+        """Some of its tables have been removed."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 

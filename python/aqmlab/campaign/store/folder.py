@@ -14,8 +14,8 @@ other table begins with trial, conditions and seed.
 
 Files are written atomically, in an order that always permits the completion of an unfinished
 folder. Trial files come first, then the tables of a chunk, then the chunk's record with the
-checksums of its tables. Only then are its trial files removed. At the end comes the manifest, which
-marks the campaign as complete and holds all checksums, and the records are removed. The bytes of a
+checksums of its tables. Only then are its trial files removed. The manifest comes last. It marks
+the campaign as complete and holds all checksums. The records are then removed. The bytes of a
 complete folder depend neither on the number of processes nor on interruptions.
 """
 

@@ -112,7 +112,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     app_groups: Mapping[str, str]
     """The name of each application in figures."""
     stated_tolerances_ms: Mapping[str, _Number]
-    """The largest round-trip times that the scenario states, by application."""
+    """The largest round-trip times that the scenario tolerates, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
     duration_s: _Number
     measure_from_s: _Number
@@ -202,7 +202,7 @@ def read(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            # A read of the maximum size would allocate that much memory.
+            # A read of `MOST_BYTES` bytes would allocate that much memory.
             size_bytes = os.fstat(file.fileno()).st_size
             text = file.read(min(size_bytes, MOST_BYTES))
         if size_bytes > MOST_BYTES:

@@ -124,7 +124,7 @@ def _firmware(qemu: str) -> list[Path]:
 
 
 def _leash() -> list[str]:
-    """The command prefix that ends a machine with its parent process, even after kill -9."""
+    """The command prefix that kills a machine when its parent process ends, even after kill -9."""
     return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 

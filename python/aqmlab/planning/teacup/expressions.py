@@ -104,7 +104,7 @@ class Expressions:
         return self._new(result) if isinstance(node, _MAKING) else kept(result)
 
     def _new(self, value: Any) -> Any:
-        self._charge(made(value))  # counts even if it is refused, because it exists
+        self._charge(made(value))  # A refused value also counts, because it exists.
         return kept(value)
 
     def _value(self, node: ast.expr) -> Any:

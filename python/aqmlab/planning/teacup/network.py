@@ -53,7 +53,8 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if a packet passes forward, false if backward, and otherwise `None`."""
+        """Returns true for a packet that passes forward, false for backward, and otherwise `None`.
+        """
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)

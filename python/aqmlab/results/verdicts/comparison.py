@@ -1,7 +1,8 @@
 """Verdicts beside those of a baseline condition: paired differences over the common seeds.
 
 Two conditions of one seed have the same random values (starts, sizes, losses), so their difference
-varies less than either. The baseline is the first condition unless another is named.
+varies less than the value in either condition. The baseline is the first condition unless another
+is named.
 """
 
 from __future__ import annotations

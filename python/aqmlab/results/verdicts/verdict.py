@@ -28,8 +28,8 @@ BySeed = tuple[tuple[int, float | None], ...]
 class Estimate(msgspec.Struct, frozen=True):
     """A median over seeds, and the interval that contains it with at least 95 % confidence.
 
-    The interval consists of order statistics. With fewer than six seeds it is the least and the
-    greatest, whose confidence is lower.
+    The interval consists of order statistics. With fewer than six seeds, it extends from the least
+    to the greatest value, and its confidence is lower.
     """
 
     median: float
@@ -50,7 +50,7 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The part of the way from the best value to the limit of a good one that is left.
+    """The distance to the limit of a good value, relative to the best value's distance.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """
@@ -63,11 +63,11 @@ class Finding(msgspec.Struct, frozen=True):
     most: float | None
     over_seeds: Estimate | None
     is_sure: bool
-    """Whether the interval over seeds lies within one word."""
+    """Whether the verdict is the same at both ends of the interval over seeds."""
     by_seed: BySeed
 
     def less(self, other: Finding) -> Estimate | None:
-        """The paired difference from the same need elsewhere, over the common seeds."""
+        """The paired difference from the same need in another condition, over the common seeds."""
         found = _core.difference(self.by_seed, other.by_seed)
         return None if found is None else Estimate(*found)
 
@@ -122,7 +122,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the intervals of the needs as bad as the verdict lie within one word."""
+        """Whether every need that decides the verdict is sure: see `Finding.is_sure`."""
         return all(one.is_sure for one in self.findings if one.word == self.word)
 
     def finding(self, need: str) -> Finding | None:

@@ -100,7 +100,8 @@ def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
-    """The sender's state as `ss` shows it, for one connection: Flent has room for one."""
+    """The sender's state of one connection, in the form of `ss`. Flent stores only one connection.
+    """
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return
@@ -159,7 +160,7 @@ def _values(rows: Iterable[AppSeriesRow]) -> list[Raw]:
 
 
 def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
-    """The rates and the buffer of a video player; Flent has room for one."""
+    """The rates and the buffer of a video player. Flent stores only one player."""
     if len(cast.dash) != 1:
         return {}
     scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}

@@ -53,7 +53,7 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-The value is the ratio of the largest to the smallest upload, as the median over windows of one
+Each value is the ratio of the largest to the smallest upload, as the median over windows of one
 second.
 """
 FULL = 0.95
@@ -114,7 +114,7 @@ def _delay(n: Numbers, flow: str, at: At, span: Span, share: float = 0.5) -> ByS
 
 
 def _lives(flow: str) -> Span:
-    """The interval in which an upload sends beside others."""
+    """The interval in which an upload sends while other uploads also send."""
     return max(STARTS_S[flow], TOGETHER[0]), min(ENDS_S[flow], TOGETHER[1])
 
 

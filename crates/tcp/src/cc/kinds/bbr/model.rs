@@ -17,7 +17,8 @@ const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 const MIN_RTT_SECONDS: u64 = 10;
 /// The duration of [`Mode::ProbeRtt`] in microseconds.
 const PROBE_RTT_MICROS: u64 = 200_000;
-/// The growth of bandwidth, 25 %, without which for three rounds the pipe counts as full.
+/// The minimum growth of bandwidth, 25 %. After three rounds with less growth, the pipe counts as
+/// full.
 const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
 

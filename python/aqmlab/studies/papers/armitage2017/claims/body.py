@@ -226,7 +226,8 @@ def _(n: Numbers) -> list[Check]:
 
 
 def unsteady(n: Numbers, at: At) -> BySeed:
-    """The interquartile range of throughput in Mbit/s, as the mean over downloads."""
+    """The interquartile range of the downloads' throughputs in Mbit/s, as the mean over downloads.
+    """
     return mean([
         spread(*(n.flow(name, f"throughput_p{part}_mbit", at, way) for part in (25, 75)))
         for name, way in DOWNLOADS[:3]
@@ -291,7 +292,7 @@ def _(downloads: Numbers, both: Numbers) -> list[Check]:
 # --- Any FIFO, and FQ-CoDel -------------------------------------------------------------------
 
 SLACK_PACKETS = 2
-"""One packet in HTB and one on the wire. No buffer counts these packets."""
+"""One packet waits in HTB and one is on the wire. The limit of the buffer counts neither."""
 
 
 @CLAIMS("2-19", "III-B", "A FIFO adds at most its size over the link's rate.",

@@ -63,7 +63,7 @@ def _over_time(demographic: str) -> At:
 def _(n: Numbers) -> list[Check]:
     where = _over_time(NO_UPLOAD)
     average, most = (game(n, where, f"rtt_{name}_ms") for name in ("mean", "max"))
-    # "Around 300" and "about 250".
+    # The paper says "around 300" and "about 250".
     return [
         above("mean", average, 250, "ms", slack=ABOUT),
         below("mean", average, 300, "ms", slack=ABOUT),
