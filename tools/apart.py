@@ -114,7 +114,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """A trial of the cell called `name`."""
+    """The trial of the cell called `name`."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
@@ -209,7 +209,7 @@ def flow_packets(
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application at `place`, in sending order."""
+    """The packets of one connection of the application number `place`, in sending order."""
     both = [list(read(file)) for file in files]
     ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
     if conn >= len(ports):

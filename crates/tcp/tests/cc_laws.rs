@@ -261,8 +261,8 @@ fn linux_takes_no_least_delay_right_after_recovery() {
 fn a_loss_takes_away_the_credit_gathered_for_growth() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
     (window.cwnd, window.ssthresh) = (100, 100);
-    // With such a long delay, the function is evaluated far ahead and immediately grows by one
-    // segment per two acknowledged.
+    // With such a long delay, the function is evaluated far ahead. The window immediately grows by
+    // one segment per two acknowledged segments.
     let rtt = Duration::from_secs(2);
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(10), rtt));
     let mut acknowledge = |window: &mut Window, count: u64, lost: bool| {

@@ -77,7 +77,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # Otherwise a table never reports more than the available width.
+    # Otherwise a table never requests more than the available width.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)
@@ -204,7 +204,7 @@ def _cells(
 
 
 def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
-    """The difference of what decides from the baseline."""
+    """The difference of the deciding number from the baseline."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None
     return "" if apart is None or decided is None else signed(apart, decided.unit)

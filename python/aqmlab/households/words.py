@@ -122,7 +122,7 @@ def _clause(tokens: list[str], clause: str, people: dict[str, Any], things: dict
 
 
 def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
-    """The number at the front, 1 if there is none, and the other tokens."""
+    """The number at the front (1 if there is none), and the other tokens."""
     if tokens and tokens[0] in NUMBERS:
         return NUMBERS[tokens[0]], list(tokens[1:])
     if tokens and re.fullmatch(r"\d{1,3}", tokens[0]):

@@ -97,7 +97,7 @@ def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'")
 
 
 def _inert(text: str) -> Markup:
-    """A text inside an element of the page that is not run, in which no markup can begin."""
+    """A text for an element of the page that is not executed. No markup can begin in the text."""
     return Markup(text.replace("<", "\\u003c"))
 
 

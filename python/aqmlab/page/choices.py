@@ -20,7 +20,7 @@ from aqmlab.scenario.parameters import spelled
 
 
 def choices() -> dict[str, Any]:
-    """Everything on offer: a selection by `choices.toml`, in its order."""
+    """The selection that `choices.toml` states, in its order."""
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}

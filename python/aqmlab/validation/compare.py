@@ -239,7 +239,7 @@ def _run_all(
             refused[name] = str(error)
             return None
         except LabError as error:
-            if error.status != 1:  # Such as a missing program, which all other trials also need.
+            if error.status != 1:  # For example a program that all trials need is missing.
                 raise
             refused[name] = error.problem
             return None

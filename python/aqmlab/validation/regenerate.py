@@ -1,4 +1,4 @@
-"""Adds to the reference set, and checks that the kernel repeats its trials to the byte.
+"""Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
 
 Every finished trial is stored at once. After an interruption, even by kill -9, the same command
 continues. All cells run with seed 1 first, then with seed 2, and so on. An incomplete set therefore
@@ -153,7 +153,10 @@ def renewals(
 
 
 def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
-    """A sentence for each difference of this machine from that of the set, except in renewals."""
+    """A sentence for each difference between this machine and that of the set.
+
+    Renewals give no sentences.
+    """
     usual = reference.usual_recipe()
     again: Counter[str] = Counter()
     new: Counter[str] = Counter()

@@ -21,11 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KNOWN_SEEDS = 8
-"""With this many seeds, a cell uses its own standard deviation and contributes to that of its kin.
+"""The number of seeds from which a cell uses its own standard deviation.
+
+The cell then also contributes to the standard deviation of its kin.
 """
 
 LEAST_SEEDS = 3
-"""With fewer seeds there is no spread: Student's factor for two would excuse any difference."""
+"""The minimum number of seeds for a spread. Student's factor for two would excuse any difference.
+"""
 
 KIN_WEIGHT = 4
 """The weight of similar cells, in degrees of freedom; three seeds have two."""
@@ -62,7 +65,7 @@ class Unit:
     counts: bool = False
 
     def variance(self, values: Sequence[float]) -> float:
-        """The unit of variance for numbers like `values`."""
+        """The unit of variance for numbers of the size of `values`."""
         size = max(abs(statistics.median(values)), self.least)
         return size * self.least if self.counts else size**2
 

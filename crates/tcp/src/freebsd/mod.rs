@@ -168,7 +168,7 @@ impl FreeBsd {
         tcb.take_unread()
     }
 
-    /// The application is awake: it reads, and writes if there is space.
+    /// Runs the application, which is awake: it reads, and writes if there is space.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let reads = !tcb.wakeup.unread.is_empty();

@@ -60,7 +60,7 @@ pub(super) enum TimeoutFrom {
 }
 
 impl Linux {
-    /// Whether the loss of outstanding segments is probed for.
+    /// Returns whether outstanding segments are protected by a tail loss probe.
     #[inline]
     pub(super) fn may_probe_loss(&self, tcb: &Tcb) -> bool {
         tcb.profile.tlp

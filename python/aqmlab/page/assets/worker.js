@@ -8,7 +8,7 @@ let compiled;
 /** @type {any} */
 let exported = null;
 
-/** A new instance, because a module that has trapped is not used again. */
+/** Makes a new instance, because an instance that has trapped must not be reused. */
 function renew() {
   exported = new WebAssembly.Instance(compiled, {}).exports;
 }
