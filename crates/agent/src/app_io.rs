@@ -1,4 +1,4 @@
-//! The world, as the engine of a trial's applications.
+//! The sockets and the clock that the applications of a trial use.
 
 use aqmlab_apps::{ConnId, Open};
 use aqmlab_core::{Instant, Side};

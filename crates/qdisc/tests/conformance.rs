@@ -37,7 +37,7 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
 }
 
-/// Generates gaps from zero to a third of a second, most of them short. They produce bursts,
+/// Generates gaps from zero to a third of a second, most of them short. The gaps produce bursts,
 /// backlogs and idle times.
 fn gap() -> impl Strategy<Value = u32> {
     prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]

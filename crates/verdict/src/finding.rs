@@ -9,7 +9,7 @@ use crate::wording::{apart, quantity};
 /// The word for a need or an application, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Word {
-    /// Nothing is known of its needs.
+    /// Nothing is known of the application's needs.
     #[serde(rename = "no needs")]
     NoNeeds,
     /// Nothing was measured.

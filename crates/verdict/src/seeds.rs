@@ -68,7 +68,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// The paired difference of `these` from `baseline`, over the seeds that both have.
+/// Returns the paired difference of `these` from `baseline`, over the seeds that both have.
 pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
         let other = baseline.iter().find(|(known, _)| known == seed)?.1?;

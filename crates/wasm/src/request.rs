@@ -31,7 +31,7 @@ enum Request {
         /// The findings, in the form of [`aqmlab_advice::Conclusion`].
         conclusion: Value,
     },
-    /// The commands that set up a gateway.
+    /// Returns the commands that set up a gateway.
     Settings {
         /// The gateway, in the form of [`aqmlab_advice::Gateway`].
         gateway: Value,

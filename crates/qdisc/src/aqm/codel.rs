@@ -80,8 +80,8 @@ pub struct Codel {
 /// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The time at which the sojourn time will have been above target for an interval; zero while
-    /// it is below target.
+    /// The end of the interval that began when the sojourn time rose above target; zero while it is
+    /// below target.
     first_above_time: u64,
     /// The time of the next signal. It is valid while `dropping`, and shortly after.
     drop_next: u64,

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | full queue | the arrival is dropped | the queue with most packets loses its head |
 //! | an idle flow | keeps its state and its updates | is reset when it becomes active |
-//! | so a new burst | meets the state that the last burst left | is not dropped for `max_burst` |
+//! | so a new burst | starts from the state after the last burst | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |
 //! | ECN-capable packets by default | dropped | marked |
 //!
