@@ -44,8 +44,7 @@ def count() -> dict[str, int]:
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts. Returns whether all counts are at most slightly above the recorded ones.
-    """
+    """Prints the counts. Returns whether no count is much above the recorded count."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True

@@ -52,7 +52,7 @@ _RUN_COMMAND = "import sys; from aqmlab.cli import main; sys.argv[0] = 'aqmlab';
 
 
 class UnavailableError(Exception):
-    """The last release cannot run here. The text states the reason."""
+    """The last release cannot run on this machine. The text states the reason."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _output(command: list[str], given: str) -> str:
 
 
 def here() -> Build:
-    """This tree, as `make setup` built it."""
+    """This tree, in the state that `make setup` built."""
     return Build("this tree", ROOT / "python")
 
 

@@ -39,7 +39,7 @@ ABSENT = 3
 
 
 def absent() -> str | None:
-    """The reason why fuzzers cannot be built here; `None` if they can."""
+    """The reason why no fuzzer can be built on this machine; `None` if there is none."""
     for tool in ("cargo", "c++"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"

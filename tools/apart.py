@@ -203,7 +203,7 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """The packets that either end of a connection sent, in order, including lost ones."""
+    """The packets that either end of a connection sent, in order, including lost packets."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
@@ -271,7 +271,7 @@ def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
-    """Prints the packets around the first difference, or the requested ones."""
+    """Prints the packets around the first difference, or the requested packets."""
     if asked.packets:
         spans = {name: [asked.packets] for name in sent}
     else:

@@ -2,7 +2,8 @@
 
 A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of
 `MAKERS` or a kind of command output. The commands of one document run in one empty folder, in
-order. `--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
+order. `--check` writes nothing and names the outdated documents. `tests/test_docs.py` performs the
+same check.
 """
 
 from __future__ import annotations

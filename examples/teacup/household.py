@@ -1,6 +1,6 @@
-# An evening at home, as a config for TEACUP 1.0 (https://caia.swin.edu.au/tools/teacup).
+# This is an evening at home, as a config for TEACUP 1.0 (https://caia.swin.edu.au/tools/teacup).
 #
-# One home behind one access line: a download, an upload, a game and a film, on a testbed of four
+# One home with one access line has a download, an upload, a game and a film. The testbed has four
 # PCs and a router. `aqmlab run examples/teacup/household.py` reads the file unchanged and needs no
 # testbed. The file names machines and switches because TEACUP requires them.
 

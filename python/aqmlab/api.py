@@ -161,7 +161,7 @@ def run(
     ms")`. Without `out`, the results are in a temporary folder, which exists as long as they are
     used.
 
-    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
+    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. With "kernel",
     `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
     simulator's. `run_on` selects the machine of the kernel: "vm", or "host" as root and in real
     time. Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an

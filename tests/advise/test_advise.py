@@ -41,7 +41,7 @@ def _asked(**changes) -> AdviceQuestion:
 def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None:
     ran = Counted()
     first = advise(_asked(), out=tmp_path / "one", jobs=1, progress=ran)
-    assert {str(tier) for tier in first.tiers} == {"10/1 Mbit/s", "20/2 Mbit/s"}  # and today's
+    assert {str(tier) for tier in first.tiers} == {"10/1 Mbit/s", "20/2 Mbit/s"}  # and today's tier
     # On each of two tiers, today's gateway has two seeds, and one of three shares is kept.
     assert ran.count == first.trials == 2 * (2 + 3 * 2)
     assert first.results[TODAY].served is None

@@ -117,7 +117,7 @@ def said(arguments):
         contextlib.redirect_stderr(err),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setenv("COLUMNS", "200")  # a constant width of output
+        patch.setenv("COLUMNS", "200")  # fixes the width of output
         status = status_of(arguments)
     if status:
         assert status in (1, 2) and err.getvalue().startswith("error: "), err.getvalue()

@@ -113,7 +113,7 @@ def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):
 
 
 def slower():
-    """Other trials with the names of those in `half_waiting`."""
+    """Different trials with the names of those in `half_waiting`."""
     rates = {"rates": ((6, 1),), "seeds": range(1, 7)}
     return campaign_of([*grid(queues=("pfifo",), **rates), *grid(queues=("pie",), **rates)])
 

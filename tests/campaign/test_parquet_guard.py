@@ -98,7 +98,7 @@ def a_footer_of_megabytes(path):
 
 def a_footer_as_large_as_its_file(path):
     data = path.read_bytes()
-    with path.open("wb") as file:  # a sparse file
+    with path.open("wb") as file:  # The file is sparse.
         file.write(data[:-8])
         file.seek(2**28)
         file.write(struct.pack("<I4s", 2**28 - 2**20, b"PAR1"))

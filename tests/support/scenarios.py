@@ -186,7 +186,7 @@ class Drawing:
                 drawn[name] = f"{max(least, rng.randrange(12, self.room_bytes()))} B"
         app: Table = {"kind": kind.name, **drawn}
         if kind.name == "game":
-            app["players"] = rng.randrange(1, 5)  # the limit for the smallest packets
+            app["players"] = rng.randrange(1, 5)  # larger games need larger packets
             if self.mtu_bytes < 1500:
                 app["model"] = "pktgen"
             app.setdefault("client_delay", "200 ms")

@@ -310,7 +310,7 @@ impl TcpFlags {
     }
 }
 
-/// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
+/// Selective acknowledgements (RFC 2018), stored relative to the cumulative acknowledgement.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
 /// blocks are outside the packet, because most packets have none.

@@ -32,8 +32,8 @@ pub(crate) struct Guise {
     pub(crate) opened_by: Direction,
 }
 
-/// Appends the headers of a packet, and the application's number if it has one. Returns an error if
-/// no such packet can exist.
+/// Appends the headers of a packet, and the application's number, if any. Returns an error if no
+/// such packet can exist.
 pub(crate) fn encode(
     out: &mut Vec<u8>,
     record: &PacketRecord,

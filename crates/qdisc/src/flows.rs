@@ -6,7 +6,7 @@
 //!
 //! Difference: all three hash the five-tuple with a key drawn at boot, so their hash collisions
 //! cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
-//! discipline and scales the result to the number of queues, as Linux does.
+//! discipline and scales the result to the number of queues, as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 

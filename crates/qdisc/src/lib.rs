@@ -68,8 +68,8 @@ pub trait Qdisc: Send {
     }
 
     /// Resets an empty discipline to its initial state. Dummynet destroys a discipline that its
-    /// garbage collector finds idle, and later creates another one. Linux's disciplines keep their
-    /// state.
+    /// garbage collector finds idle, and later creates a new discipline. Linux's disciplines keep
+    /// their state.
     fn reset(&mut self) {}
 
     /// Returns the gauges by name, such as drop probability, average queue and active flows.

@@ -9,7 +9,7 @@ use aqmlab_core::{Bytes, Direction, Packet, Side};
 /// The memory of packets in the hosts' own links, and the ends whose packets have left them.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
-    /// For each connection, the memory of the home's packets and of the internet's packets.
+    /// The memory of the home's packets and of the internet's packets, by connection.
     waiting: Vec<[u64; 2]>,
     /// The ends whose packets have left their own link since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,

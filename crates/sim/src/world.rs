@@ -219,7 +219,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Lets the first of the applications that read silently do so.
+    /// Performs the first silent read.
     fn read_silently(&mut self) {
         let Some((place, index, side)) = self.silent_reads.pop() else { return };
         let conn = &mut self.conns[index as usize];

@@ -179,8 +179,8 @@ pub trait CongestionControl: Send {
         false
     }
 
-    /// Sets `cwnd`, for controllers that always do. The connection calls this function for every
-    /// acknowledgement, in every state, after loss detection (Linux's `cong_control`).
+    /// Sets `cwnd`, for controllers that always set it. The connection calls this function for
+    /// every acknowledgement, in every state, after loss detection (Linux's `cong_control`).
     fn control(&mut self, window: &mut Window, ack: &Ack, in_recovery: bool) {
         let _ = (window, ack, in_recovery);
     }

@@ -334,7 +334,7 @@ fn idle_time_is_no_time_to_grow() {
     }
 }
 
-/// Time in which the application limits the sender does not count either.
+/// Time in which the application limits the sender does not move the window along the curve.
 #[test]
 fn time_with_little_to_send_is_no_time_to_grow() {
     let rtt = Duration::from_millis(100);

@@ -196,7 +196,7 @@ impl AppRunner {
     }
 }
 
-/// Delivers one notice; returns whether there was one.
+/// Delivers one notice; returns false if there is none.
 #[inline]
 pub fn deliver_one<E: Engine>(engine: &mut E) -> bool {
     let Some((app, notice)) = engine.runner().notices.pop_front() else { return false };

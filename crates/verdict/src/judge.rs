@@ -15,7 +15,7 @@ use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
 use crate::verdict::Verdict;
 
-/// The need that data arrives. Only applications of which no data arrived have this finding.
+/// The need for any data at all. Only applications that received no data have this finding.
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 

@@ -52,7 +52,7 @@ def mismatch(
 
     Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
     its contents are then unknown. `measure` computes the checksum of the file if its size is one of
-    the expected ones.
+    the expected sizes.
     """
     expected = tuple(expected)
     try:

@@ -76,7 +76,7 @@ class Worker:
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        self._scratch = Scratch()  # for temporary files of a killed worker
+        self._scratch = Scratch()  # a killed worker leaves files
         self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
@@ -104,7 +104,8 @@ class Worker:
     def replace_stopped(self) -> None:
         """Kills and replaces the process if it is stopped at two successive calls.
 
-        A stopped process (SIGSTOP) neither ends nor answers, and the campaign would wait for ever.
+        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait for
+        ever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False
@@ -114,7 +115,7 @@ class Worker:
                     _kill(self._process)
 
     def kill(self) -> None:
-        """Kills the process and its children immediately, and starts no other."""
+        """Kills the process and its children immediately, and starts no new process."""
         with self._lock:
             self._stopped = True
             if self._process is not None:

@@ -22,7 +22,7 @@ class _EngineWork:
 
     total: float = 0.0
     ended: float = 0.0
-    """The cost of all trials that have ended, including failed ones."""
+    """The cost of all trials that have ended, including failed trials."""
     timed: float = 0.0
     """The cost of the trials whose run time is known."""
     busy_s: float = 0.0

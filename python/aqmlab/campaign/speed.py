@@ -18,7 +18,8 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""The number of scenarios that the cache keeps for each engine. It keeps the most recent ones."""
+"""The number of scenarios that the cache keeps for each engine. It keeps the most recent scenarios.
+"""
 
 
 class _Measured(Struct, frozen=True):

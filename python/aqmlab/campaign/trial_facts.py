@@ -74,7 +74,7 @@ class _Copies:
     """The digest of the application in each trial that has it."""
 
     def are_like(self, other: _Copies) -> bool:
-        """Returns whether `other` is the same in each trial that has both.
+        """Returns whether the two applications are equal in each trial that has both.
 
         If no trial has both applications, some digests of the two must be equal.
         """

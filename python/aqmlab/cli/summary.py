@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are those from the condition `baseline`, or
-    from the first one.
+    With `brief`, prints the tally only. Differences are relative to the condition `baseline`, or to
+    the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -64,7 +64,7 @@ def show(
 
 
 def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | None:
-    """The condition that `--baseline` names; raises `RequestError` for an unknown one."""
+    """The condition that `--baseline` names; raises `RequestError` for an unknown condition."""
     return None if text is None else label_called(text, labels_of(trials).values())
 
 

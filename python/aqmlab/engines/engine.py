@@ -62,7 +62,7 @@ class Prepared:
 
 
 class Engine(Protocol):
-    """An engine with its options. It runs trials and knows which trials it can run."""
+    """An engine with its options. It runs trials, and refuses trials that it cannot run."""
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
 """The resolved trial as types, one to one with `crates/trial/src/spec.rs`.
 
 All numbers are in base units, and all names are known. The core's JSON Schema
-(`_core.trial_schema()`) states the same form; a test compares both.
+(`_core.trial_schema()`) states the same form, and a test compares the two.
 
 The JSON text of a trial is part of a campaign's key, so its bytes must not change. Members are in
 the order of the fields below. A member that is `UNSET` is absent from the text, and the core's

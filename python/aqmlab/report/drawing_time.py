@@ -21,9 +21,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""The number of scenarios and figures that the cache keeps. It keeps the most recent ones."""
+"""The number of scenarios and figures that the cache keeps. It keeps those drawn most recently."""
 _MOST_DRAWINGS = 10
-"""The number of drawings that the cache keeps for each of them. It keeps the most recent ones."""
+"""The number of drawings that the cache keeps for each scenario or figure."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 

@@ -64,7 +64,7 @@ class Label:
 def label_trials(trials: Sequence[TrialEntry]) -> list[Label]:
     """The label of each trial.
 
-    Equal conditions have equal labels, and different conditions have different ones.
+    Conditions are equal if and only if their labels are equal.
     """
     texts = [_texts(trial.conditions) for trial in trials]
     varied_rtt = _varied_rtts(trials)
@@ -173,7 +173,7 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
     """The conditions that vary within one label, except those that other conditions determine.
 
-    If a trial lacks a condition, the scenario's value counts as a value of its own.
+    If a trial lacks a condition, the scenario's value counts as a separate value.
     """
     parts: list[Hashable] = list(labels)
     chosen: list[str] = []

@@ -98,7 +98,7 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that are not modelled, each with the most similar modelled one."""
+"""Disciplines that are not modelled, each with the most similar modelled discipline."""
 _ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
 """Other common names of disciplines."""
 

@@ -228,7 +228,7 @@ class Laboratory:
 
 @dataclass(slots=True)
 class _Together:
-    """Reports the progress of several campaigns as if they were one."""
+    """Reports the progress of several campaigns as a single campaign."""
 
     told: Progress
 

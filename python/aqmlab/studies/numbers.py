@@ -21,7 +21,7 @@ BySeed = dict[int, float]
 """A number for each seed; NaN if there is none."""
 
 Points = dict[int, list[tuple[float, float]]]
-"""For each seed, times in seconds and values, in order."""
+"""Times in seconds and values, in order, for each seed."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)

@@ -143,7 +143,7 @@ def renewals(
     say: Callable[[str], None],
     seeds: int | None = None,
 ) -> list[Task]:
-    """The tasks of this package's agent: missing trials, and those made by others."""
+    """The tasks of this package's agent: missing trials, and trials made by other agents."""
     maker = engines.kernel(cells, say)
     return [
         Task(job, maker, old, renew=True)
@@ -207,7 +207,7 @@ def grow(
 ) -> Growth:
     """Runs `tasks` and stores new results; compares the others with the stored results.
 
-    Renewed trials replace the stored ones. Agents that no trial names any more are removed.
+    Renewed trials replace the stored trials. Agents that no trial names any more are removed.
     """
     growth = Growth()
     started = time.monotonic()

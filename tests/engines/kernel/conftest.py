@@ -24,7 +24,7 @@ def missing() -> str | None:
 
 @pytest.hookimpl(trylast=True)  # after the deselection of tests that were not requested
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the tests that cannot run here."""
+    """Deselects the tests that cannot run on this machine."""
     boots = [item for item in items if any(item.get_closest_marker(mark) for mark in _BOOTS)]
     problem = missing() if boots else None
     if problem is None:

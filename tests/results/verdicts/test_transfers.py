@@ -199,7 +199,7 @@ def test_a_transfer_of_a_size_has_its_time_or_a_projection():
 
     gigabyte = {"size": 10**9}
     assert one(gigabyte, 8, completion_time_s=7.5) == (7500, False)
-    # It read 1 % in eight seconds, and the rest takes 990 s at 8 Mbit/s.
+    # The transfer read 1 % in eight seconds. The rest takes 990 s at 8 Mbit/s.
     assert one(gigabyte, 8, read_bytes=1e7) == (998_000, True)
     assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == (998_000, True)
     assert one(gigabyte, 0, read_bytes=0) is None, "nobody knows"

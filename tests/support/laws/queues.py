@@ -105,8 +105,8 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
         arrived = sum(row["packets_received"] for row in flows)
         if arrived > rows[names[-1]]["packets_out"]:
             yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
-        # Where reordering is possible, a packet that others have overtaken at the end counts as
-        # lost.
+        # If reordering is possible, a packet that later packets have overtaken counts as lost at
+        # the end.
         lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
         lossless = lossless and not any(
             run.spec["links"][number].get("wifi") for number in next(iter(routes))

@@ -104,7 +104,7 @@ impl Default for State {
             sojourn: 0,
             count: 0,
             last_count: 0,
-            // FreeBSD's initial value (`maxpkt_size`).
+            // This is FreeBSD's initial value (`maxpkt_size`).
             largest: 500,
             root: 0,
             dropping: false,

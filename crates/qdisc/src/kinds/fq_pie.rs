@@ -18,7 +18,7 @@
 //!
 //! Differences, which have no effect with the default parameters: later kernels of the 6.1 series
 //! visit 2048 flows at a time. In a larger table, they update the remaining flows at least one tick
-//! later. This module updates all flows together, as the first kernels of the series do. The kernel
+//! later. This module updates all flows together, as in the first kernels of the series. The kernel
 //! counts memory against a limit that it does not enforce; this module has no such limit.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};

@@ -70,7 +70,8 @@ impl Linux {
         }
     }
 
-    /// Delays duplicate acknowledgements beyond the third, so that several of them become one.
+    /// Delays duplicate acknowledgements beyond the third, so that several of them become one
+    /// acknowledgement.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {

@@ -30,7 +30,7 @@ impl Linux {
     }
 
     /// Validates a segment of an open connection and processes its acknowledgement. Returns whether
-    /// its data is to be processed, too.
+    /// its data must also be processed.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {

@@ -58,7 +58,7 @@ impl RcvWindow {
         if self.adv_win_scale == 0 {
             return window;
         }
-        // window = memory · (1 − 2^−s), so memory = window · 2^s / (2^s − 1).
+        // The window is memory · (1 − 2^−s), so the memory is window · 2^s / (2^s − 1).
         let power = 1_u64 << self.adv_win_scale;
         (window.saturating_mul(power)).div_ceil(power - 1)
     }

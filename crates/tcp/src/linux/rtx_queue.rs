@@ -11,7 +11,7 @@ use crate::common::scoreboard::{ANY_RETRANS, SACKED};
 use crate::tcb::Tcb;
 
 /// The segments that an acknowledgement removed. `packets` counts all of them; the other fields
-/// cover only those neither retransmitted nor selectively acknowledged.
+/// cover only segments that were neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
     /// The first transmission time of these segments.

@@ -69,7 +69,7 @@ impl Linux {
     }
 
     /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
-    /// whether it did.
+    /// whether the timer was set.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         let packets = tcb.board.packets_out();

@@ -176,8 +176,8 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: 1/1024 s at a rate of 1.2 windows per round trip. On short paths, 64 KiB
-    /// are added, halved for each half millisecond.
+    /// `tcp_tso_autosize`: a burst is 1/1024 s of 1.2 windows per round trip. On short paths, 64
+    /// KiB are added, halved for each half millisecond.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [

@@ -8,7 +8,7 @@ it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations,
 Every trial also has the columns of its path: `rate_down_mbit` and `rate_up_mbit`, the rates of the
 slowest links of its applications, and `rtt_base_ms`, the round-trip time without queues. In a row
 of an application, `rtt_base_ms` is the application's own. In any other row, it is the most common
-one.
+round-trip time.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _of_path(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:
 
 
 def _most_common(values: Iterable[float]) -> Number:
-    """The most frequent value; the first of several equally frequent ones."""
+    """The most frequent value. Among equally frequent values, it is the first."""
     counted = Counter(values).most_common(1)
     return counted[0][0] if counted else None
 

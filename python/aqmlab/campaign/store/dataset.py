@@ -337,7 +337,8 @@ def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def _rewrite(path: Path, front: int, schema: pa.Schema, before_it_stands: Any) -> None:
-    """Rewrites a file with the columns of `schema`, of which the first `front` are leading ones."""
+    """Rewrites a file with the columns of `schema`. The first `front` of them are leading columns.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

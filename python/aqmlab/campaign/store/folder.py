@@ -111,7 +111,7 @@ class Folder:
         return self.path / MANIFEST
 
     def manifest(self) -> Manifest:
-        """The manifest; raises `RequestError` if there is no readable one."""
+        """The manifest; raises `RequestError` if it is absent or unreadable."""
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
             made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None

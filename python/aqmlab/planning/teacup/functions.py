@@ -55,7 +55,7 @@ def refuse_large(value: Any) -> None:
     """Raises `UnreadError` for a value that is too large."""
     if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
         raise UnreadError("passed over: too long")
-    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # infinity and NaN too
+    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # also infinity and NaN
         raise UnreadError("passed over: too large a number")
 
 

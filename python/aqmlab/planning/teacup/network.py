@@ -120,7 +120,7 @@ class Network:
         between = [router for router in self.routers if router not in near and router not in far]
         far = [router for router in far if router not in near]
         if self.shared_list and (near or far):
-            between = []  # TEACUP configures the queues on all routers
+            between = []  # TEACUP configures the queues on all routers.
         return [*near, *between, *far]
 
 

@@ -102,7 +102,7 @@ def own_names(wanted: Sequence[str]) -> list[str]:
 
 
 def always(_: CampaignResults) -> bool:
-    """True: the figure applies to every campaign that has the tables."""
+    """Returns true, because the figure applies to every campaign that has the tables."""
     return True
 
 

@@ -2,8 +2,8 @@
 
 An application has one colour in all figures, by its position among the applications of the
 manifest. A condition, such as a queue discipline, has a colour of another palette and a marker. No
-colour occurs in both palettes. Both remain distinct for readers with protanopia and deuteranopia;
-dark and light alternate, so prints in grey stay readable too.
+colour occurs in both palettes. Both palettes remain distinct for readers with protanopia and
+deuteranopia. Dark and light alternate, so prints in grey are also readable.
 
 The applications' colours are those of Okabe and Ito (2008) without black and yellow, with a brown.
 """

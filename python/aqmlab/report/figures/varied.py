@@ -73,7 +73,7 @@ class VariedQuantity:
 
 
 def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
-    """The quantities with several values, without those that follow from another one."""
+    """The quantities with several values, except quantities that follow from another quantity."""
     trials = results.manifest.trials
     numbers = columns(trials)
     texts = {

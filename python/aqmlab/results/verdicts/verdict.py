@@ -17,7 +17,7 @@ UNJUDGED = NO_DATA, NO_NEEDS = "no data", "no needs"
 """Words for applications without measurements, and for kinds whose needs are unknown."""
 
 WORDS = (GOOD, TOLERABLE, BAD, *UNJUDGED)
-"""All words, in the order of tallies."""
+"""All verdict words, in the order of tallies."""
 
 _WORST_FIRST = (BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS)
 
@@ -84,7 +84,8 @@ class TransferTime(msgspec.Struct, frozen=True):
 
 
 class VerdictReport(msgspec.Struct, frozen=True):
-    """The experience of an application in one condition, as the core tells it."""
+    """The experience of an application in one condition, in the form in which the core returns it.
+    """
 
     condition: int
     """The number of the condition."""

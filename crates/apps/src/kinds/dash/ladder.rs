@@ -140,7 +140,7 @@ pub(crate) struct Segments {
     length: Duration,
     rates: Vec<(u64, Spread)>,
     complexity: Option<f64>,
-    /// The number of segments generated; `sizes` has the sizes of the last one.
+    /// The number of segments generated; `sizes` has the sizes of the last segment.
     made: u64,
     sizes: Vec<u64>,
 }

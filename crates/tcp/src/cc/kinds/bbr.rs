@@ -7,8 +7,8 @@
 //! - the random phase at which a connection enters the gain cycle comes from a named stream. The
 //!   stream's name consists of the parameter `seed`, the time at which the connection was
 //!   established, and the handshake's round-trip time. Different connections therefore have
-//!   different phases, and a repeated run has the same ones. Two connections share their phases if
-//!   their seed, round-trip time and nanosecond of establishment are equal;
+//!   different phases, and a repeated run has the same phases. Two connections share their phases
+//!   if their seed, round-trip time and nanosecond of establishment are equal;
 //! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
 //!   Linux uses a mark on the connection.
 //!

@@ -67,7 +67,7 @@ def _at(rate: str, queue: str) -> At:
 
 
 def _rates(n: Numbers, flow: str, at: At) -> Points:
-    """Throughput in windows of a second, in Mbit/s."""
+    """The throughput in windows of one second, in Mbit/s."""
     return n.points("windows", flow, "throughput_mbit", at, "up")
 
 

@@ -116,7 +116,7 @@ impl Bbr {
     fn phase_is_over(&self, ack: &Ack) -> bool {
         let lasted = self.delivered_at.since(self.cycle_start).as_micros();
         let full_length = self.min_rtt.is_some_and(|min_rtt| lasted > min_rtt);
-        // The data in flight before this acknowledgement.
+        // This is the data in flight before this acknowledgement.
         let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
         match self.pacing_gain {
             // Losses, or the amount of data in flight, show that the path is full.

@@ -93,7 +93,7 @@ def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow
 
 
 def running(scenario: int) -> tuple[Flow, ...]:
-    """The flows of a scenario. Each scenario adds one flow to those of the previous one."""
+    """The flows of a scenario. Each scenario adds one flow to the previous scenario."""
     return FLOWS[: scenario + 3]
 
 
