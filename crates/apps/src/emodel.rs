@@ -5,8 +5,8 @@
 //!
 //! - [`simple`]: R = 93.2 − `Id` − `Ie_eff` with `Id` as in Cole and Rosenbluth (2001), the usual
 //!   form in network measurement;
-//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`. It assumes a
-//!   codec without loss concealment.
+//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`. This form
+//!   assumes a codec without loss concealment.
 
 use aqmlab_core::math;
 

@@ -234,7 +234,7 @@ pub struct UdpHeader {
 /// A TCP segment, with sequence numbers that do not wrap.
 ///
 /// `seq` and `ack` count from the initial sequence number, so a SYN has `seq` 0 and the first byte
-/// of data is number 1. They are truncated to 32 bits only in the wire format.
+/// of data is number 1. Both numbers are truncated to 32 bits only in the wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// The number of the first byte (or of the SYN or FIN).

@@ -115,7 +115,8 @@ impl Meter {
         }
     }
 
-    /// Records that a flow ends by itself at `at`. Its throughput counts the arrivals until then.
+    /// Records that a flow ends by itself at `at`. The flow's throughput counts the arrivals until
+    /// then.
     pub fn ended(&mut self, flow: u32, at: Instant) {
         for meter in &mut self.flows[flow as usize] {
             meter.end(at);

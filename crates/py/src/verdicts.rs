@@ -75,8 +75,8 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     seeds::estimate(&values).map(parts)
 }
 
-/// Returns the same statistics of the paired differences of `these` from `baseline`. Both are pairs
-/// of seed and value.
+/// Returns the same statistics of the paired differences of `these` from `baseline`. Both arguments
+/// are pairs of seed and value.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {

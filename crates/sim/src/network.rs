@@ -88,7 +88,7 @@ impl<O: Observer> Network<O> {
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
-    /// Creates a route. It shares the lines of other routes with an equal [`LineKey`].
+    /// Creates a route. The route shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();

@@ -174,7 +174,7 @@ pub trait CongestionControl: Send {
     }
 
     /// Returns whether the controller always sets `cwnd` itself, in [`CongestionControl::control`].
-    /// It then replaces slow start, congestion avoidance and PRR.
+    /// The controller then replaces slow start, congestion avoidance and PRR.
     fn controls_cwnd(&self) -> bool {
         false
     }

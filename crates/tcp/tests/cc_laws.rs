@@ -204,7 +204,7 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC has no maximum. It grows by at least one segment per twenty
+/// Before the first loss CUBIC has no maximum. The window grows by at least one segment per twenty
 /// acknowledged segments.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {

@@ -174,7 +174,7 @@ impl Judged {
         self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
     }
 
-    /// Returns the median over seeds. It is marked as projected if the time of any seed is
+    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
     /// projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();

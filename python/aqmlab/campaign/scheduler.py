@@ -26,7 +26,7 @@ class Progress(Protocol):
         """Reports that the campaign starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
-        """Reports a damaged file, whose trials run again. It is called before `begin`."""
+        """Reports a damaged file, whose trials run again. The function is called before `begin`."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
         """Reports the progress of a trial from any thread. Few engines support it."""

@@ -139,7 +139,7 @@ def parse_text(text: str) -> Any:
 def _is_plain(value: Any) -> bool:
     """Returns whether a value has a type that scenarios use.
 
-    They do not use TOML's dates, for example.
+    Scenarios do not use TOML's dates, for example.
     """
     if isinstance(value, dict):
         return all(_is_plain(member) for member in value.values())

@@ -192,7 +192,8 @@ def _shapes(
 ) -> Iterator[Case]:
     """Yields a case for each item.
 
-    It compares the simulator's curves with the kernel's, and the kernel's with each other.
+    A case compares the simulator's curves with the kernel's, and the kernel's curves with each
+    other.
     """
     metric = BY_NAME[SHAPE]
     for item in sorted(kernel[0]["series"]["cwnd_bytes"]):

@@ -73,8 +73,8 @@ struct Waiting {
 
 struct Irtt {
     prober: Prober,
-    /// The number of responses of the server. It numbers them in the order of the requests
-    /// received.
+    /// The number of responses of the server. The server numbers its responses in the order of the
+    /// requests received.
     answered: u64,
     waiting: VecDeque<Waiting>,
     up: Arrivals,

@@ -155,8 +155,8 @@ pub trait Supply {
     /// Removes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// Returns the backlog that the one-MTU rule counts, including the head. It is the backlog of
-    /// this queue or of all queues of the link (RFC 8289 §4.4).
+    /// Returns the backlog that the one-MTU rule counts, including the head. The rule counts the
+    /// backlog of this queue or of all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -352,7 +352,7 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether to mark the packet at the head. Otherwise it is dropped.
+    /// Returns whether to mark the packet at the head. Otherwise the packet is dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }

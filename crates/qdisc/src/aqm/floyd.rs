@@ -25,8 +25,8 @@ pub struct Settings {
     pub tuning: Tuning,
     /// The initial probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise it
-    /// jumps to 1 at the upper threshold.
+    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise the
+    /// probability jumps to 1 at the upper threshold.
     pub gentle: bool,
     /// Whether drops are spaced apart.
     pub wait: bool,

@@ -103,8 +103,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Returns a timer set at `now`. It first expires after `first`, and then every `span`. With a
-    /// `span` of zero it expires once, as in Linux's PIE and RED.
+    /// Returns a timer set at `now`. The timer first expires after `first`, and then every `span`.
+    /// With a `span` of zero it expires once, as in Linux's PIE and RED.
     pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
         let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
         let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));

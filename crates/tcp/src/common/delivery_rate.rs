@@ -64,8 +64,8 @@ impl PendingSample {
     }
 }
 
-/// Returns whether a segment was transmitted after another. Each is given by its transmission time
-/// and its end.
+/// Returns whether a segment was transmitted after another. A segment is given by its transmission
+/// time and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)

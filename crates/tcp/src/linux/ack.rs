@@ -128,8 +128,8 @@ impl Linux {
         !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
-    /// Processes an acknowledgement while nothing is outstanding. It can only open the window, or
-    /// show that retransmissions were unnecessary.
+    /// Processes an acknowledgement while nothing is outstanding. Such an acknowledgement can only
+    /// open the window, or show that retransmissions were unnecessary.
     fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {
             self.fastretrans_alert(tcb, &TcpHeader::default(), ack, false);

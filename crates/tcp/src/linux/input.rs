@@ -21,7 +21,8 @@ impl Linux {
     }
 
     /// Processes a segment that arrives in another state, such as the one that completes the
-    /// handshake (`tcp_rcv_state_process`). It neither measures nor records an echoed timestamp.
+    /// handshake (`tcp_rcv_state_process`). The function neither measures nor records an echoed
+    /// timestamp.
     #[inline(never)]
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header) {

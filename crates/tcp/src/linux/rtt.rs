@@ -53,9 +53,9 @@ impl RttEstimator {
         self.set_rto(rtt, clock);
     }
 
-    /// Updates the estimates as Linux does. The variation is at least the minimum timeout. It rises
-    /// at once, and falls once per round trip. If the round-trip time decreases, the deviation
-    /// changes at an eighth of the speed.
+    /// Updates the estimates as Linux does. The variation is at least the minimum timeout. The
+    /// variation rises at once, and falls once per round trip. If the round-trip time decreases,
+    /// the deviation changes at an eighth of the speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;

@@ -207,7 +207,8 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
 def _state(path: Path) -> tuple[int, ...] | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
-    It includes the time of the last change. Programs can set only the time of the last write.
+    The state includes the time of the last change. Programs can set only the time of the last
+    write.
     """
     try:
         found = path.stat()

@@ -1,5 +1,5 @@
-// Runs trials in the WebAssembly module, one after another. It gets a compiled module and then
-// requests as JSON texts, and posts the answers as JSON texts.
+// Runs trials in the WebAssembly module, one after another. The worker gets a compiled module and
+// then requests as JSON texts, and posts the answers as JSON texts.
 
 import { ask } from "./ask.js";
 

@@ -81,8 +81,8 @@ pub(super) const KINDS: &[Known] = &[
         ],
         besides: "",
     },
-    // A target far above any delay disables CoDel. Its clock has 32 bits of 1.024 µs, and half of
-    // that range counts as the future.
+    // A target far above any delay disables CoDel. CoDel's clock has 32 bits of 1.024 µs, and half
+    // of that range counts as the future.
     Known {
         ours: "fq_nocodel",
         kernel: "fq_codel",

@@ -85,8 +85,8 @@ fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut waits = 0;
     for (at, level) in came {
         let Some(asked) = times.iter().find(|&&when| when >= at) else { continue };
-        // Below 12 s, the request is immediate. Otherwise it follows after the whole seconds in
-        // which the buffer falls below 12 s.
+        // Below 12 s, the request is immediate. Otherwise the request follows after the whole
+        // seconds in which the buffer falls below 12 s.
         let want = if level < 12.0 { 0.0 } else { (level - 12.0).floor() + 1.0 };
         close(asked - at, want, 1e-6);
         waits += u32::from(want > 0.0);

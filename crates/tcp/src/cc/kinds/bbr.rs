@@ -62,7 +62,7 @@ const CWND_GAIN: u64 = UNIT * 2;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The number of phases at which the cycle may be entered, which is all but the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The smallest window in segments. It keeps acknowledgements coming from a receiver that
+/// The smallest window in segments. This window keeps acknowledgements coming from a receiver that
 /// acknowledges every second segment.
 const CWND_MIN_TARGET: u64 = 4;
 /// The number of segments in flight while the round-trip time is unknown.

@@ -2,10 +2,10 @@
 
 Source: Flent 2.1.1, `resultset.py`. Tests load and draw the files with Flent.
 
-The same trial must give the same bytes, so the date of a file does not come from the clock. It is
-the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit of the
-seed. File names of one condition therefore differ in one number only, and Flent's combined plots
-group these files.
+The same trial must give the same bytes, so the date of a file does not come from the clock. The
+date is the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit
+of the seed. File names of one condition therefore differ in one number only, and Flent's combined
+plots group these files.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ ALMOST_ALL = 0.9
 OUTSIDE_MS = 20.0
 """Our reading of "significant latency" outside of an algorithm's control.
 
-It is the target of PIE, the largest target of the algorithms.
+The value is the target of PIE, the largest target of the algorithms.
 """
 CHOICES = ("text", "rates", "rtt", "queues", "hosts", "load")
 

@@ -236,8 +236,8 @@ impl Bbr {
     }
 }
 
-/// Returns whether the sample may include the delay of an acknowledgement. It may if a single small
-/// segment was acknowledged and nothing else was delivered since it was sent
+/// Returns whether the sample may include the delay of an acknowledgement. This is possible if a
+/// single small segment was acknowledged and nothing else was delivered since the segment was sent
 /// (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
