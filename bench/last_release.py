@@ -178,7 +178,7 @@ def _counted(old: Build, new: Build, trial: dict[str, object]) -> float | None:
 
 
 def compare() -> bool:
-    """Prints the ratios. Returns false if a trial needs many more instructions than before."""
+    """Prints the ratios. Returns false if a trial needs many more instructions than the release."""
     try:
         old = last_release()
     except UnavailableError as why:

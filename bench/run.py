@@ -183,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all figures; returns 1 if this tree is much slower than before."""
+    """Prints all figures; returns 1 if this tree is much slower than the last release."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

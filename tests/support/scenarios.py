@@ -2,7 +2,7 @@
 
 A scenario is drawn as the nested tables of a TOML file, so its trials go through all the steps of a
 user's file. Kinds and parameters come from the catalogue: a new discipline is drawn without a
-change here. Times, rates and sizes are small, so that a trial takes some milliseconds.
+change of this module. Times, rates and sizes are small, so that a trial takes some milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pairs of random trials, one derived from the other."""
+"""Pairs of random trials, of which the second is derived from the first."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 
 
 def _light_cells() -> dict[str, grid.Cell]:
-    """The cells with a known spread and a third of the others, without the slowest cells."""
+    """The cells with a known spread and 1/3 of the other cells, without the slowest cells."""
 
     def carries(cell: grid.Cell) -> float:
         return sum(link.rate_bps for link in cell.spec.links) * cell.duration_s

@@ -1,8 +1,8 @@
 //! Reproducible random numbers, in one named stream per consumer.
 //!
 //! A stream's draws depend only on the run's seed and the stream's name. A new consumer does not
-//! change the draws of the others. Two runs that differ only in their queue discipline see the same
-//! losses, page sizes and think times (common random numbers).
+//! change the draws of other consumers. Two runs that differ only in their queue discipline see the
+//! same losses, page sizes and think times (common random numbers).
 //!
 //! Source: PCG64-MCG of `rand_pcg`, whose output is documented as portable.
 

@@ -194,8 +194,8 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before. The time is in the past if
-    /// credit is left.
+    /// Returns the time of the next poll if no packet is offered before that time. The time is in
+    /// the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.qdisc.backlog().packets > 0).then_some(self.free)

@@ -13,8 +13,8 @@ use aqmlab_core::{BitRate, Duration, Instant};
 /// The congestion window and its parameters.
 ///
 /// Hosts that count segments (Linux) have `segment == 1`; hosts that count bytes (FreeBSD,
-/// Windows) have `segment == mss`. Everything in this struct, and every `u64` of the other
-/// structs here, is in that unit.
+/// Windows) have `segment == mss`. All fields of this struct, and every `u64` of the other structs
+/// in this file, are in that unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The maximum amount of data in flight.

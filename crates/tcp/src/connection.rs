@@ -183,7 +183,7 @@ impl Connection {
     }
 
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
-    /// before.
+    /// before that time.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();

@@ -277,7 +277,7 @@ fn near_silence_ends_with_a_round_trip_only() {
     while mode(&*script.cc) != PROBE_RTT {
         script.round(100, 0, false);
     }
-    // From here on, few segments are in flight. A round trip and 200 ms follow.
+    // From this time on, few segments are in flight. A round trip and 200 ms follow.
     script.window.cwnd = 4;
     let sent_before = script.total - 100;
     for _ in 0..5 {

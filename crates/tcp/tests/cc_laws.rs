@@ -146,7 +146,7 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
 }
 
 /// C-82 for the window over time: at K after the loss, the window is back at its maximum. Between
-/// these times it follows the curve, one round trip ahead.
+/// these times, the window follows the curve one round trip ahead.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {

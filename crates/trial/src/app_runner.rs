@@ -154,8 +154,8 @@ impl AppRunner {
         self.wakes.next_of(app as usize)
     }
 
-    /// Turns the due wake-ups of all applications into notices. The order is that of their times,
-    /// and at equal times that of the requests. Returns whether there was a due wake-up.
+    /// Turns the due wake-ups of all applications into notices. The wake-ups are ordered by time,
+    /// and at equal times by request. Returns whether there was a due wake-up.
     pub fn wake_all(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((app, notice)) = self.wakes.pop_any(now) {

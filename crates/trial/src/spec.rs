@@ -97,7 +97,7 @@ impl Spec {
     }
 
     /// Returns the part of the measured interval in which application number `app` is active: from
-    /// its start to its stop time. The application may end by itself before.
+    /// its start to its stop time. The application may end by itself before its stop time.
     ///
     /// # Panics
     ///

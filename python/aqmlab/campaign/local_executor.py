@@ -33,7 +33,7 @@ class Processes(AbstractContextManager["Processes"]):
     """Worker processes, each driven by its own thread.
 
     Unlike in `ProcessPoolExecutor`, a process that dies loses only its trial and does not affect
-    the others. The processes run only trials.
+    other processes. The processes run only trials.
     """
 
     attempts = ATTEMPTS

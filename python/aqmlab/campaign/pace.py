@@ -42,9 +42,9 @@ class _OpenTrial:
 class Pace:
     """The finished share of a campaign's work, and the remaining time.
 
-    `known` holds the seconds for one unit of cost of each engine that has run on this machine
-    before. Trials run in `processes` processes. If it is absent, the reports of the run give the
-    number of simultaneous trials.
+    `known` holds the seconds for one unit of cost of each engine with earlier runs on this machine.
+    Trials run in `processes` processes. If it is absent, the reports of the run give the number of
+    simultaneous trials.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _STEP = 0.1
-"""The increase of the finished share after which a line is printed if there is no terminal."""
+"""The increase of the finished share after which a line is printed without a terminal."""
 
 
 class Bar:

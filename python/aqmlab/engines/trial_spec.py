@@ -4,9 +4,9 @@ All numbers are in base units, and all names are known. The core's JSON Schema
 (`_core.trial_schema()`) states the same form, and a test compares the two.
 
 The JSON text of a trial is part of a campaign's key, so its bytes must not change. Members are in
-the order of the fields below. A member that is `UNSET` is absent from the text, and the core's
-default applies. Constructors do not check values, because the core checks every trial before it
-runs (`core_check`). A text is checked when it is read.
+the order of the fields. A member that is `UNSET` is absent from the text, and the core's default
+applies. Constructors do not check values, because the core checks every trial before it runs
+(`core_check`). A text is checked when it is read.
 """
 
 from __future__ import annotations

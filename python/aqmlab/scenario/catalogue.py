@@ -1,6 +1,6 @@
 """The catalogue of disciplines, applications, congestion controls and host profiles.
 
-The entries come from the simulator's registries, so new kinds appear here automatically. Each
+The entries come from the simulator's registries, so new kinds are included automatically. Each
 parameter has a declared type. User input is checked against the declarations before a trial is
 made.
 """

@@ -202,7 +202,8 @@ def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
 
 
 def _sets(step: Any) -> bool:
-    """Returns whether a step of a linked loop sets anything; invalid steps are refused later."""
+    """Returns whether a step of a linked loop sets anything. A later check refuses invalid steps.
+    """
     return not isinstance(step, dict) or bool(step_changes(step))
 
 

@@ -1,8 +1,8 @@
 """Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
 
 Every finished trial is stored at once. After an interruption, even by kill -9, the same command
-continues. All cells run with seed 1 first, then with seed 2, and so on. An incomplete set therefore
-already covers the grid.
+continues. All cells run with one seed before any cell runs with the next seed. An incomplete set
+therefore already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
 shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
@@ -86,7 +86,7 @@ def jobs_of(
 ) -> list[Job]:
     """All trials of `cells`, or only those that are `missing`.
 
-    Each seed covers all cells before the next.
+    All trials of a seed come before the trials of the next seed.
     """
     return [job for job, old in _trials(cells, reference, seeds) if not (missing and old)]
 

@@ -100,7 +100,7 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """Without measurement the packets are the same.
+    """The packets do not depend on measurement.
 
     The links' counters equal those of the queues.
     """

@@ -171,7 +171,7 @@ impl Telemetry {
         self.write(io);
     }
 
-    /// Writes a message and schedules the next one an interval later. If the write blocks, the
+    /// Writes a message and schedules the next message an interval later. If the write blocks, the
     /// interval starts when the send buffer has accepted the whole message.
     fn write(&mut self, io: &mut dyn Io) {
         let Some((_, pipe)) = &mut self.pipe else { return };

@@ -102,7 +102,7 @@ impl Cell {
         }
     }
 
-    /// Returns the time of the next event, if no packet is accepted before.
+    /// Returns the time of the next event, if no packet is accepted before that time.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.on_air {
             Some(exchange) => Some(exchange.ends),

@@ -21,8 +21,8 @@
 //! when a queue was empty. A single queue did not suffer, because a backlog of one MTU is never
 //! signalled. In `fq_codel`, the backlog in that rule is that of *all* flows. An occasional ping
 //! beside a bulk flow therefore seemed to have been above target for an interval. Upstream
-//! 815980fe6dbb resets `first_above_time`, and Debian's 6.1.192 and this module do the same.
-//! `c18_…` and the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
+//! 815980fe6dbb resets `first_above_time`, and so do Debian's 6.1.192 and this module. `c18_…` and
+//! the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
 //! `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
@@ -83,7 +83,8 @@ pub struct State {
     /// The end of the interval that began when the sojourn time rose above target; zero while it is
     /// below target.
     first_above_time: u64,
-    /// The time of the next signal. It is valid while `dropping`, and shortly after.
+    /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
+    /// state.
     drop_next: u64,
     /// The sojourn time of the last packet dequeued.
     sojourn: u64,

@@ -42,7 +42,7 @@ pub enum Tuning {
         /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
         /// The average above which all arrivals are dropped. With `gentle`, the drop probability
-        /// rises from here to 1.
+        /// rises from this average on to 1.
         max: f64,
         /// The weight of the current queue in the average.
         weight: f64,

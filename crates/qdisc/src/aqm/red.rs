@@ -24,8 +24,9 @@
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known it is 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
-//!   it begins at an empty dequeue. With a network card the two are the same. HTB never dequeues
-//!   from an empty qdisc, so below HTB the average stays constant over any idle time.
+//!   it begins at an empty dequeue. With a network card, the last departure and the empty dequeue
+//!   coincide. HTB never dequeues from an empty qdisc, so below HTB the average stays constant over
+//!   any idle time.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 

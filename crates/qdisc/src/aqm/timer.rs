@@ -18,7 +18,7 @@ pub enum Clock {
     /// Ticks of this length; durations are rounded up to whole ticks (Linux before 4.8).
     Ticks(Duration),
     /// Ticks of this length, in the timer wheel of Linux 4.8 and later. Durations below 63 ticks
-    /// take one more tick, durations below 504 ticks up to eight more, and so on.
+    /// take one more tick, and durations below 504 ticks take up to eight more ticks.
     Wheel(Duration),
 }
 

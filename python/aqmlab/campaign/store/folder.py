@@ -126,7 +126,7 @@ class Folder:
             ) from None
 
     def exists(self) -> bool:
-        """Returns whether there is a manifest."""
+        """Returns whether the manifest exists."""
         return self.manifest_path.is_file()
 
     def holds_results(self) -> bool:

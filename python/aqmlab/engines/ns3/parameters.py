@@ -1,4 +1,4 @@
-"""The parameters of a kind: those of the trial, and Linux's defaults for the others."""
+"""The parameters of a kind: those of the trial, and Linux's defaults for all others."""
 
 from __future__ import annotations
 

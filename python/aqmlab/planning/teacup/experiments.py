@@ -27,7 +27,7 @@ from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
-"""The variable that counts repetitions. Each repetition has its own seed here."""
+"""The variable that counts repetitions. Each repetition has its own seed."""
 
 
 @dataclass

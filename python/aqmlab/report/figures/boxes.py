@@ -115,7 +115,7 @@ _MOST_BOXES = 130
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """The part of a campaign that is shown, and notes on the rest."""
+    """The part of a campaign that is shown, and notes on the hidden part."""
 
     rates: list[str]
     apps: list[str]

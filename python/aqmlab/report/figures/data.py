@@ -49,8 +49,7 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
-    """At most `most` values of a column, and a note on the others; it names them if they are few.
-    """
+    """At most `most` values of a column, and a note on the omitted values or their number."""
     values = ordered(frame, column)
     kept = spread(values, most)
     return kept, _left_out(values, kept, what)
@@ -164,7 +163,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
-    """The first trial of each queue at a few places, these places, and a note on the others."""
+    """The first trial of each queue at a few places, these places, and a note on other places."""
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()

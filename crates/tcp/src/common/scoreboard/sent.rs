@@ -41,7 +41,7 @@ pub(crate) struct Sent {
     pub(crate) delivered: u64,
     /// The payload in bytes.
     pub(crate) len: u32,
-    /// The tags above.
+    /// The tags of the segment.
     pub(crate) flags: u8,
     pub(super) before: u32,
     pub(super) after: u32,

@@ -60,7 +60,7 @@ impl Scoreboard {
     }
 
     /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, was
-    /// not known before.
+    /// previously unknown.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {

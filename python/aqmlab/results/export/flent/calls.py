@@ -1,8 +1,8 @@
 """The packets of a call, in the form in which Flent's `voip` tests record them.
 
 Delays are one-way delays upstream, from the caller at home. Flent's irtt records the same one-way
-delays in `owd_up`. In irtt `val` is the round-trip time; here `val` is the upstream delay. Flent
-computes the rating of a call from the delays and losses of these samples.
+delays in `owd_up`. In irtt `val` is the round-trip time; in these files `val` is the upstream
+delay. Flent computes the rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _rates(n: Numbers, flow: str, at: At) -> Points:
 
 
 def _rtts(n: Numbers, flow: str, at: At) -> Points:
-    """Mean round-trip times of steps of a quarter of a second, in ms."""
+    """The mean round-trip times of steps of 250 ms, in ms."""
     return n.points("rtt", flow, "rtt_mean_ms", at, "up")
 
 
