@@ -47,8 +47,7 @@ def _captures() -> Iterator[bytes]:
 
 
 def _pair(chosen: int, first: bytes, second: bytes) -> bytes:
-    """An input of targets/captures.rs: options, the length of the first capture, and both captures.
-    """
+    """An input of targets/captures.rs: options, the first capture's length, and both captures."""
     return struct.pack("<BH", chosen, len(first)) + first + second
 
 

@@ -60,8 +60,7 @@ def shortened(spec):
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
-    """The simulator refuses unknown keys, kinds and parameters within a few simulated milliseconds.
-    """
+    """The simulator refuses unknown keys, kinds and parameters within some milliseconds."""
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:

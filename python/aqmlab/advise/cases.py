@@ -54,8 +54,7 @@ class GatewayCase:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A scenario, its line (none if the scenario states its path), and the gateways to choose from.
-    """
+    """A scenario, its line (none if the scenario states its path), and the gateways on offer."""
 
     scenario: Scenario
     line: Line | None

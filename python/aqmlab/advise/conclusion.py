@@ -131,8 +131,7 @@ def _way(one: GatewayResult, words: Words) -> dict[str, Any]:
 
 
 def named(apps: Iterable[str], words: Words) -> list[str]:
-    """Applications in plain words, each once. If there are many, their number replaces some names.
-    """
+    """Applications in plain words, each once. If there are many, a number replaces some names."""
     names = list(dict.fromkeys(map(words, apps)))
     if len(names) <= MOST_NAMED:
         return names

@@ -23,7 +23,7 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials that the executor should hold, including waiting trials. At least 1.
+        """The number of trials (at least 1) that the executor should hold, including waiting ones.
         """
 
     @property

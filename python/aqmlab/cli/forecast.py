@@ -46,8 +46,7 @@ def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
 
 
 def unasked(unbuilt: Sequence[str]) -> str:
-    """The unknown facts about engines that are not built, and the command that builds the engines.
-    """
+    """The unknown facts about engines that are not built, and the command that builds them."""
     return (
         f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` builds it), so"
         " recorded and refused trials are not known"

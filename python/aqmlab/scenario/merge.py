@@ -202,8 +202,7 @@ def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
 
 
 def _sets(step: Any) -> bool:
-    """Returns whether a step of a linked loop sets anything. A later check refuses invalid steps.
-    """
+    """Returns whether a step of a linked loop sets anything. Invalid steps are refused later."""
     return not isinstance(step, dict) or bool(step_changes(step))
 
 

@@ -149,8 +149,7 @@ class Laboratory:
         return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The count without the missing trials, because only a built engine identifies campaigns.
-        """
+        """The count without missing trials, because only a built engine identifies campaigns."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)

@@ -49,8 +49,7 @@ def installed_flent():
 
 
 def run_flent(*arguments):
-    """Runs Flent's code with this interpreter, which has matplotlib; fails with Flent's messages.
-    """
+    """Runs Flent's code with this interpreter, which has matplotlib; fails with its messages."""
     env = {**os.environ, "PYTHONPATH": str(installed_flent()), "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "flent", *map(str, arguments)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -337,8 +337,7 @@ def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def _rewrite(path: Path, front: int, schema: pa.Schema, before_it_stands: Any) -> None:
-    """Rewrites a file with the columns of `schema`. The first `front` of them are leading columns.
-    """
+    """Rewrites a file with the columns of `schema`, which begin with `front` leading columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

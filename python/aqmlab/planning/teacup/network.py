@@ -53,8 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true for a packet that passes forward, false for backward, and otherwise `None`.
-        """
+        """Returns true if a packet passes forward, false if it passes backward, and else `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)

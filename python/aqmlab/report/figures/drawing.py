@@ -177,8 +177,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def name_ticks(axes: Axes, names: Sequence[str], width_share: float = 1.0) -> None:
-    """Names the ticks 0, 1, 2, … of the x-axis; slants the names if they do not fit side by side.
-    """
+    """Names the ticks 0, 1, 2, … of the x-axis; slants names that do not fit side by side."""
     room = int(_TICKS * width_share / max(1, len(names)))
     fits = all(len(name) <= room for name in names)
     words = [plain_text(shortened(name, _LONGEST_TICK)) for name in names]

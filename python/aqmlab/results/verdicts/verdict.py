@@ -84,8 +84,7 @@ class TransferTime(msgspec.Struct, frozen=True):
 
 
 class VerdictReport(msgspec.Struct, frozen=True):
-    """The experience of an application in one condition, in the form in which the core returns it.
-    """
+    """The experience of an application in one condition, in the form that the core returns."""
 
     condition: int
     """The number of the condition."""

@@ -100,8 +100,7 @@ def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
-    """The sender's state of one connection, in the form of `ss`. Flent stores only one connection.
-    """
+    """The sender's state of one connection, in the form of `ss`. Flent stores no others."""
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return

@@ -226,8 +226,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def unsteady(n: Numbers, at: At) -> BySeed:
-    """The interquartile range of the downloads' throughputs in Mbit/s, as the mean over downloads.
-    """
+    """The interquartile range of a download's throughput in Mbit/s, as the mean over downloads."""
     return mean([
         spread(*(n.flow(name, f"throughput_p{part}_mbit", at, way) for part in (25, 75)))
         for name, way in DOWNLOADS[:3]

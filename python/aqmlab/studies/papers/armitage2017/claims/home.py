@@ -230,8 +230,7 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
-    """Checks that IoT_high reaches its rate under FQ-CoDel, and at 40 ms slightly less elsewhere.
-    """
+    """Checks that IoT_high gets its rate under FQ-CoDel, and slightly less elsewhere at 40 ms."""
     return [
         *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
         *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
