@@ -23,8 +23,7 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials (at least 1) that the executor should hold, including waiting ones.
-        """
+        """The number of trials to hold (at least 1), including waiting trials."""
 
     @property
     def attempts(self) -> int:
