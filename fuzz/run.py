@@ -1,7 +1,7 @@
 """Fuzzes the readers of external bytes with LLVM's libFuzzer: `make fuzz`.
 
 A target fails if it panics, or if one input exceeds the limit on time or memory. Failures are
-stored in `fuzz/target/found`; make each of them a test case. Status 0 means no failure, 1 a
+stored in `fuzz/target/found`; make each failure a test case. Status 0 means no failure, 1 a
 failure, and 3 a missing tool.
 """
 

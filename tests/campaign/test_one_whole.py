@@ -164,7 +164,7 @@ def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
 
 
 def halted(folder, after=6):
-    """A campaign of twelve trials that was stopped after some of them."""
+    """A campaign of twelve trials that was stopped after some trials."""
 
     def stop(ended):
         if ended == after:

@@ -27,7 +27,7 @@ def clock():
 
 
 def two_engines(count=4):
-    """The trials of a campaign for `sim,kernel`: half of them on each engine."""
+    """The trials of a campaign for `sim,kernel`, half of the trials on each engine."""
     trials = campaign_of(grid(queues=("pie",), seeds=range(2 * count))).trials
     return [replace(one, engine="kernel" if one.index >= count else "sim") for one in trials]
 

@@ -88,7 +88,7 @@ class Tab:
         return self
 
     def idle(self) -> Tab:
-        """Waits until every wanted trial has run, including those of other tiers."""
+        """Waits until every wanted trial has run, including trials of other tiers."""
         self.page.locator('body[data-open="0"]').wait_for()
         return self
 

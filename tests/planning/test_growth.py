@@ -1,8 +1,8 @@
 """The time to read a text is proportional to its length.
 
-A reader gets two texts, one of them eight times as long. Linear time grows eightfold, and quadratic
-time grows 64-fold. Only the ratio of the CPU times counts, so the speed of the machine does not
-matter.
+A reader gets two texts, of which the second is eight times as long. Linear time grows eightfold,
+and quadratic time grows 64-fold. Only the ratio of the CPU times counts, so the speed of the
+machine does not matter.
 """
 
 import contextlib

@@ -36,7 +36,7 @@ def toml(number: int) -> str:
 
 
 def specs(tables: Table) -> list[dict[str, Any]]:
-    """The trials of a scenario in the core's form, planned like those of a user's file."""
+    """The trials of a scenario in the core's form, planned like the trials of a user's file."""
     return [
         trial.spec.members()
         for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials

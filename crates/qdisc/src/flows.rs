@@ -217,7 +217,7 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// Returns the queue with the largest `size`. Among equal queues, returns the one with the
+    /// Returns the queue with the largest `size`. Among equal queues, returns the queue with the
     /// lowest index.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.

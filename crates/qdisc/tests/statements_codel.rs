@@ -248,8 +248,8 @@ fn c17_a_dequeue_returns_a_packet_as_long_as_one_is_left() {
     }
 }
 
-/// One flow's queue beside other queues with large backlogs, so that the one-MTU rule has no
-/// effect.
+/// The queue of one flow, beside other queues with large backlogs. The one-MTU rule therefore has
+/// no effect.
 #[derive(Default)]
 struct Crowded(PacketQueue);
 

@@ -19,7 +19,7 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of its next call, if it has no radio.
+    /// The time of the link's next call, if the link has no radio.
     called: Instant,
 }
 

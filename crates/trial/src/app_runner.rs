@@ -3,7 +3,7 @@
 //! An engine provides a clock, sockets and an agenda as [`Engine`]. The driver owns the
 //! applications with their random streams, wake-ups, notices, records and read marks. With the same
 //! seed, all engines therefore start an application at the same time and draw the same numbers for
-//! it.
+//! the application.
 //!
 //! The driver is generic, so that each engine has its own copy without indirect calls.
 

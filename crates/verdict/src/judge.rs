@@ -19,7 +19,7 @@ use crate::verdict::Verdict;
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
-/// The needs that a scenario states, by application. They replace those of a kind.
+/// The needs that a scenario states, by application. They replace the needs of the kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {

@@ -4,7 +4,7 @@
 //! values below the median is binomial with a probability of 1/2 (the sign test; David and
 //! Nagaraja, "Order Statistics", 2003, §7.1). A paired difference is the median of the differences
 //! of the seeds. Two conditions with the same seed have the same random values. The interval of the
-//! difference is therefore narrower than those of the two conditions.
+//! difference is therefore narrower than the intervals of the two conditions.
 
 use aqmlab_core::math;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();
     let last = count.checked_sub(1)?;
-    // The logarithm of the chance that exactly `rank` values lie below the median.
+    // This is the logarithm of the chance that exactly `rank` values lie below the median.
     let mut ln_chance = -(count as f64) * math::ln(2.0);
     let (mut rank, mut tail) = (0, 0.0);
     while rank < count / 2 {

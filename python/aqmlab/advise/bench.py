@@ -1,4 +1,4 @@
-"""Runs cases on demand, in one campaign that holds all of them.
+"""Runs cases on demand, in one campaign that holds all cases.
 
 The whole campaign is planned, and only the cases that the search needs are run. The same request
 continues in the same folder and repeats no trial.
@@ -57,7 +57,7 @@ class CaseOutcome:
 
     @property
     def unserved(self) -> list[str]:
-        """The applications without a good verdict, among those that can be judged."""
+        """The applications without a good verdict, except applications that cannot be judged."""
         return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
 
     @property

@@ -1,6 +1,6 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
-If there are few tiers, all of them run. Many tiers are bisected, under the assumption that a faster
+If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
 tier never serves less. The assumption is a heuristic, so the search reports only tiers that ran.
 They include both neighbours of the boundary.
 

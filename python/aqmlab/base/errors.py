@@ -81,7 +81,7 @@ class BadMemberError(BadValueError):
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`, or lists all of them.
+    """Suggests the `known` name nearest to `got`, or lists all `known` names.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'

@@ -64,7 +64,7 @@ def find(source: str | Path) -> FoundHousehold:
 
 
 def is_household(source: str | Path) -> bool:
-    """Whether `source` names a household: a built-in one, or a file with people or things.
+    """Whether `source` names a household: a built-in household, or a file with people or things.
 
     A file that only extends a household may have neither. A name that is also a scenario's does not
     count.

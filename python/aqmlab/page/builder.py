@@ -117,7 +117,7 @@ def _chart_script() -> str:
 
 
 def _script(first: str) -> str:
-    """The module `first` and those that it imports as one script."""
+    """The module `first` and the modules that it imports, as one script."""
     assets = (_ROOM / "assets").iterdir()
     scripts = [one for one in assets if one.name.endswith(".js")]
     return joined({one.name.removesuffix(".js"): _text(one) for one in scripts}, first)

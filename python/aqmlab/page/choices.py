@@ -109,7 +109,7 @@ def _gateway(known: GatewayChoice) -> dict[str, Any]:
 
 
 def _managed(known: Managed | None) -> dict[str, Any] | None:
-    """The discipline of a direction, in a scenario's terms and in those of the settings."""
+    """The discipline of a direction, in the terms of scenarios and in the terms of the settings."""
     if known is None:
         return None
     qdisc = known.qdisc

@@ -156,7 +156,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
     A table with another `kind` replaces the one below, because the parameters of one kind do not
     apply to another. A parameter that `over` sets is no longer varied by `base`. A `vary` table in
-    `over` replaces the one in `base`. An application set to "off" is removed.
+    `over` replaces the `vary` table in `base`. An application set to "off" is removed.
     """
     data = _merged(base.data, over.data)
     if "vary" in over.data:

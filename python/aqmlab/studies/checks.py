@@ -12,8 +12,8 @@ of the seeds. 5 % is the smallest visible difference in a figure. Other results 
 contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 Only the paper's own words can require another share. "In all cases" requires all checks of a kind
-(`always`), and "mostly" requires 80 % of them (`mostly`). A claim with another share states it in
-its rule.
+(`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim with another share states
+it in its rule.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def about(
 
 
 def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Check:
-    """A check that `these` exceed `times` `those` in each seed."""
+    """A check that `these` exceed `those` by the factor `times` in each seed."""
     return Check(what, _ratio(these, those), ">", times, 0.0, "×", ordering=True)
 
 

@@ -130,7 +130,7 @@ class Laboratory:
         return {scenario: list(own.values()) for scenario, own in found.items()}
 
     def count(self, needs: Sequence[Trials]) -> Count:
-        """The number of trials in `needs`, and the number of those that have not run yet."""
+        """The number of trials in `needs`, and the number of these trials that have not run yet."""
         if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)

@@ -41,7 +41,7 @@ OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The loaded part of a table: all rows, or those that have a value in a column."""
+    """The loaded part of a table: all rows, or the rows that have a value in a column."""
 
     table: str
     column: str = ""

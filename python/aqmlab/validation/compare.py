@@ -115,8 +115,8 @@ class Comparison:
     def worst(self) -> list[Case]:
         """The worst case of each cell and metric that falls short, worst first.
 
-        Only metrics with a rule count. If none of them was compared, all metrics count, and a case
-        falls short beyond an error of 10 %.
+        Only metrics with a rule count. If no metric with a rule was compared, all metrics count,
+        and a case falls short beyond an error of 10 %.
         """
         ruled = any(line.rule for line in self.lines)
         worst: dict[tuple[str, str], Case] = {}

@@ -65,7 +65,7 @@ class Cell:
     group: str
     about: str
     words: CellWords
-    """The values of the cell, merged over those of its group and of the grid."""
+    """The values of the cell, merged over the values of its group and of the grid."""
     apps: Mapping[str, Table]
 
     @property

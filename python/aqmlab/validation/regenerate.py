@@ -84,7 +84,7 @@ class Task:
 def jobs_of(
     cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
 ) -> list[Job]:
-    """All trials of `cells`, or only those that are `missing`.
+    """All trials of `cells`, or only the `missing` trials.
 
     All trials of a seed come before the trials of the next seed.
     """

@@ -185,7 +185,10 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link. Marks require ECN at both ends."""
+    """Drops and marks of flows add up to those of the link.
+
+    Marks require ECN at both ends.
+    """
     rows = by_link(run)
     drops: Counter[str] = Counter()
     marks: Counter[str] = Counter()

@@ -102,7 +102,7 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
     """The packets do not depend on measurement.
 
-    The links' counters equal those of the queues.
+    The links' counters equal the queues' counters.
     """
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)

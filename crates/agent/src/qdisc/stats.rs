@@ -75,8 +75,8 @@ impl StatsReader {
         found.ok_or_else(|| format!("there is no class on device {device}"))
     }
 
-    /// Requests a dump of all disciplines or classes, and passes the attributes of the one with the
-    /// given handle to `found`.
+    /// Requests a dump of all disciplines or classes, and passes the attributes of the object with
+    /// the given handle to `found`.
     fn dump(
         &mut self,
         kind: u16,

@@ -46,7 +46,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// those of calls.
+/// equal to those for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",

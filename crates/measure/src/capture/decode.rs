@@ -56,8 +56,7 @@ impl Tuple {
         Self { source: self.destination, destination: self.source, ..self }
     }
 
-    /// Returns the tuple that stands for both directions, and whether this tuple is the reverse of
-    /// it.
+    /// Returns the tuple that represents both directions, and whether this tuple is its reverse.
     pub(super) fn canonical(self) -> (Self, bool) {
         match self.source.cmp(&self.destination) {
             Ordering::Greater => (self.reversed(), true),

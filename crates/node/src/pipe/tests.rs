@@ -96,7 +96,7 @@ fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     }
 }
 
-/// Offers 60 packets at once; returns the port and the time at which the last of them has left.
+/// Offers 60 packets at once; returns the port and the time at which the last packet has left.
 fn after_overload(kind: &str, changes: &[(&str, Value)]) -> (Port, Instant) {
     let mut port = port(kind, 1_200_000, changes);
     let packets: Vec<_> =

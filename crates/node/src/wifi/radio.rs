@@ -92,7 +92,7 @@ pub struct Radio {
     fresh: VecDeque<Frame>,
     ready: VecDeque<Aggregate>,
     pending: usize,
-    /// The frames from number `first_slot` on; the first of them is missing.
+    /// The frames from number `first_slot` on; the first frame is missing.
     slots: VecDeque<Slot>,
     first_slot: u64,
     held: usize,

@@ -12,10 +12,10 @@
 //! to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
-//! Linux it does not. `tc` builds its table of shifts in ticks of 64 ns and with the natural
-//! logarithm, but the kernel indexes the table by idle time in microseconds. The average first
-//! falls to half its value, linearly within the first half cell of the table. After that, it falls
-//! about twenty times too slowly. A test shows this behaviour.
+//! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns
+//! and with the natural logarithm, but the kernel indexes the table by idle time in microseconds.
+//! The average first falls to half its value, linearly within the first half cell of the table.
+//! After that, it falls about twenty times too slowly. A test shows this behaviour.
 //!
 //! Differences, each pinned by a test:
 //!

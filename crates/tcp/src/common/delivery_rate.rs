@@ -22,7 +22,8 @@ pub(crate) struct DeliveryRate {
     pub(crate) first_tx: Instant,
     /// The number of segments marked as lost, including retransmissions.
     pub(crate) lost: u64,
-    /// The value of `delivered` until which the application limits the sender; zero if it does not.
+    /// The value of `delivered` until which the application limits the sender; zero if no limit
+    /// applies.
     pub(crate) app_limited: u64,
 }
 

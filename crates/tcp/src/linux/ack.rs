@@ -200,8 +200,9 @@ impl Linux {
         }
     }
 
-    /// Updates the send window from a segment, unless the segment is older than the one that last
-    /// updated it (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it was updated.
+    /// Updates the send window from a segment, unless the segment is older than the segment that
+    /// last updated the window (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it
+    /// was updated.
     #[inline]
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);

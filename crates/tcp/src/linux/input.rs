@@ -20,7 +20,7 @@ impl Linux {
         }
     }
 
-    /// Processes a segment that arrives in another state, such as the one that completes the
+    /// Processes a segment that arrives in another state, such as the segment that completes the
     /// handshake (`tcp_rcv_state_process`). The function neither measures nor records an echoed
     /// timestamp.
     #[inline(never)]

@@ -10,7 +10,7 @@ use crate::common::clock::{Clock, later_by};
 use crate::common::scoreboard::{ANY_RETRANS, SACKED};
 use crate::tcb::Tcb;
 
-/// The segments that an acknowledgement removed. `packets` counts all of them; the other fields
+/// The segments that an acknowledgement removed. `packets` counts all segments; the other fields
 /// cover only segments that were neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {

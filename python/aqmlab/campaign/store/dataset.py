@@ -301,7 +301,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
+    """Writes the records of the remaining chunks of a complete campaign with the files `files`."""
     import pyarrow.parquet as pq
 
     digests = manifest.digests or ()

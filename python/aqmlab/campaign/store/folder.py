@@ -226,7 +226,7 @@ class Folder:
             self._lock = None
 
     def refuse_replaced(self) -> None:
-        """Raises `RequestError` if another folder has replaced the one that this process locked.
+        """Raises `RequestError` if another folder has replaced the folder that this process locked.
 
         A lock belongs to the locked file, not to its path.
         """

@@ -24,13 +24,13 @@ MOST_FOOTER_BYTES = 2**22
 """The largest footer that is read. The footer for a hundred trials has a few kilobytes."""
 
 MOST_COLUMNS = 1000
-"""The most columns of a file. The table `flows` has about fifty."""
+"""The maximum number of columns of a file. The table `flows` has about fifty."""
 
 FREE_BYTES = 2**29
 """Memory that a table of any size on the disk may take."""
 
 MOST_GROWTH = 1000
-"""The most memory for each byte on the disk, for tables above `FREE_BYTES`.
+"""The maximum memory for each byte on the disk, for tables above `FREE_BYTES`.
 
 Tables of idle queues have a factor of 200.
 """

@@ -59,7 +59,7 @@ class TableFiles:
         return (table, chunk) in self._by_place
 
     def paths(self, table: str, chunk: str | None = None) -> list[Path]:
-        """The files of a table, or of one chunk of it, in the order of trials.
+        """The files of a table, or of one of its chunks, in the order of trials.
 
         Raises `RequestError` for the first damaged file.
         """

@@ -279,7 +279,7 @@ class Expressions:
         raise UnreadError("passed over: this cannot be called")
 
     def _given(self, parts: list[ast.expr]) -> list[Any]:
-        """The arguments of a call, charged as if the call searched all of them."""
+        """The arguments of a call, charged as if the call searched all arguments."""
         values = [self.value(part) for part in parts]
         self._charge(sum(map(seen, values)))
         return values

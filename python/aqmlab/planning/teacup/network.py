@@ -113,7 +113,7 @@ class Network:
         return sorted(found, key=lambda pair: _number(pair[0].id))
 
     def _routers_between(self, source: str, dest: str) -> list[str]:
-        """The routers on the route, the one in the sender's subnet first."""
+        """The routers on the route, with the router in the sender's subnet first."""
         near = [router for router in self.routers if self.hosts.beside(router, source)]
         far = [router for router in self.routers if self.hosts.beside(router, dest)]
         between = [router for router in self.routers if router not in near and router not in far]

@@ -54,7 +54,7 @@ def shows_copies(results: CampaignResults) -> bool:
 def app_looks(results: CampaignResults) -> dict[str, Look]:
     """The look of each application by its names in figures, with and without a direction.
 
-    Copies of an application share its colour, unless each of them has its own. The line style
+    Copies of an application share its colour, unless each copy has its own colour. The line style
     distinguishes directions, and rounds of colours.
     """
     manifest = results.manifest

@@ -120,7 +120,7 @@ def files(
 ) -> Iterator[tuple[str, bytes]]:
     """The files of an experiment called `name`; runs the trial again for its packets.
 
-    `ends` are the addresses of applications; others have those of the captures.
+    `ends` are the addresses of applications; other applications have the addresses of the captures.
 
     Raises `RequestError` if its engine keeps no packets.
     """

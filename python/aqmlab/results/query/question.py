@@ -1,4 +1,4 @@
-"""The messages between the process that asks a query and the one that answers it."""
+"""The messages between the process that asks a query and the process that answers it."""
 
 from __future__ import annotations
 

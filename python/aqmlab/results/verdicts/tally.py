@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def closest(self) -> Verdict | None:
-        """The application with the worst verdict; among equals, the one with the least margin."""
+        """The application with the worst verdict; among equal verdicts, with the least margin."""
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 

@@ -112,7 +112,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> Finding | None:
-        """The worst finding; among equals, the one with the least margin."""
+        """The worst finding; among equally bad findings, the finding with the least margin."""
         return next((one for one in self.findings if one.decides), None)
 
     @property
@@ -131,11 +131,11 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
-    """The worse of two verdicts; among equals, the one with less margin."""
+    """The worse of two verdicts; among equally bad verdicts, the verdict with less margin."""
     return min(one, other, key=by_severity)
 
 
 def by_severity(verdict: Verdict) -> tuple[int, float]:
-    """A key that sorts the worst verdict first, and among equals the one with the least margin."""
+    """A key that sorts the worst verdict first, and equal verdicts by increasing margin."""
     margin = verdict.margin
     return _WORST_FIRST.index(verdict.word), float("inf") if margin is None else margin
