@@ -159,7 +159,7 @@ def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
 def _first_by_median(
     outcomes: Mapping[Tier, CaseOutcome], app: str, limit_ms: float
 ) -> Tier | None:
-    """The slowest tier from which on every tier that ran has a median within the limit."""
+    """The slowest tier that, like every faster tier that ran, has a median within the limit."""
     first = None
     for tier, outcome in reversed(list(outcomes.items())):
         median_ms = outcome.apps[app].rtt_p50_ms if app in outcome.apps else None
