@@ -116,7 +116,7 @@ struct Exchange {
     due: Instant,
     first_sent: Instant,
     timeout: Duration,
-    /// The number of copies sent after the first.
+    /// The number of copies sent after the first copy.
     repeats: u64,
 }
 
