@@ -168,7 +168,7 @@ impl Vars {
 
 /// `dualpi2_scale_alpha_beta`: converts a gain from `1/256` Hz to 2⁻³² per 64 ns.
 fn scaled(gain: u32) -> i64 {
-    let per_second = u64::from(gain) * u64::from(MAX_PROB) >> 2;
+    let per_second = (u64::from(gain) * u64::from(MAX_PROB)) >> 2;
     i64::from((per_second / 1_000_000_000) as u32)
 }
 

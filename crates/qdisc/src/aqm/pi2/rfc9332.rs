@@ -136,13 +136,13 @@ impl Rfc9332 {
 
     /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets there.
     pub fn judge_l4s(&mut self, sojourn: Duration, behind: u64) -> Verdict {
-        let (p_c, p_cl) = (self.p_c(), self.p_cl());
-        let p_l = if p_cl < 1.0 {
-            self.settings.ramp.probability(sojourn, behind).max(p_cl)
-        } else if self.l4s.hits(p_c) {
+        let (classic, coupled) = (self.p_c(), self.p_cl());
+        let p_l = if coupled < 1.0 {
+            self.settings.ramp.probability(sojourn, behind).max(coupled)
+        } else if self.l4s.hits(classic) {
             return Verdict::Drop;
         } else {
-            p_cl
+            coupled
         };
         if self.l4s.hits(p_l.min(1.0)) { Verdict::Signal } else { Verdict::Keep }
     }
