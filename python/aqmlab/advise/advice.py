@@ -1,4 +1,4 @@
-"""An advice on a household: the search, its conclusion, and the settings to paste."""
+"""The advice on a household: the search, its conclusion, and the settings to paste."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WITHOUT_MODEM = (
 
 @dataclass(frozen=True, slots=True)
 class AdviceQuestion:
-    """A household or a scenario, and the choices that it has."""
+    """A household or a scenario, and the tiers and gateways to choose from."""
 
     source: str | Path | Household | Scenario
     tiers: str = "nbn"
@@ -49,21 +49,21 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer, all of it from trials that were run."""
+    """The answer to a question. All of its results come from trials that ran."""
 
     title: str
     tiers: tuple[Tier, ...]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The better gateway at the tier for which the settings are."""
+    """The better gateway at the tier of the settings."""
     facts: Mapping[str, Any]
     headline: str
     """The answer in one sentence."""
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """The assumption on which the settings rest; empty if there is none."""
+    """The assumption that the settings require; empty if there is none."""
     seeds: int
     trials: int
     folder: Path
@@ -96,7 +96,10 @@ def advise(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Runs what the question needs and concludes; raises `ScenarioError` for a wrong question."""
+    """Runs the cases that the question needs, and concludes.
+
+    Raises `ScenarioError` for an invalid question.
+    """
     household, scenario, name = _source(question.source)
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household), gateways)
@@ -149,7 +152,7 @@ def _advice(
 
 
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at today's tier if it serves everyone there, else at its slowest."""
+    """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:
         return outcome.case
@@ -160,7 +163,7 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household, if it is one; its scenario; and a name for its folder."""
+    """The household (or none), its scenario, and a name for its folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
@@ -175,7 +178,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line, or none for the path that a scenario states."""
+    """The line of the household, or none for a scenario that states its own path."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")

@@ -1,7 +1,7 @@
-"""Runs cases on demand, in one campaign that holds all of them.
+"""Runs cases on demand, in one campaign that holds all cases.
 
-The campaign is planned completely, and only the cases that the search wants are run. The same
-request finds its folder again and repeats nothing.
+The whole campaign is planned, and only the cases that the search needs are run. The same request
+continues in the same folder and repeats no trial.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CaseOutcome:
 
     @property
     def bad(self) -> list[str]:
-        """The applications that are not served."""
+        """The applications with the verdict bad."""
         return [name for name, one in self.apps.items() if one.word == BAD]
 
     @property
@@ -42,12 +42,12 @@ class CaseOutcome:
 
     @property
     def serves(self) -> bool:
-        """Whether no application is bad."""
+        """Whether no application has the verdict bad."""
         return not self.bad
 
 
 class Bench:
-    """All cases of an advice as one campaign, of which parts run."""
+    """All cases of an advice as one campaign, which is run in parts."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials that the advice rests on."""
+        """The number of trials behind the advice."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""

@@ -54,8 +54,8 @@ def find(source: str | Path) -> FoundHousehold:
 def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
     """The household that `source` names, where it may also name a scenario; `None` otherwise.
 
-    A household is a built-in one, or a file with people or things. A file that extends a household
-    may have neither. A parent's name that is also a scenario's does not count.
+    A household is a built-in household, or a file with people or things. A file that only extends a
+    household may have neither. A parent's name that is also a scenario's does not count.
     """
     if str(source) in builtin_names():
         return _builtin(str(source))
@@ -102,7 +102,7 @@ def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` laid over `below`. A person or a device set to "off" leaves."""
+    """Merges `above` over `below`. A person or a device set to "off" is removed."""
     made = dict(below)
     for key, value in above.items():
         lower = made.get(key)

@@ -15,7 +15,7 @@ import { shapes, tiersOf } from "./home.js";
  * }} Advice
  */
 
-/** The verdicts, the worst first, and the words for applications that cannot be judged. */
+/** The verdicts, worst first, and the words for applications that cannot be judged. */
 export const VERDICTS = ["bad", "tolerable", "good", "no data", "no needs"];
 
 /**

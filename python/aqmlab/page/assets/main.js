@@ -1,4 +1,4 @@
-// The state of the page: a home; the jobs that it needs; and the views of their answers.
+// The state of the page: a home, the simulation jobs for it, and the views of the answers.
 
 import { evidence, isWhole } from "./answer.js";
 import { choices } from "./choices.js";
@@ -78,13 +78,13 @@ function jobs() {
   ];
 }
 
-/** The best known answer of a side: of several evenings, of one, or of its beginning. */
+/** The best known answer of a side: for several evenings, for one, or for the first part of one. */
 function best(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
   return known(SURE) ?? known(WHOLE) ?? known(quick(at));
 }
 
-/** Takes a changed home. @param {Home} changed */
+/** Replaces the home. @param {Home} changed */
 function change(changed) {
   home = changed;
   writeLink();
@@ -97,7 +97,7 @@ function writeLink() {
   history.replaceState(null, "", `#${fragment(home)}`);
 }
 
-/** Hands the jobs to the simulator, once for all changes of one moment. */
+/** Passes the jobs to the simulator, once for all simultaneous changes. */
 function plan() {
   if (isPlanned) return;
   isPlanned = true;
@@ -110,7 +110,7 @@ function plan() {
   });
 }
 
-/** Shows what is known. */
+/** Shows the known results. */
 function refresh() {
   const apps = applications(home);
   const isEmpty = apps.length === 0;
@@ -150,7 +150,7 @@ function judged(tier, side) {
   return answer && !answer.error ? answer : null;
 }
 
-/** Whether the better gateway gives each flow a queue of its own in some direction. */
+/** Whether the better gateway gives each flow its own queue in some direction. */
 function isFair() {
   const { up, down } = choices.gateways[home.better.kind];
   return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
