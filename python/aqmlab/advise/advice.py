@@ -25,7 +25,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The line of a scenario that states its own path."""
+"""The value of `--line` that keeps the path that a scenario states."""
 
 
 _WITHOUT_MODEM = (
@@ -47,7 +47,7 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer to a question. All of its results come from trials that ran."""
+    """The answer to a question. Its results come only from trials that ran."""
 
     title: str
     tiers: tuple[Tier, ...]
@@ -59,7 +59,7 @@ class Advice:
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """The assumption that the settings require; empty if there is none."""
+    """The assumption under which the settings are valid; empty if there is none."""
     seeds: int
     trials: int
     folder: Path
@@ -187,7 +187,7 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household (or none), its scenario, and a name for its folder."""
+    """The household (or none), its scenario, and the name for the campaign's folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
@@ -202,7 +202,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line of the household, or none for a scenario that states its own path."""
+    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")

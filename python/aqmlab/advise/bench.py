@@ -57,7 +57,7 @@ class CaseOutcome:
 
     @property
     def unserved(self) -> list[str]:
-        """The applications without a good verdict, except applications that cannot be judged."""
+        """The applications without a good verdict, except those whose kind has no needs."""
         return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
 
     @property
@@ -91,7 +91,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials behind the advice."""
+        """The number of trials on which the advice is based so far."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -109,7 +109,7 @@ class Bench:
     def outcomes(
         self, cases: Collection[GatewayCase], seeds: Sequence[int]
     ) -> dict[GatewayCase, CaseOutcome]:
-        """The outcome of each case over `seeds`, which have run."""
+        """The outcome of each case over `seeds`. The trials of these seeds must have run."""
         chosen = {self._ids[case][seed]: case for case in cases for seed in seeds}
         results = load(self.folder).narrowed(list(chosen))
         by_label = {results.labels[trial]: case for trial, case in chosen.items()}
@@ -125,7 +125,7 @@ class Bench:
         return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
 
     def seeds_served(self, case: GatewayCase) -> int:
-        """The number of seeds that, judged singly, show that a case serves everyone."""
+        """The number of seeds in which a case serves everyone, with each seed judged alone."""
         return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
 
 
@@ -135,7 +135,7 @@ _Numbers = tuple[float | None, float | None, float | None]
 def _measured(
     results: CampaignResults, chosen: Mapping[str, GatewayCase]
 ) -> dict[tuple[GatewayCase, str], _Numbers]:
-    """The medians over seeds of round-trip times and rates, each in its worst direction."""
+    """The medians over seeds of round-trip times and rates, each in the worse direction."""
     rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
     columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
     flows = results.table("flows").filter("primary").select("trial", "flow", *columns)

@@ -29,7 +29,7 @@ MOST_TIERS = 100
 
 
 class Tier(Value):
-    """The speeds of a line that a provider sells."""
+    """A pair of rates that a provider sells."""
 
     down: Rate
     up: Rate
@@ -68,7 +68,7 @@ def _title(title: str) -> str:
 
 
 class GatewayChoice(Value):
-    """A gateway to choose from. If `up` or `down` is absent, the line's own FIFO remains there."""
+    """A gateway to choose from. A direction without a discipline keeps the line's own FIFO."""
 
     title: Annotated[str, AfterValidator(_title)]
     up: Managed | None = None

@@ -22,7 +22,7 @@ MOST_NAMED = 4
 """The maximum number of applications that a sentence names."""
 
 MOST_SENTENCES = 3
-"""The maximum number of sentences on each of losses, gains and costs."""
+"""The maximum number of sentences on spoiled applications, on gains and on costs, each."""
 
 Words = Callable[[str], str]
 """Plain words for an application of the scenario."""
@@ -30,14 +30,18 @@ Words = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class GatewayResult:
-    """A gateway with its sufficient tiers, among the tiers that ran."""
+    """A gateway with its slowest sufficient tiers. Only tiers that ran count.
+
+    `served` is the slowest tier without a bad application, and `well` the slowest tier with only
+    good ones. `exceptions` are the tiers above `served` at which an application is bad.
+    """
 
     name: str
     title: str
     served: Tier | None
     well: Tier | None
     failed: CaseOutcome | None
-    """The next slower tier; if no tier suffices, the fastest tier."""
+    """The outcome at the next tier below `served`; if no tier suffices, at the fastest tier."""
     exceptions: tuple[Tier, ...]
     seeds_served: int
     outcomes: Mapping[Tier, CaseOutcome]
@@ -65,7 +69,7 @@ def better_of(results: Mapping[str, GatewayResult], setup: Setup) -> GatewayResu
     """The gateway that serves everyone at the slowest tier, with the most good verdicts there.
 
     Among equals, a gateway that can be set up in the home has precedence. Returns `None` if today's
-    gateway is the best.
+    gateway is the best, or if no gateway serves everyone.
     """
     able = [one for one in results.values() if one.served is not None]
     if not able:
@@ -131,7 +135,7 @@ def _way(one: GatewayResult, words: Words) -> dict[str, Any]:
 
 
 def named(apps: Iterable[str], words: Words) -> list[str]:
-    """Applications in plain words, each once. If there are many, a number replaces some names."""
+    """Applications in plain words, each once. A number replaces the names beyond the maximum."""
     names = list(dict.fromkeys(map(words, apps)))
     if len(names) <= MOST_NAMED:
         return names
@@ -141,7 +145,7 @@ def named(apps: Iterable[str], words: Words) -> list[str]:
 def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
     """The slower tiers at which the median of the round trips is within the limit.
 
-    Only applications whose 95th percentile misses the limit count.
+    Only applications count whose single bad need is the limit on round trips.
     """
     if one.failed is None:
         return []
@@ -179,7 +183,11 @@ def _spoiled(now: CaseOutcome, words: Words) -> list[dict[str, str]]:
 def _compared(
     bench: Bench, now: CaseOutcome, then: CaseOutcome, words: Words
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The interactive applications that improve, and the transfers that become slower."""
+    """The applications that are bad today, except transfers, and all transfers.
+
+    Both have their numbers today and with the better gateway. The applications are sorted by
+    decreasing improvement, and the transfers by increasing ratio of the better rate to today's.
+    """
     kinds = bench.campaign.about.apps
     gains: list[dict[str, Any]] = []
     costs: dict[str, list[tuple[float, float]]] = defaultdict(list)

@@ -66,8 +66,8 @@ def find(source: str | Path) -> FoundHousehold:
 def is_household(source: str | Path) -> bool:
     """Whether `source` names a household: a built-in household, or a file with people or things.
 
-    A file that only extends a household may have neither. A name that is also a scenario's does not
-    count.
+    A file that extends a built-in household also counts, unless a built-in scenario has the same
+    name as that household.
     """
     if str(source) in builtin_names():
         return True

@@ -56,7 +56,7 @@ def _activity(key: str) -> dict[str, Any]:
 
 
 def _household(known: Household) -> dict[str, Any]:
-    """A household without its devices and times: the page starts everything at once."""
+    """A household without its devices and times, because the page starts all activities at once."""
     people: dict[str, list[str]] = {name: [] for name in known.people}
     counts: dict[str, int] = {}
     for owned in known.uses():
@@ -81,7 +81,7 @@ def _tiers(name: str) -> dict[str, Any]:
 
 
 def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
-    """A line with its unmanaged queue at each tier, and what its settings need."""
+    """A line with its unmanaged queues at each tier, and the device facts for its settings."""
     overhead, device = known.overhead, known.device
     return {
         "title": known.title,
