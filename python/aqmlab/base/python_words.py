@@ -1,4 +1,4 @@
-"""Rewrites error messages for Python: arguments replace command-line options and tables of files."""
+"""Rewrites error messages for Python: arguments replace command-line options and file tables."""
 
 from __future__ import annotations
 
