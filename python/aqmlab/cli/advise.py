@@ -1,4 +1,4 @@
-"""`aqmlab advise`: the tier and the gateway that serve a household, and how to set it up."""
+"""`aqmlab advise`: the tier and the gateway that serve a household, and the gateway's settings."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad verdicts, or else of verdicts that are not good, and the shaped share."""
+    """The number of bad applications, or else of those that are not good; the share, if shaped."""
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"

@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are relative to the condition `baseline`, or to
-    the first condition.
+    With `brief`, prints the tally only. Differences are relative to the condition `baseline`. If it
+    is `None`, they are relative to the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -101,10 +101,10 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the closest need.
+    It also shows the application with the worst verdict, with its deciding need.
 
-    The tally includes applications that cannot be judged, so that good verdicts on a few
-    applications do not seem to cover all.
+    The counts include applications that cannot be judged, so that a few good verdicts do not seem
+    to cover all applications.
     """
     from rich.markup import escape
 
@@ -204,14 +204,14 @@ def _cells(
 
 
 def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
-    """The difference of the deciding number from the baseline."""
+    """The difference of the deciding number from the same number in the baseline."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None
     return "" if apart is None or decided is None else signed(apart, decided.unit)
 
 
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median as text, with the range on the next line if there are several seeds."""
+    """The median over seeds as text. With several seeds, the next line has minimum and maximum."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

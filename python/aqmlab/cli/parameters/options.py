@@ -31,7 +31,7 @@ _MOST_OFFERED = 1_000
 
 
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
-    """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
+    """The names of a campaign's trials that begin with `incomplete`, for a shell's completion."""
     # If the shell completes the value of an option, the parser stops at that option.
     folder = context.params.get("folder") or next(iter(context.args), None)
     load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only this command needs it.
