@@ -33,8 +33,9 @@ OVERHEADS: dict[str, dict[str, int]] = {
 """The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
 `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its check
-sequence. The other names are those of tc-cake(8); pppoe-ptm is for VDSL, and pppoe-llcsnap is for
-ADSL. With these, a discipline of a Linux gateway counts the frame.
+sequence. The others have the bytes of keywords of tc-cake(8): `ethernet-wire` those of `ethernet`,
+`docsis` those of `docsis`, `pppoe` those of `pppoe-ptm` (VDSL), and `atm` those of `pppoe-llcsnap`
+(ADSL). With these four, the discipline of a Linux gateway counts the 14 bytes of Ethernet's header.
 """
 
 
@@ -69,9 +70,12 @@ class Overhead(Value):
 
 
 SHAPERS = ("line", "htb", "dummynet")
-"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
-releases a packet at the start of its transmission time, and one more packet after a pause.
-Dummynet releases packets at its clock ticks, which are one millisecond apart."""
+"""Rate limiters: the wire itself, Linux's HTB or FreeBSD's dummynet.
+
+HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
+charges the packet to the bucket afterwards. After a pause it therefore sends two packets at once.
+dummynet sends packets at its clock ticks, which are one millisecond apart.
+"""
 
 
 def _shaper(value: object) -> str:
@@ -92,7 +96,7 @@ def _pfifo() -> Qdisc:
 
 
 class _Port(Value):
-    """A discipline before a link. Its keys may have the synonym `queue` for `qdisc`."""
+    """A discipline before a link. In a file, `queue` is a synonym of the key `qdisc`."""
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

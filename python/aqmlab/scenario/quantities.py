@@ -321,7 +321,7 @@ class Share(Quantity):
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """Formats `amount` in the first unit of `steps` that does not exceed `amount`."""
+    """Formats `amount` in the first unit of `steps` that is not larger than `amount`."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{trimmed(Decimal(amount) / scale)} {unit}"

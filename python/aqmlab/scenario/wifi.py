@@ -44,7 +44,7 @@ class Wifi(Value):
     `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard` it
     sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
     probability that a frame is lost on the air. `aggregate` and `airtime` limit one transmission.
-    `driver` is the number of frames that the driver takes from the discipline before it is full.
+    `driver` is the number of frames that fit into the driver's queue below the discipline.
     """
 
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
