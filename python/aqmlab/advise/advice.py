@@ -166,7 +166,8 @@ def _compared_at(
 ) -> Tier:
     """The tier at which gateways are compared.
 
-    It is today's tier, or else the slowest tier at which the better gateway serves everyone.
+    It is today's tier, or else the slowest tier at which the better gateway serves everyone, or
+    else the fastest tier.
     """
     if today:
         return today[0]

@@ -22,7 +22,7 @@ MOST_NAMED = 4
 """The maximum number of applications that a sentence names."""
 
 MOST_SENTENCES = 3
-"""The maximum number of sentences on spoiled applications, on gains and on costs, each."""
+"""The maximum number of sentences of each kind: on spoiled applications, gains and costs."""
 
 Words = Callable[[str], str]
 """Plain words for an application of the scenario."""

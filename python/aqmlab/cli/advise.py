@@ -26,7 +26,7 @@ class _Steps(Silence):
         self._done = self._count = 0
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Reports the number of trials of a step."""
+        """Reports the number of trials that a step of the search runs."""
         self._done, self._count = 0, len(missing)
         if missing:
             console.talk(f"running {len(missing)} trials")

@@ -118,7 +118,7 @@ def _show(found: dict[str, Any]) -> None:
         words = (Text(_end(one)) for one in row[: len(_WORDS)])
         table.add_row(*words, *map(numerals.number, row[len(_WORDS) :]))
     target = console.stdout()
-    # On a narrow terminal lines break, and all text stays visible.
+    # The table keeps its full width. A narrow terminal breaks the lines, so all text stays visible.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
     target.print(table, crop=False, soft_wrap=target.width < table.width)
     if number_of_flows > MOST_ROWS:

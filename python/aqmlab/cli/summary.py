@@ -77,7 +77,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # Otherwise a table never requests more than the available width.
+    # A table never requests more than the options' width, which is therefore not limited here.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)

@@ -52,7 +52,7 @@ class Use(Value):
 
     @property
     def activity(self) -> Activity:
-        """The activity."""
+        """The activity that `does` names."""
         return known_activities.activities()[self.does]
 
     @property

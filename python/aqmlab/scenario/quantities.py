@@ -297,7 +297,7 @@ class Share(Quantity):
 
     @classmethod
     def parse(cls, value: object) -> Self:
-        """Reads a number or a percentage between 0 and 1."""
+        """Reads a number from 0 to 1, or a percentage."""
         if isinstance(value, cls):
             return value
         fraction = number(value)

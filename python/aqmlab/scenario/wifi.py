@@ -16,7 +16,7 @@ _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
 
 
 def _rates(value: object) -> str:
-    """Reads an MCS index for both directions, or "15/7", down before up."""
+    """Reads an MCS index for both directions, or two indices such as "15/7", down before up."""
     words = re.fullmatch(r"([0-9]{1,2})(?:\s*/\s*([0-9]{1,2}))?", str(value).strip())
     ways = [int(word) for word in words.groups() if word is not None] if words else []
     if not ways or isinstance(value, bool) or max(ways) > _WORST_MCS:

@@ -9,8 +9,8 @@ import { listed } from "./words.js";
 /**
  * @typedef {import("./simulator.js").Answer} Answer
  * @typedef {{tier: string, answer: Answer, served: number, judged: number, bad: string[], isGood: boolean}} Count
- * @typedef {{today: (Count | null)[], better: (Count | null)[]}} Ladder One entry a tier; `null` has
- *   not been run.
+ * @typedef {{today: (Count | null)[], better: (Count | null)[]}} Ladder One entry for each tier;
+ *   `null` if the tier has not run.
  * @typedef {(app: string) => string} Label
  */
 
