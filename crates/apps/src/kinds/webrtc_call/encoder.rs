@@ -37,6 +37,10 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
+/// The excess above which the congestion window leaves frames out, and the least interval of these
+/// (`video_stream_encoder.cc`).
+const LEAST_EXCESS: f64 = 0.01;
+const LEAST_INTERVAL: u64 = 2;
 
 /// The settings of the camera.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,15 @@ pub(crate) struct Camera {
     pub(crate) variation: f64,
 }
 
+/// Whether the encoder takes the next picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Picture {
+    /// The picture is encoded.
+    Encoded,
+    /// The picture is left out.
+    LeftOut,
+}
+
 /// The encoder.
 #[derive(Debug)]
 pub(crate) struct Encoder {
@@ -60,6 +73,8 @@ pub(crate) struct Encoder {
     is_half: bool,
     ticks: u64,
     frames: u64,
+    /// The pictures that the congestion window was asked about while it had an excess.
+    dropping: u64,
     /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,
     wants_key: bool,
@@ -75,8 +90,8 @@ impl Encoder {
         let step = LADDER[..=top].iter().rposition(fits).unwrap_or(0);
         let next_bps = bps.min(camera.most_bps).max(camera.least_bps);
         let is_half = next_bps < HALF_RATE_BPS;
-        let (ticks, frames, wants_key, last_key) = (0, 0, true, None);
-        Self { camera, top, step, is_half, ticks, frames, next_bps, wants_key, last_key }
+        let (ticks, frames, dropping, wants_key, last_key) = (0, 0, 0, true, None);
+        Self { camera, top, step, is_half, ticks, frames, dropping, next_bps, wants_key, last_key }
     }
 
     /// Returns the frames per second that the encoder makes now.
@@ -94,13 +109,25 @@ impl Encoder {
         self.wants_key |= self.last_key.is_none_or(|at| now.since(at) >= KEY_EVERY);
     }
 
+    /// Returns whether the next picture is taken. `queued` is the time that the pacer needs for the
+    /// video that it holds. `excess` is the proportion of `bps` that the congestion window leaves
+    /// out.
+    pub(crate) fn next(&mut self, bps: f64, queued: Duration, excess: f64) -> Picture {
+        let excess = excess.min(1.0 - self.camera.least_bps / bps);
+        let mut is_dropped = false;
+        if excess > LEAST_EXCESS {
+            is_dropped = self.dropping % LEAST_INTERVAL.max((1.0 / excess) as u64) == 0;
+            self.dropping += 1;
+        }
+        if is_dropped || queued > LONGEST_QUEUE { Picture::LeftOut } else { Picture::Encoded }
+    }
+
     /// Processes a tick of the camera's clock; returns the frame, unless it is left out. The
-    /// encoder may use `bps` from the next frame on. `queued` is the time that the pacer needs for
-    /// the video that it holds.
+    /// encoder may use `bps` from the next frame on.
     pub(crate) fn tick(
         &mut self,
         bps: f64,
-        queued: Duration,
+        picture: Picture,
         now: Instant,
         rng: &mut Rng,
     ) -> Option<Frame> {
@@ -114,7 +141,7 @@ impl Encoder {
         let bps = std::mem::replace(&mut self.next_bps, bps);
         let limit = if self.is_half { MARGIN * HALF_RATE_BPS } else { HALF_RATE_BPS };
         self.is_half = bps < limit;
-        if (self.is_half && tick % 2 == 1) || queued > LONGEST_QUEUE {
+        if (self.is_half && tick % 2 == 1) || picture == Picture::LeftOut {
             return None;
         }
         self.choose(bps);
@@ -159,7 +186,7 @@ mod tests {
         let from = encoder.ticks;
         let tick = |n| {
             let now = Instant::from_micros(33_333 * n);
-            encoder.tick(bps, Duration::ZERO, now, rng)
+            encoder.tick(bps, Picture::Encoded, now, rng)
         };
         (from..from + ticks).filter_map(tick).collect()
     }
@@ -209,8 +236,24 @@ mod tests {
         assert_eq!(frames(&mut encoder, 249e3, 30, &mut rng).len(), 15);
         assert_eq!(frames(&mut encoder, 270e3, 31, &mut rng).len(), 16, "margin");
         assert_eq!(frames(&mut encoder, 280e3, 30, &mut rng).len(), 29, "after one frame");
+        assert_eq!(encoder.next(280e3, LONGEST_QUEUE, 0.0), Picture::Encoded);
         let long = LONGEST_QUEUE + Duration::from_nanos(1);
-        assert_eq!(encoder.tick(280e3, long, Instant::ZERO, &mut rng), None);
+        assert_eq!(encoder.next(280e3, long, 0.0), Picture::LeftOut);
+        assert_eq!(encoder.tick(280e3, Picture::LeftOut, Instant::ZERO, &mut rng), None);
+    }
+
+    /// Source: `video_stream_encoder.cc`, `UpdateTargetBitrate`.
+    ///
+    /// Covers requirement C-112.
+    #[test]
+    fn an_excess_leaves_out_its_share_of_the_frames_and_at_most_a_half() {
+        for (excess, want) in [(0.0, 0), (0.01, 0), (0.1, 6), (0.34, 30), (0.9, 30)] {
+            let mut encoder = Encoder::new(CAMERA, 1e6);
+            let next = |_: &u64| encoder.next(1e6, Duration::ZERO, excess) == Picture::LeftOut;
+            assert_eq!((0..60).filter(next).count(), want, "{excess}");
+        }
+        let mut slow = Encoder::new(CAMERA, 30e3);
+        assert_eq!(slow.next(30e3, Duration::ZERO, 0.9), Picture::Encoded, "the least rate");
     }
 
     #[test]
@@ -220,7 +263,7 @@ mod tests {
         let at = Instant::from_millis;
         let mut key = |asked: u64, ms: u64| {
             encoder.request_key(at(asked));
-            encoder.tick(1e6, Duration::ZERO, at(ms), &mut rng).unwrap().is_key
+            encoder.tick(1e6, Picture::Encoded, at(ms), &mut rng).unwrap().is_key
         };
         assert!(key(0, 0));
         assert!(!key(290, 300), "290 ms after the first");
@@ -232,8 +275,8 @@ mod tests {
         let sizes = |skip: u64| {
             let (mut encoder, mut rng) = (Encoder::new(CAMERA, 1e6), Rng::stream(1, "camera"));
             let mut tick = |n: u64| {
-                let queued = if n == skip { Duration::from_secs(1) } else { Duration::ZERO };
-                encoder.tick(1e6, queued, Instant::from_millis(33 * n), &mut rng)
+                let picture = if n == skip { Picture::LeftOut } else { Picture::Encoded };
+                encoder.tick(1e6, picture, Instant::from_millis(33 * n), &mut rng)
             };
             (0..20).map(|n| tick(n).map(|frame| frame.bytes)).collect::<Vec<_>>()
         };

@@ -1,16 +1,17 @@
-//! The limit from losses and round-trip times, and the target of the controller.
+//! The target of the controller: the limits from losses, round-trip times and the delay.
 //!
-//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. This is its first loss-based
-//! estimator, which newer versions use as a fallback, and its back-off from long round trips. The
-//! reports of one second together are one loss report, as in the versions of 2020 with feedback on
-//! packets only.
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is that of
+//! `loss_based_bwe_v2.cc`. Before it has three observations, the first loss-based estimator applies,
+//! which counts the lost packets of each report. A round trip of more than 3 s lowers the target.
 //!
-//! Difference: the second estimator (`loss_based_bwe_v2.cc`) is the default since 2022. With less
-//! than 2 % of loss, the delay alone determines the rate in both.
+//! Difference: the reports on transport-wide numbers of one second together are one loss report,
+//! where libwebrtc has RTCP's receiver reports.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
+
+use super::loss_based::{LossBased, LossState, Outcome};
 
 const LOW: f64 = 0.02;
 const HIGH: f64 = 0.1;
@@ -36,6 +37,8 @@ pub(crate) struct LossLimit {
     target_bps: f64,
     floor_bps: f64,
     delay_bps: f64,
+    loss_based: LossBased,
+    state: LossState,
     lost: u64,
     expected: u64,
     next_report: Instant,
@@ -59,6 +62,8 @@ impl LossLimit {
             target_bps: start_bps.max(floor_bps),
             floor_bps,
             delay_bps: f64::INFINITY,
+            loss_based: LossBased::new(floor_bps),
+            state: LossState::Delay,
             lost: 0,
             expected: 0,
             next_report: Instant::ZERO,
@@ -77,6 +82,11 @@ impl LossLimit {
     /// Returns the target in bit/s.
     pub(crate) const fn bps(&self) -> f64 {
         self.target_bps
+    }
+
+    /// Returns the proportion of lost packets in the last loss report.
+    pub(crate) const fn loss(&self) -> f64 {
+        self.loss
     }
 
     /// Records that a packet was sent.
@@ -104,8 +114,25 @@ impl LossLimit {
         self.set(self.target_bps);
     }
 
-    /// Adds the outcome of packets.
-    pub(crate) fn outcome(&mut self, lost: u64, expected: u64, now: Instant) {
+    /// Returns which limit determines the target.
+    pub(crate) const fn state(&self) -> LossState {
+        self.state
+    }
+
+    /// Sets the rate at which packets arrive.
+    pub(crate) const fn set_acked(&mut self, bps: f64) {
+        self.loss_based.set_acked(bps);
+    }
+
+    /// Adds the outcome of each packet of a report to the loss-based estimator. `is_limited` states
+    /// whether the application limits the sender.
+    pub(crate) fn learn(&mut self, outcomes: &[Outcome], is_limited: bool, now: Instant) {
+        self.loss_based.update(outcomes, self.delay_bps, is_limited);
+        self.process(now);
+    }
+
+    /// Counts lost packets for the loss report.
+    pub(crate) fn count(&mut self, lost: u64, expected: u64, now: Instant) {
         self.lost += lost;
         self.expected += expected;
         if now < self.next_report {
@@ -133,7 +160,9 @@ impl LossLimit {
             }
             return;
         }
-        if self.loss == 0.0 && self.is_starting(now) && self.delay_bps.is_finite() {
+        let estimate = self.loss_based.estimate();
+        let trusts_delay = self.loss == 0.0 && self.is_starting(now) && estimate.is_none();
+        if trusts_delay && self.delay_bps.is_finite() {
             let bps = self.target_bps.max(self.delay_bps);
             if bps > self.target_bps {
                 self.lows.clear();
@@ -144,6 +173,11 @@ impl LossLimit {
         }
         self.remember(now);
         let Some(reported) = self.reported else { return };
+        if let Some((bps, state)) = estimate {
+            self.state = state;
+            self.set(bps);
+            return;
+        }
         if now.since(reported) >= REPORT_LASTS {
             return;
         }
@@ -205,7 +239,7 @@ mod tests {
         for now in (0..1_000 * seconds).step_by(25).map(ms) {
             limit.sent(now);
             limit.set_rtt(Duration::from_millis(100), now);
-            limit.outcome(lost, 100, now);
+            limit.count(lost, 100, now);
             limit.process(now);
         }
         limit
@@ -215,7 +249,7 @@ mod tests {
     #[test]
     fn a_loss_of_20_percent_at_1_mbit_leaves_900_kbit() {
         let mut limit = LossLimit::new(1e6, 5e3);
-        limit.outcome(20, 100, ms(5_000));
+        limit.count(20, 100, ms(5_000));
         // The loss is 51/256 in RTCP's fixed point.
         close(limit.bps(), 1e6 * (1.0 - 0.5 * 51.0 / 256.0), 1e-6);
         close(limit.bps(), 900e3, 500.0);
@@ -244,9 +278,9 @@ mod tests {
     #[test]
     fn fewer_than_20_packets_make_no_report() {
         let mut limit = LossLimit::new(1e6, 5e3);
-        limit.outcome(19, 19, ms(5_000));
+        limit.count(19, 19, ms(5_000));
         close(limit.bps(), 1e6, 0.0);
-        limit.outcome(0, 1, ms(6_000));
+        limit.count(0, 1, ms(6_000));
         assert!(limit.bps() < 0.6e6, "19 of 20");
     }
 
@@ -274,7 +308,7 @@ mod tests {
                 let now = ms(200 * n as u64);
                 limit.sent(now);
                 limit.set_delay_limit(delay);
-                limit.outcome(lost, lost + arrived, now);
+                limit.count(lost, lost + arrived, now);
                 limit.process(now);
                 prop_assert!(limit.bps() >= 60e3 && limit.bps() <= delay.max(60e3));
             }
