@@ -14,8 +14,8 @@
 //!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
 //!   request.
-//! - The resolution falls when the rate is below the minimum rate of its step. It rises at 1.1
-//!   times the minimum rate of the next step. The top resolution is the largest step that
+//! - The resolution falls by a step when the rate is below the minimum rate of its step, where
+//!   libwebrtc looks at the coarseness of the picture. The top resolution is the largest step that
 //!   `max_rate` suffices for.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
 //! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of

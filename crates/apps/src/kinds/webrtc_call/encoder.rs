@@ -1,33 +1,40 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
 //! Source: the steps of `simulcast.cc` (libwebrtc 2025-06), of which one stream uses one at a time.
-//! The head of `webrtc_call.rs` lists what is a judgement.
+//! The rates from which on a larger picture is allowed are those of `encoder_info_settings.cc` for
+//! VP8. The times between changes are those of `quality_scaler.cc`. The head of `webrtc_call.rs`
+//! lists what is a judgement.
 
 use aqmlab_core::{Duration, Instant, Rng};
 
 use super::wire::Frame;
 
-/// A resolution with its minimum rate, and the rate for which it is intended.
+/// A resolution with its minimum rate, the rate from which on it is chosen, and the rate for which
+/// it is intended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     lines: u32,
     least_bps: f64,
+    start_bps: f64,
     made_for_bps: f64,
 }
 
-const fn step(lines: u32, least_kbit: u32, made_for_kbit: u32) -> Step {
-    Step { lines, least_bps: least_kbit as f64 * 1e3, made_for_bps: made_for_kbit as f64 * 1e3 }
+const fn step(lines: u32, [least, start, made_for]: [u32; 3]) -> Step {
+    let (least_bps, start_bps) = (least as f64 * 1e3, start as f64 * 1e3);
+    Step { lines, least_bps, start_bps, made_for_bps: made_for as f64 * 1e3 }
 }
 
 const LADDER: [Step; 6] = [
-    step(180, 30, 150),
-    step(270, 150, 350),
-    step(360, 150, 500),
-    step(540, 350, 1_200),
-    step(720, 600, 2_500),
-    step(1_080, 800, 4_000),
+    step(180, [30, 0, 150]),
+    step(270, [150, 200, 350]),
+    step(360, [150, 300, 500]),
+    step(540, [350, 500, 1_200]),
+    step(720, [600, 900, 2_500]),
+    step(1_080, [800, 2_000, 4_000]),
 ];
-/// The factor by which the rate must exceed the minimum rate of a larger picture.
+/// The time between changes of the resolution, until it fell once and afterwards.
+const CHANGE_EVERY: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
+/// The factor by which the rate must exceed that of half the frames for all frames.
 const MARGIN: f64 = 1.1;
 /// The rate below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
@@ -70,6 +77,8 @@ pub(crate) struct Encoder {
     camera: Camera,
     top: usize,
     step: usize,
+    has_fallen: bool,
+    next_change: Option<Instant>,
     is_half: bool,
     ticks: u64,
     frames: u64,
@@ -90,8 +99,22 @@ impl Encoder {
         let step = LADDER[..=top].iter().rposition(fits).unwrap_or(0);
         let next_bps = bps.min(camera.most_bps).max(camera.least_bps);
         let is_half = next_bps < HALF_RATE_BPS;
+        let (has_fallen, next_change) = (false, None);
         let (ticks, frames, dropping, wants_key, last_key) = (0, 0, 0, true, None);
-        Self { camera, top, step, is_half, ticks, frames, dropping, next_bps, wants_key, last_key }
+        Self {
+            camera,
+            top,
+            step,
+            has_fallen,
+            next_change,
+            is_half,
+            ticks,
+            frames,
+            dropping,
+            next_bps,
+            wants_key,
+            last_key,
+        }
     }
 
     /// Returns the frames per second that the encoder makes now.
@@ -144,7 +167,7 @@ impl Encoder {
         if (self.is_half && tick % 2 == 1) || picture == Picture::LeftOut {
             return None;
         }
-        self.choose(bps);
+        self.choose(bps, now);
         let is_key = std::mem::take(&mut self.wants_key);
         if is_key {
             self.last_key = Some(now);
@@ -163,15 +186,21 @@ impl Encoder {
         })
     }
 
-    fn choose(&mut self, bps: f64) {
-        let before = self.step;
-        while self.step > 0 && bps < LADDER[self.step].least_bps {
+    /// Moves the resolution by at most one step, if a change is due.
+    fn choose(&mut self, bps: f64, now: Instant) {
+        let due = *self.next_change.get_or_insert(now + CHANGE_EVERY[0]);
+        if now < due {
+            return;
+        }
+        if self.step > 0 && bps < LADDER[self.step].least_bps {
             self.step -= 1;
-        }
-        while self.step < self.top && bps >= MARGIN * LADDER[self.step + 1].least_bps {
+            self.has_fallen = true;
+            self.wants_key = true;
+        } else if self.step < self.top && bps >= LADDER[self.step + 1].start_bps {
             self.step += 1;
+            self.wants_key = true;
         }
-        self.wants_key |= self.step != before;
+        self.next_change = Some(now + CHANGE_EVERY[usize::from(self.has_fallen)]);
     }
 }
 
@@ -204,25 +233,29 @@ mod tests {
         close((all[1..].iter().map(square).sum::<f64>() / 3_000.0).sqrt(), 0.25, 0.02);
     }
 
+    /// Source: `encoder_info_settings.cc`, `GetDefaultSinglecastBitrateLimits`; `quality_scaler.cc`,
+    /// `kMeasureMs` and `kSamplePeriodScaleFactor`.
     #[test]
-    fn the_picture_follows_the_rate_with_a_margin() {
+    fn the_picture_follows_the_rate_a_step_at_a_time() {
         let mut rng = Rng::stream(1, "camera");
         let mut encoder = Encoder::new(CAMERA, 245e3);
-        for (kbit, lines) in [
-            (245.0, 360),
-            (384.0, 360),
-            (386.0, 540),
-            (659.0, 540),
-            (661.0, 720),
-            (2_500.0, 720),
-            (599.0, 540),
-            (349.0, 360),
-            (149.0, 180),
-            (164.0, 180),
-            (166.0, 360),
+        for (kbit, seconds, lines) in [
+            (245.0, 9, 360),
+            (499.0, 3, 360),
+            (501.0, 3, 540),
+            (899.0, 3, 540),
+            (901.0, 3, 720),
+            (2_500.0, 3, 720),
+            (599.0, 3, 540),
+            (349.0, 3, 540),
+            (349.0, 3, 360),
+            (149.0, 6, 270),
+            (149.0, 6, 180),
+            (199.0, 9, 180),
+            (2_500.0, 6, 270),
         ] {
-            let last = frames(&mut encoder, kbit * 1e3, 6, &mut rng).pop().unwrap();
-            assert_eq!(last.lines, lines, "{kbit} kbit/s");
+            let all = frames(&mut encoder, kbit * 1e3, 30 * seconds, &mut rng);
+            assert_eq!(all.last().unwrap().lines, lines, "{kbit} kbit/s");
         }
         assert_eq!(encoder.top_lines(), 720);
         let large = Camera { most_bps: 4e6, ..CAMERA };

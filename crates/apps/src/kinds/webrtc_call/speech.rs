@@ -72,9 +72,9 @@ pub(crate) struct Ear {
     arrivals: Arrivals,
     buffer: Neteq,
     late: u64,
-    /// The sums of the concealed gaps and of the playout delays, in milliseconds.
-    gaps_ms: f64,
-    delays_ms: f64,
+    /// The sums of the concealed gaps and of the playout delays.
+    gaps: Duration,
+    delays: Duration,
     newest: Option<u64>,
     /// The last packet that a copy replaced.
     replaced: Option<u64>,
@@ -87,9 +87,9 @@ impl Ear {
         let SpeechPacket { number, captured, has_copy } = packet;
         let delay = self.arrivals.take(datagrams::stamp(number, captured), now);
         let played = self.buffer.take(delay, now);
-        self.late += u64::from(played.gap_ms > 0.0);
-        self.gaps_ms += played.gap_ms;
-        self.delays_ms += played.delay_ms;
+        self.late += u64::from(played.gap() > Duration::ZERO);
+        self.gaps += played.gap();
+        self.delays += played.at;
         if self.replaced == Some(number) {
             // The packet was reordered and not lost.
             self.replaced = None;
@@ -97,7 +97,7 @@ impl Ear {
         }
         let follows_gap = self.newest.is_some_and(|newest| number > newest + 1);
         // The packet before this one is due 20 ms earlier.
-        let is_in_time = (delay + PACKET).as_secs_f64() * 1e3 <= played.due_ms;
+        let is_in_time = delay + PACKET <= played.due;
         if has_copy && follows_gap && is_in_time {
             self.replaced = Some(number - 1);
             self.copies += 1;
@@ -110,10 +110,9 @@ impl Ear {
         let lost = self.arrivals.loss(sent)?;
         let expected = self.arrivals.expected().max(1) as f64;
         let (late, copied) = (self.late as f64 / expected, self.copies as f64 / expected);
-        let packet_ms = PACKET.as_secs_f64() * 1e3;
-        let mean_ms = self.delays_ms / (self.arrivals.received().max(1) as f64);
-        let delay_ms = mean_ms + packet_ms + LOOKAHEAD_MS;
-        let concealed = self.gaps_ms / packet_ms / expected;
+        let mean = self.delays / self.arrivals.received().max(1) + PACKET;
+        let delay_ms = mean.as_secs_f64() * 1e3 + LOOKAHEAD_MS;
+        let concealed = self.gaps.as_secs_f64() / PACKET.as_secs_f64() / expected;
         let missing = (lost - copied + concealed).clamp(0.0, 1.0);
         let r = emodel::simple(delay_ms, missing, Codec::OPUS);
         Some(Heard { r, late, copied, delay_ms })

@@ -244,7 +244,7 @@ impl LossBased {
     }
 
     fn is_rising(&self, before_bps: f64, bps: f64) -> bool {
-        let keeps = before_bps >= bps && before_bps <= bps && self.state == LossState::Increasing;
+        let keeps = self.state == LossState::Increasing && before_bps <= bps;
         self.is_loss_limited() && (before_bps < bps || keeps)
     }
 

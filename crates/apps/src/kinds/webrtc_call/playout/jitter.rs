@@ -195,8 +195,8 @@ mod tests {
 
     /// The generator of `jitter_estimator_unittest.cc`: a saw-tooth of delays and sizes.
     fn sample(n: u64) -> (f64, u32) {
-        let delay_ms = 10 * ((n % 11) as i64 - 5);
-        (delay_ms as f64, (1_000 + delay_ms / 5) as u32)
+        let delay_ms = 10.0 * ((n % 11) as f64 - 5.0);
+        (delay_ms, (1_000.0 + delay_ms / 5.0) as u32)
     }
 
     fn at(n: u64, fps: u64) -> Instant {

