@@ -14,7 +14,7 @@ from support.campaigns import campaign_of, grid
 
 
 def offered(words):
-    """The words that `aqmlab` offers to bash for the last of `words`."""
+    """The words that `aqmlab` offers to bash as completions of the last of `words`."""
     asked = {
         "_AQMLAB_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(words),

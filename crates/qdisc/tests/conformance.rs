@@ -26,7 +26,7 @@ fn every() -> impl Iterator<Item = &'static Kind<dyn Qdisc>> {
     kinds::all().chain(step::KINDS)
 }
 
-/// An operation on a discipline, with the nanoseconds since the operation before.
+/// An operation on a discipline, with the nanoseconds since the previous operation.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Offer { after: u32, conn: u32, len: u32, ecn: Ecn },
@@ -37,8 +37,8 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
 }
 
-/// Generates gaps from zero to a third of a second, most of them short. They produce bursts,
-/// backlogs and idle times.
+/// Generates gaps from zero to 1/3 s, mostly short. The gaps produce bursts, backlogs and idle
+/// times.
 fn gap() -> impl Strategy<Value = u32> {
     prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]
 }

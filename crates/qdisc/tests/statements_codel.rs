@@ -125,9 +125,9 @@ fn c10_signals_quicken_by_the_root_of_their_count_and_do_not_drift() {
     let times = |name| signals(&mut full(name, 2_000, ms(0)), 6, 6).0;
     // The expected times are the entry plus 0, 100, 170.7, 228.4, 278.4 and 323.1 ms.
     assert_eq!(times("codel_rfc"), [106, 206, 277, 335, 385, 430]);
-    // FreeBSD's roots after one Newton step each from 0.7: 0.707, 0.530, 0.497, 0.439.
+    // After one Newton step each from 0.7, FreeBSD's roots are 0.707, 0.530, 0.497 and 0.439.
     assert_eq!(times("codel_freebsd"), [106, 206, 277, 330, 380, 424]);
-    // Linux's roots 1, 1/2, 0.5625, 0.4878, 0.4413: see `pace.rs`.
+    // Linux's roots are 1, 1/2, 0.5625, 0.4878 and 0.4413: see `pace.rs`.
     assert_eq!(times("codel"), [107, 207, 257, 314, 363, 407]);
 }
 
@@ -248,8 +248,8 @@ fn c17_a_dequeue_returns_a_packet_as_long_as_one_is_left() {
     }
 }
 
-/// One flow's queue beside other queues with large backlogs, so that the one-MTU rule has no
-/// effect.
+/// The queue of one flow, beside other queues with large backlogs. The one-MTU rule therefore has
+/// no effect.
 #[derive(Default)]
 struct Crowded(PacketQueue);
 

@@ -114,7 +114,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
         assert_eq!(flows.emptied(index), alone == (0, 0));
         assert_eq!(flows.active(), alone, "{rules:?}");
 
-        // The flow is new and there is an old flow; then the flow itself is old.
+        // There is an old flow. The flow is first new, and then old.
         let mut flows = self::flows(rules, 100);
         for id in 0..9 {
             flows.push(1, of(0, id, 500), Instant::ZERO);

@@ -1,6 +1,6 @@
 """The catalogue of disciplines, applications, congestion controls and host profiles.
 
-The entries come from the simulator's registries, so new kinds appear here automatically. Each
+The entries come from the simulator's registries, so new kinds are included automatically. Each
 parameter has a declared type. User input is checked against the declarations before a trial is
 made.
 """
@@ -98,7 +98,7 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that are not modelled, each with the most similar modelled one."""
+"""Disciplines that are not modelled, each with the most similar modelled discipline."""
 _ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
 """Other common names of disciplines."""
 

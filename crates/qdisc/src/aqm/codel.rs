@@ -21,8 +21,8 @@
 //! when a queue was empty. A single queue did not suffer, because a backlog of one MTU is never
 //! signalled. In `fq_codel`, the backlog in that rule is that of *all* flows. An occasional ping
 //! beside a bulk flow therefore seemed to have been above target for an interval. Upstream
-//! 815980fe6dbb resets `first_above_time`, and Debian's 6.1.192 and this module do the same.
-//! `c18_…` and the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
+//! 815980fe6dbb resets `first_above_time`, and so do Debian's 6.1.192 and this module. `c18_…` and
+//! the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
 //! `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
@@ -80,10 +80,11 @@ pub struct Codel {
 /// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The time at which the sojourn time will have been above target for an interval; zero while
-    /// it is below target.
+    /// The end of the interval that began when the sojourn time rose above target; zero while it is
+    /// below target.
     first_above_time: u64,
-    /// The time of the next signal. It is valid while `dropping`, and shortly after.
+    /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
+    /// state.
     drop_next: u64,
     /// The sojourn time of the last packet dequeued.
     sojourn: u64,
@@ -104,7 +105,7 @@ impl Default for State {
             sojourn: 0,
             count: 0,
             last_count: 0,
-            // FreeBSD's initial value (`maxpkt_size`).
+            // This is FreeBSD's initial value (`maxpkt_size`).
             largest: 500,
             root: 0,
             dropping: false,
@@ -155,8 +156,8 @@ pub trait Supply {
     /// Removes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// Returns the backlog that the one-MTU rule counts, including the head. It is the backlog of
-    /// this queue or of all queues of the link (RFC 8289 §4.4).
+    /// Returns the backlog that the one-MTU rule counts, including the head. The rule counts the
+    /// backlog of this queue or of all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -352,7 +353,7 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether to mark the packet at the head. Otherwise it is dropped.
+    /// Returns whether to mark the packet at the head. Otherwise the packet is dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }

@@ -46,7 +46,7 @@ fn fair_queueing_keeps_the_probe_out_of_it() {
     spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
     let outcome = run(&spec);
     let p95 = number(&outcome, "flows", &up("probe"), "induced_p95_ms");
-    // One full-sized packet of the upload may be on the wire: 12 ms at 1 Mbit/s.
+    // One full-sized packet of the upload may be on the wire, which takes 12 ms at 1 Mbit/s.
     assert!(p95 < 15.0, "{p95} ms");
 }
 

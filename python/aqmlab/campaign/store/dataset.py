@@ -301,7 +301,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
+    """Writes the records of the remaining chunks of a complete campaign with the files `files`."""
     import pyarrow.parquet as pq
 
     digests = manifest.digests or ()
@@ -337,7 +337,7 @@ def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def _rewrite(path: Path, front: int, schema: pa.Schema, before_it_stands: Any) -> None:
-    """Rewrites a file with the columns of `schema`, of which the first `front` are leading ones."""
+    """Rewrites a file with the columns of `schema`, which begin with `front` leading columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

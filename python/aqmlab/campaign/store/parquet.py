@@ -198,7 +198,7 @@ def table_file(
 ) -> Iterator[TableFile]:
     """A Parquet file that appears at `path` when it is complete and on the disk.
 
-    `before_it_stands` receives its checksum before the file replaces any previous one. On failure
+    `before_it_stands` receives its checksum before the file replaces any previous file. On failure
     the function removes the partial file and raises `DiskError`.
     """
     made = unfinished(path)

@@ -102,7 +102,7 @@ def _bound_memory(size_bytes: int) -> None:
     """Limits this process to `size_bytes` beyond its present memory, if the kernel supports that.
 
     DuckDB counts the blocks that it keeps, but not the rows under construction. The limit is not on
-    address space because threads reserve much more of it than they use.
+    address space because threads reserve much more address space than they use.
     """
     import pyarrow as pa
 
