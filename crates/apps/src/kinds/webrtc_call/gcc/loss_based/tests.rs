@@ -248,6 +248,50 @@ fn a_loss_of_20_percent_bounds_the_rate() {
     assert!(mean < 0.7e6, "{least}, mean {mean}");
 }
 
+/// Returns report `k` of the trace and the time after it. The packets have changing rates and losses.
+fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
+    let bps = [1_000_000, 2_500_000, 400_000, 1_500_000, 800_000, 3_000_000][k as usize / 40 % 6];
+    let loss = [0, 10, 50, 0, 200, 100, 20][k as usize / 25 % 7];
+    let mut report = Vec::new();
+    while *now < (k + 1) * 50_000_000 {
+        let bytes = [138, 1_258, 1_258, 900][*number as usize % 4];
+        let has_arrived = (*number * 7_919 + 104_729 * (*number / 13)) % 1_000 >= loss;
+        report.push(Outcome { sent: Instant::from_nanos(*now), bytes, has_arrived });
+        *now += 8 * u64::from(bytes) * 1_000_000_000 / bps;
+        *number += 1;
+    }
+    report
+}
+
+/// `trace.txt` holds every eighth result of libwebrtc's own `loss_based_bwe_v2.cc` (2025-06) for
+/// these reports, in bit/s with the state: `+` increasing, `-` decreasing, `=` delay.
+///
+/// Covers requirement C-109.
+#[test]
+fn a_trace_has_the_results_of_libwebrtc() {
+    let mut wanted = include_str!("trace.txt").split_whitespace();
+    let (mut one, mut now, mut number) = (LossBased::new(5e3), 0, 0);
+    for k in 0..800 {
+        let report = traced(k, &mut now, &mut number);
+        let bps = [1e6, 2.5e6, 0.4e6, 1.5e6, 0.8e6, 3e6][k as usize / 40 % 6];
+        let loss = [0.0, 10.0, 50.0, 0.0, 200.0, 100.0, 20.0][k as usize / 25 % 7];
+        let delay_bps = bps * [1.1, 0.9, 1.4][k as usize / 17 % 3];
+        one.set_acked(0.95 * bps * (1.0 - loss / 1e3));
+        one.update(&report, delay_bps, k % 10 == 3);
+        if k % 8 != 7 {
+            continue;
+        }
+        let (bps, state) = one.estimate().unwrap_or((delay_bps, LossState::Delay));
+        let sign = match state {
+            LossState::Increasing => '+',
+            LossState::Decreasing => '-',
+            LossState::Delay => '=',
+        };
+        assert_eq!(Some(&*format!("{bps:.0}{sign}")), wanted.next(), "report {k}");
+    }
+    assert_eq!(wanted.next(), None);
+}
+
 proptest! {
     #[test]
     fn the_estimate_keeps_its_bounds(
