@@ -134,7 +134,7 @@ mod tests {
         close(after(1_000, every, every).bps().unwrap(), 1e6, 1.0);
     }
 
-    /// Covers requirement C-110.
+    /// Covers requirement C-139.
     #[test]
     fn the_window_is_a_second_or_20_packets_and_at_most_5_seconds() {
         for (every, packets) in [(10, 101), (100, 20), (400, 13)] {
@@ -147,7 +147,7 @@ mod tests {
     /// A pause of the path is followed by a burst of the packets that waited. The sending rate
     /// bounds the estimate.
     ///
-    /// Covers requirement C-110.
+    /// Covers requirement C-139.
     #[test]
     fn a_pause_of_the_path_does_not_change_the_estimate() {
         let paused = |n| if (40..60).contains(&n) { 600 } else { 10 * n };
@@ -160,7 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// Covers requirement C-110.
+        /// Covers requirement C-139.
         #[test]
         fn the_estimate_does_not_exceed_the_sending_rate(
             packets in prop::collection::vec((40..1_500_u32, 1..40_u64, 0..200_u64), 10..300),

@@ -90,7 +90,7 @@ mod tests {
         window
     }
 
-    /// Covers requirement C-112.
+    /// Covers requirement C-141.
     #[test]
     fn data_beyond_the_window_leaves_frames_out_and_an_empty_path_ends_it() {
         let mut window = window();

@@ -68,7 +68,7 @@ fn an_estimate_needs_a_delay_based_one_and_three_observations() {
 
 /// `IncreaseByHoldFactorAfterLossBasedBweBacksOff`.
 ///
-/// Covers requirement C-109.
+/// Covers requirement C-138.
 #[test]
 fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
     let mut one = short(600e3);
@@ -83,7 +83,7 @@ fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
 
 /// `BackOffToAckedRateIfNotInAlr` and `NotBackOffToAckedRateInAlr`.
 ///
-/// Covers requirement C-109.
+/// Covers requirement C-138.
 #[test]
 fn losses_lower_the_estimate_to_the_arrival_rate_unless_the_application_limits_it() {
     let after = |is_limited| {
@@ -140,7 +140,7 @@ fn the_held_rate_is_at_least_the_arrival_rate() {
 /// `EndHoldDurationIfDelayBasedEstimateWorks`; `kInitHoldDuration` of 300 ms and
 /// `HoldDurationFactor` of 2.
 ///
-/// Covers requirement C-109.
+/// Covers requirement C-138.
 #[test]
 fn each_decrease_doubles_the_hold_until_the_delay_limits_again() {
     let mut one = short(2.5e6);
@@ -175,7 +175,7 @@ fn lost_bytes_count_and_not_lost_packets() {
 
 /// `UseByteLossRateIgnoreLossSpike`.
 ///
-/// Covers requirement C-109.
+/// Covers requirement C-138.
 #[test]
 fn a_single_spike_of_loss_does_not_lower_the_estimate_and_two_do() {
     let mut one = estimator(5, 3);
@@ -266,7 +266,7 @@ fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
 /// `trace.txt` holds every eighth result of libwebrtc's own `loss_based_bwe_v2.cc` (2025-06) for
 /// these reports, in bit/s with the state: `+` increasing, `-` decreasing, `=` delay.
 ///
-/// Covers requirement C-109.
+/// Covers requirement C-138.
 #[test]
 fn a_trace_has_the_results_of_libwebrtc() {
     let mut wanted = include_str!("trace.txt").split_whitespace();
