@@ -33,7 +33,8 @@ _MOST_OFFERED = 1_000
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
     """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
     # An option without its value, which the shell asks for, ends the reading of arguments.
-    folder = context.params.get("folder") or next(iter(context.args), None)
+    given = (context.params.get("folder"), context.params.get("source"), *context.args)
+    folder = next(filter(None, given), None)
     load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Other commands do without it.
     try:
         entries = load(Path(folder or ".")).manifest().trials
