@@ -19,7 +19,9 @@ from aqmlab.engines.kernel import agent, image, machine
 pytestmark = pytest.mark.dist
 
 ROOT = Path(__file__).parents[2]
-COMPILERS = re.compile(r"(cargo|rust|cc|c\+\+|gcc|g\+\+|clang|ld|zig)\b|.*-(gcc|g\+\+|ld|clang)\b")
+COMPILERS = re.compile(
+    r"(cargo|rust\w*|cc|c\+\+|gcc|g\+\+|clang|ld|zig)\b|.*-(gcc|g\+\+|ld|clang)\b"
+)
 
 
 def built(pattern: str) -> Path:
@@ -39,7 +41,12 @@ class Machine:
 
     def run(self, command: str, status: int = 0) -> str:
         """Runs a command line and returns its output."""
-        environment = {"PATH": str(self.programs), "HOME": str(self.folder), "COLUMNS": "120"}
+        environment = {
+            "PATH": str(self.programs),
+            "HOME": str(self.folder),
+            "COLUMNS": "",
+            "NO_COLOR": "1",
+        }
         done = subprocess.run(
             shlex.split(command), cwd=self.folder, env=environment, capture_output=True, text=True
         )
@@ -82,7 +89,7 @@ def _first_commands() -> list[str]:
 
 @pytest.mark.parametrize("command", _first_commands())
 def test_a_first_command_of_the_readme_runs(bare: Machine, command: str) -> None:
-    assert "fq_codel 20/2" in bare.run(command)
+    assert re.search(r"^fq_codel \d+/2 .* good ", bare.run(command), re.M)
 
 
 def test_the_first_command_prints_the_table_of_the_readme(bare: Machine) -> None:
@@ -105,9 +112,9 @@ def test_the_page_is_written_and_holds_the_simulator(bare: Machine) -> None:
 def test_the_data_of_the_package_are_there(bare: Machine) -> None:
     for topic in ("scenarios", "households", "activities", "studies", "disciplines", "apps"):
         assert bare.run(f"aqmlab list {topic}").count("\n") > 3, topic
-    assert "25/5" in bare.run("aqmlab demand home2026-family")
-    assert bare.run("aqmlab reproduce boerlage2016 --figure 3 --dry-run")
-    assert "throughput" in bare.run("aqmlab validate --cell call.codel --seeds 1")
+    assert "Acknowledgements" in bare.run("aqmlab demand home2026-family")
+    assert bare.run("aqmlab reproduce boerlage2016 --figure 28 --dry-run")
+    assert "throughput" in bare.run("aqmlab validate download-reno.codel")
 
 
 @pytest.fixture
@@ -144,9 +151,9 @@ def test_the_agent_of_the_wheel_is_executable_and_no_copy_stays_in_the_source_tr
 @pytest.mark.parametrize(
     ("wanted", "unwanted"),
     [
-        (r"/Cargo\.lock$", r"/tests/|\.so$"),
+        (r"/Cargo\.lock$", r"^[^/]+/tests/|\.so$"),
         (r"/crates/py/src/lib\.rs$", r"/aqmlab-agent$"),
-        (r"/python/aqmlab/validation/reference/.*\.json\.gz$", r"/results/|/target/"),
+        (r"/python/aqmlab/validation/reference/.*\.json\.gz$", r"^[^/]+/(results|target)/"),
         (r"/LICENSE$", r"/\.venv/"),
     ],
 )
