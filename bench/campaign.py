@@ -1,4 +1,4 @@
-"""Measures the cost of a campaign of many short trials beyond the trials themselves.
+"""Measures the cost of a campaign of many short trials in addition to the trials themselves.
 
 Prints the CPU time and the memory of the process that plans trials, distributes them, records
 results and writes tables. Then prints the CPU time that a worker spends on a trial outside the

@@ -1,8 +1,9 @@
 """Measures the speed and the memory of aqmlab, and the speed of ns-3, in one run.
 
-Prints the CPU time of one core, as the operating system counts it. aqmlab, csg-htsim and ns-3 take
-turns with the same dumbbell. csg-htsim runs if `HTSIM` names its source, ns-3 if its development
-files are installed (Debian: libns3-dev). Machines differ and drift, so compare the ratios.
+Prints the CPU time of one core, as the operating system counts it. aqmlab, csg-htsim and ns-3 run
+the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
+development files are installed (Debian: libns3-dev). Machines differ and drift, so compare the
+ratios.
 
     python bench/run.py [--record]
 
@@ -47,7 +48,7 @@ def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def ours(**shape: Any) -> tuple[float, int]:
-    """CPU seconds and data packets of one dumbbell."""
+    """The CPU seconds and the data packets of one dumbbell in this simulator."""
     spec = json.dumps(dumbbell(**shape))
     cpu_s, result = cpu_of(lambda: _core.run(spec))
     return cpu_s, data_packets(result)
@@ -71,7 +72,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
-    """CPU seconds and data packets of ns-3's dumbbell."""
+    """The CPU seconds and the data packets of ns-3's dumbbell."""
     name = "fifo" if qdisc == "pfifo" else qdisc
     limit = limit_of(qdisc)
     arguments = [f"--qdisc={name}", f"--duration={span_s}", f"--limit={limit}"]
@@ -88,19 +89,22 @@ class Peers:
     ns3: Path | None
 
     def turns(self, qdisc: str) -> Iterator[tuple[str, float, int]]:
-        """Name, CPU seconds and data packets of one run of each."""
+        """The name, the CPU seconds and the data packets of one run of each simulator."""
         if self.htsim and qdisc == "pfifo":
             cpu_s, packets = htsim_peer.run(
                 self.htsim, flows=2, mbit=50, rtt_ms=40, limit=limit_of(qdisc), span_s=60
             )
             yield "csg-htsim", cpu_s, packets
         if self.ns3:
-            # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
+            # A sixth of the time suffices for a rate. The whole time would take ns-3 a minute.
             yield "ns-3", *ns3(self.ns3, qdisc, 10)
 
 
 def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
-    """Two bulk flows at 50 Mbit/s for 60 simulated seconds: medians by discipline and name."""
+    """The packet rate of two bulk flows at 50 Mbit/s over 60 simulated seconds.
+
+    The rates are medians by discipline and simulator.
+    """
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     medians = {}
     for qdisc in ("pfifo", "fq_codel"):
@@ -154,7 +158,8 @@ def home() -> None:
 def resident_mb(spec_json: str) -> float:
     """The peak resident memory, in MB, of a process that only runs a trial.
 
-    From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
+    The source is `VmHWM`, because `ru_maxrss` of a new process begins at its parent's value
+    (getrusage(2)).
     """
     code = (
         "import re, sys\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
@@ -178,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all figures; returns 1 if this tree is much slower than before."""
+    """Prints all figures; returns 1 if this tree is much slower than the last release."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

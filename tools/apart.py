@@ -114,7 +114,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """A trial of the cell called `name`."""
+    """The trial of the cell called `name`."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
@@ -203,13 +203,13 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """The packets that either end of a connection sent, in order, including lost ones."""
+    """The packets that either end of a connection sent, in order, including lost packets."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application at `place`, in sending order."""
+    """The packets of one connection of the application number `place`, in sending order."""
     both = [list(read(file)) for file in files]
     ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
     if conn >= len(ports):
@@ -271,7 +271,7 @@ def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
-    """Prints the packets around the first difference, or the requested ones."""
+    """Prints the packets around the first difference, or the requested packets."""
     if asked.packets:
         spans = {name: [asked.packets] for name in sent}
     else:

@@ -59,7 +59,7 @@ def show(half: str, lines: Lines) -> None:
 
 
 def rust() -> Lines:
-    """The lines of each crate, by the tests of the workspace."""
+    """The lines of each crate that the tests of the workspace run."""
     tools = llvm_tools()
     profiles = MADE / "profiles"
     shutil.rmtree(profiles, ignore_errors=True)
@@ -122,7 +122,7 @@ def llvm_tools() -> Path:
 
 
 def python() -> Lines:
-    """The lines of each package and module, by the tests, with the processes that they start."""
+    """The lines of each package and module that the tests and their processes run."""
     if find_spec("coverage") is None:
         raise AbsentError("coverage.py is needed: pip install coverage")
     data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}

@@ -2,7 +2,8 @@
 
 A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of
 `MAKERS` or a kind of command output. The commands of one document run in one empty folder, in
-order. `--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
+order. `--check` writes nothing and names the outdated documents. `tests/test_docs.py` performs the
+same check.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Document:
     def __init__(self, text: str, folder: Path) -> None:
         self.text, self._folder = text, folder
         self.figures: dict[Path, bytes] = {}
-        """Figures that its parts drew, by path."""
+        """The figures that the document's parts drew, by path."""
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
@@ -70,7 +71,7 @@ class Document:
         return begin + MAKERS[what](argument) + end
 
     def _printed(self, what: str, argument: str, before: str) -> str:
-        if what == "output":  # output of the Python code before it
+        if what == "output":  # output of the Python code that precedes it
             code = re.findall(r"```python\n(.*?)```", before, re.S)[-1]
             return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
         words = [sys.executable, "-m", *shlex.split(argument)]

@@ -55,7 +55,7 @@ def run(name: str, seeds: int) -> dict[str, Any]:
 
 
 def table(name: str) -> str:
-    """The peer `name` beside the simulator, on the trials that the peer ran."""
+    """The results of the peer `name` and of the simulator, on the trials that the peer ran."""
     path, made = KEPT / f"{name}.json", validated.validation()
     if made is None or not path.exists():
         return "This simulator has no results on this set yet.\n"
@@ -87,7 +87,7 @@ def _basis(kept: Mapping[str, Any]) -> str:
 
 
 def _ours(made: Validation, trials: _Trials) -> list[dict[str, Any]]:
-    """The simulator on the same trials."""
+    """The simulator's results on the same trials."""
 
     def some(records: Records) -> Records:
         return {(cell, seed): records[cell, seed] for cell in trials for seed in trials[cell]}

@@ -156,11 +156,12 @@ def run(
 
     `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
     `Scenario` or a `Household`. Each change names a parameter with dots or, as a keyword, with
-    double underscores. A list varies it: `run("home", path__qdisc=["pfifo", "fq_codel"],
-    path__rtt="20 ms")`. Without `out`, the results are in a temporary folder, which exists
-    as long as they are used.
+    double underscores. A list varies it:
+    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20
+    ms")`. Without `out`, the results are in a temporary folder, which exists as long as they are
+    used.
 
-    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
+    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. With "kernel",
     `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
     simulator's. `run_on` selects the machine of the kernel: "vm", or "host" as root and in real
     time. Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an

@@ -73,7 +73,7 @@ def test_both_gateways_see_the_lines_queue_and_framing() -> None:
     made = scenario_of(loading.load("home2026-family"))
     assert str(made.path.up.rate) == "10 Mbit/s"
     assert made.path.up.overhead == lines()["docsis"].overhead
-    # 250 ms of 10 Mbit/s, and 100 ms of 100
+    # The buffers hold 250 ms at 10 Mbit/s and 100 ms at 100 Mbit/s.
     assert made.path.up.qdisc.params["limit"].bytes == 312_500
     assert made.path.down.qdisc.params["limit"].bytes == 1_250_000
 

@@ -1,4 +1,4 @@
-"""The page as a visitor uses it, in Chromium, from a file and from a static server."""
+"""The page in use in Chromium, from a file and from a static server."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     keyboard.press("Enter")
     tab.shown()
     assert tab.page.get_by_label("a photo upload: 1").count() == 1
-    assert _focused(tab) == "+"  # the focus survives the change
+    assert _focused(tab) == "+"  # the focus stays
     tab.page.locator("#play").focus()
     keyboard.press("Space")
     assert tab.text("#play") == "Pause"
@@ -188,7 +188,7 @@ def test_nothing_is_cut_off_at_any_width(
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_no_violation(scheme: str, width: int, tabs: Any, file_address: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    # The rules are those of the page; its policy would stop axe's own script.
+    # The rules are evaluated in the page, whose policy would block axe's own script.
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     tab = tabs(file_address, bypass_csp=True, **options).open()
     tab.page.get_by_role("button", name="+ Student").click()

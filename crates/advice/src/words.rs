@@ -31,7 +31,7 @@ pub(crate) fn rate(mbit: f64) -> String {
     }
 }
 
-/// Formats a number with two significant digits below ten, and without decimals above.
+/// Formats a number with two significant digits if it is below ten, and otherwise without decimals.
 fn digits(value: f64) -> String {
     if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }

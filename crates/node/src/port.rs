@@ -94,7 +94,7 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
-    /// Whether the link cannot send yet.
+    /// Returns whether the link cannot send yet.
     #[inline]
     pub fn is_busy(&self, now: Instant) -> bool {
         now < self.free
@@ -123,7 +123,7 @@ impl Port {
         packet
     }
 
-    /// The pipe, if there is one, polled an empty discipline.
+    /// Records in the pipe, if there is one, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = &mut self.pipe {
@@ -194,8 +194,8 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before. The time is in the past if
-    /// credit is left.
+    /// Returns the time of the next poll if no packet is offered before that time. The time is in
+    /// the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.qdisc.backlog().packets > 0).then_some(self.free)

@@ -70,7 +70,7 @@ fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
 }
 
-/// Composes the trial of a scenario without loops, in JSON, as the page does.
+/// Composes the trial of a scenario without loops, in JSON, with the page's own code.
 ///
 /// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
 #[pyfunction]

@@ -15,11 +15,11 @@ use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
 use crate::verdict::Verdict;
 
-/// The need that data arrives. Only applications of which no data arrived have this finding.
+/// The need for any data at all. Only applications that received no data have this finding.
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
-/// The needs that a scenario states, by application. They replace those of a kind.
+/// The needs that a scenario states, by application. They replace the needs of the kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {
@@ -174,7 +174,7 @@ impl Judged {
         self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
     }
 
-    /// Returns the median over seeds. It is marked as projected if the time of any seed is
+    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
     /// projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();

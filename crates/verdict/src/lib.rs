@@ -17,8 +17,8 @@
 //! | `judge`      | the collection of trials                                               |
 //! | [`wording`]  | numbers in the form for people                                         |
 //!
-//! **Invariant:** nothing here reads a file or a clock, or starts a thread. The command line, the
-//! kernel engine and a page in a browser use the same code to judge.
+//! **Invariant:** no code in this crate reads a file or a clock, or starts a thread. The command
+//! line, the kernel engine and a page in a browser use the same code to judge.
 
 mod fair_share;
 pub mod finding;

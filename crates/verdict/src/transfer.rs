@@ -35,7 +35,7 @@ pub struct TransferTime {
 pub(crate) struct Transfer {
     size_bytes: u64,
     took_ms: Option<f64>,
-    /// The time available to it.
+    /// The time available to the transfer.
     had_ms: f64,
     read_bytes: f64,
     goodput_mbit: f64,

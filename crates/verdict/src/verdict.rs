@@ -196,7 +196,7 @@ pub struct FindingReport {
     pub least: Option<f64>,
     pub most: Option<f64>,
     pub over_seeds: Option<Estimate>,
-    /// Whether the interval of the median lies within one word.
+    /// Whether the word is the same at both ends of the median's interval.
     pub is_sure: bool,
     pub by_seed: seeds::BySeed,
 }

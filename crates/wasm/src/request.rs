@@ -21,7 +21,7 @@ enum Request {
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        /// The seeds of the runs. The digest and the tables are those of the first seed.
+        /// The seeds of the runs. The answer has the digest and the tables of the first seed.
         seeds: Vec<u64>,
         /// The requested tables.
         tables: Vec<String>,
@@ -31,7 +31,7 @@ enum Request {
         /// The findings, in the form of [`aqmlab_advice::Conclusion`].
         conclusion: Value,
     },
-    /// The commands that set up a gateway.
+    /// Returns the commands that set up a gateway.
     Settings {
         /// The gateway, in the form of [`aqmlab_advice::Gateway`].
         gateway: Value,

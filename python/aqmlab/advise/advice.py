@@ -1,4 +1,4 @@
-"""An advice on a household: the search, its conclusion, and the settings to paste."""
+"""The advice on a household: the search, its conclusion, and the settings to paste."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WITHOUT_MODEM = (
 
 @dataclass(frozen=True, slots=True)
 class AdviceQuestion:
-    """A household or a scenario, and the choices that it has."""
+    """A household or a scenario, and the tiers and gateways to choose from."""
 
     source: str | Path | Household | Scenario
     tiers: str = "nbn"
@@ -47,19 +47,19 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer, all of it from trials that were run."""
+    """The answer to a question. All of its results come from trials that ran."""
 
     title: str
     tiers: tuple[Tier, ...]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The better gateway at the tier for which the settings are."""
+    """The better gateway at the tier of the settings."""
     facts: Mapping[str, Any]
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """The assumption on which the settings rest; empty if there is none."""
+    """The assumption that the settings require; empty if there is none."""
     seeds: int
     trials: int
     folder: Path
@@ -91,7 +91,10 @@ def advise(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Runs what the question needs and concludes; raises `ScenarioError` for a wrong question."""
+    """Runs the cases that the question needs, and concludes.
+
+    Raises `ScenarioError` for an invalid question.
+    """
     household, scenario, name = _source(question.source)
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household), gateways)
@@ -105,7 +108,7 @@ def advise(
     results = _results(bench, setup, tiers, found)
     better = conclusion.better_of(results, setup)
     at = _compared_at(better, tiers, today)
-    # A bisection may have left out the tier at which gateways are compared.
+    # A bisection may omit the tier at which gateways are compared.
     compared = [TODAY, *([] if better is None else [better.name])]
     if left := [(name, at) for name in compared if at not in found[name]]:
         for case, outcome in run_places(bench, setup, left).items():
@@ -120,7 +123,7 @@ def _results(
     tiers: Sequence[Tier],
     found: Mapping[str, Mapping[Tier, CaseOutcome]],
 ) -> dict[str, GatewayResult]:
-    """The result of each gateway, from its outcomes at the tiers that were run."""
+    """The result of each gateway, from its outcomes at the tiers that ran."""
     return {
         name: conclusion.result_of(
             bench, setup, name, {tier: own[tier] for tier in tiers if tier in own}
@@ -161,7 +164,10 @@ def _concluded(
 def _compared_at(
     better: GatewayResult | None, tiers: Sequence[Tier], today: Sequence[Tier]
 ) -> Tier:
-    """The tier at which gateways are compared: today's, or the slowest that the better serves."""
+    """The tier at which gateways are compared.
+
+    It is today's tier, or else the slowest tier at which the better gateway serves everyone.
+    """
     if today:
         return today[0]
     if better is not None and better.served is not None:
@@ -170,7 +176,7 @@ def _compared_at(
 
 
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at today's tier if it serves everyone there, else at its slowest."""
+    """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:
         return outcome.case
@@ -181,7 +187,7 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household, if it is one; its scenario; and a name for its folder."""
+    """The household (or none), its scenario, and a name for its folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
@@ -196,7 +202,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line, or none for the path that a scenario states."""
+    """The line of the household, or none for a scenario that states its own path."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
@@ -216,7 +222,7 @@ def _today(household: Household | None) -> list[Tier]:
 
 
 def _words(household: Household | None, bench: Bench) -> Words:
-    """Plain words for each application: those of the household, or its name."""
+    """Plain words for each application: those of the household, or the application's name."""
     groups = bench.campaign.about.app_groups
     plain = {}
     if household is not None and household.scenario is None:

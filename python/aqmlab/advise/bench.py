@@ -1,7 +1,7 @@
-"""Runs cases on demand, in one campaign that holds all of them.
+"""Runs cases on demand, in one campaign that holds all cases.
 
-The campaign is planned completely, and only the cases that the search wants are run. The same
-request finds its folder again and repeats nothing.
+The whole campaign is planned, and only the cases that the search needs are run. The same request
+continues in the same folder and repeats no trial.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
 
 ROUND_TRIPS = "round trips"
-"""The name of the need that a round-trip time is judged by."""
+"""The name of the need that limits round-trip times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AppOutcome:
     word: str
     because: str
     missed: tuple[str, ...]
-    """The needs that are bad."""
+    """The needs with the verdict bad."""
     rtt_limit_ms: float | None
     """The limit of tolerable round trips, if the application has such a need."""
     rtt_p50_ms: float | None
@@ -44,7 +44,7 @@ class AppOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case over some seeds."""
+    """The outcome of a case over some seeds."""
 
     case: GatewayCase
     seeds: int
@@ -52,22 +52,22 @@ class CaseOutcome:
 
     @property
     def bad(self) -> list[str]:
-        """The applications that are not served."""
+        """The applications with the verdict bad."""
         return [name for name, one in self.apps.items() if one.word == BAD]
 
     @property
     def unserved(self) -> list[str]:
-        """The applications without a good verdict, among those that can be judged."""
+        """The applications without a good verdict, except applications that cannot be judged."""
         return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
 
     @property
     def serves(self) -> bool:
-        """Whether no application is bad."""
+        """Whether no application has the verdict bad."""
         return not self.bad
 
 
 class Bench:
-    """All cases of an advice as one campaign, of which parts run."""
+    """All cases of an advice as one campaign, which is run in parts."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials that the advice rests on."""
+        """The number of trials behind the advice."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -135,7 +135,7 @@ _Numbers = tuple[float | None, float | None, float | None]
 def _measured(
     results: CampaignResults, chosen: Mapping[str, GatewayCase]
 ) -> dict[tuple[GatewayCase, str], _Numbers]:
-    """The medians over seeds of the round trips and the rates, the worst direction of each."""
+    """The medians over seeds of round-trip times and rates, each in its worst direction."""
     rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
     columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
     flows = results.table("flows").filter("primary").select("trial", "flow", *columns)

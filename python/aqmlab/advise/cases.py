@@ -1,9 +1,9 @@
 """The cases of an advice: each tier with each gateway, as the steps of one scenario.
 
-A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends a share
-of the line's rate and charges what the line charges. The queue is then in its own discipline. With
-`--line own` a scenario has no modem: the disciplines stand before the line itself, as in the
-papers' testbeds.
+A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
+share of the line's rate, with the same overhead as the line. The queue is then in the gateway's
+discipline. With `--line own` a scenario has no modem: the disciplines stand before the line itself,
+as in the papers' testbeds.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ SHARES = (98, 95, 90)
 WAYS = ("down", "up")
 
 _UNSHAPED = "10 Gbit/s"
-"""The rate of a gateway that does not shape: that of its fastest port."""
+"""The rate of a gateway that does not shape, which is the rate of its fastest port."""
 
 _DUMMYNET = {
     "fq_codel": "fq_codel_freebsd limit=1000",
     "codel": "codel_freebsd limit=1000",
     "pie": "pie_freebsd limit=1000",
 }
-"""Disciplines of a gateway with FreeBSD, at the limit of Boerlage and Collom 2016 (IV-B)."""
+"""The disciplines of a gateway with FreeBSD, with the limit of Boerlage and Collom 2016 (IV-B)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayCase:
-    """A tier with a gateway, which shapes to a share of the line if it shapes."""
+    """A tier with a gateway, and the share of the line to which the gateway shapes, if it does."""
 
     tier: Tier
     gateway: str
@@ -54,7 +54,7 @@ class GatewayCase:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A scenario, its line (none for the scenario's own), and the gateways to choose from."""
+    """A scenario, its line (none if the scenario states its path), and the gateways on offer."""
 
     scenario: Scenario
     line: Line | None
@@ -65,7 +65,7 @@ class Setup:
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
-        """Each tier with each gateway and each share of its rate."""
+        """Each tier with each gateway and each share of the line's rate."""
         return [
             GatewayCase(tier, name, share)
             for tier in tiers
@@ -107,7 +107,7 @@ class Setup:
         return step
 
     def _own(self, case: GatewayCase, way: str, managed: Managed | None) -> Table:
-        """A direction of a line whose sender is the gateway."""
+        """One direction of a line in which the gateway sends."""
         link = getattr(self.scenario.path, way)
         step: Table = {f"path.{way}.rate": str(getattr(case.tier, way))}
         qdisc: Any = plain(link.qdisc)
@@ -118,7 +118,7 @@ class Setup:
         return step | {f"path.{way}.qdisc": qdisc}
 
     def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:
-        """A direction of a gateway before a modem."""
+        """One direction of a gateway before a modem."""
         rate = getattr(case.tier, way)
         own = managed if managed is not None and managed.at == "gateway" else None
         beyond: Any = line.fifo(way, rate)

@@ -23,7 +23,7 @@ TODAY = "today"
 """The gateway with which every advice compares the others."""
 
 DEFAULT = (TODAY, "modem-pie", "sqm-up", "sqm")
-"""The gateways of an advice that names none."""
+"""The gateways of an advice if the user names none."""
 
 MOST_TIERS = 100
 
@@ -50,7 +50,7 @@ class Tier(Value):
 
     @property
     def order(self) -> tuple[int, int]:
-        """The order from slow to fast: by the downlink, then by the uplink."""
+        """The sort key from slow to fast: the downlink, then the uplink."""
         return self.down.bps, self.up.bps
 
 
@@ -68,7 +68,7 @@ def _title(title: str) -> str:
 
 
 class GatewayChoice(Value):
-    """A gateway to choose from. Without `up` or `down`, the line's own FIFO remains there."""
+    """A gateway to choose from. If `up` or `down` is absent, the line's own FIFO remains there."""
 
     title: Annotated[str, AfterValidator(_title)]
     up: Managed | None = None

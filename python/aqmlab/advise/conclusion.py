@@ -1,6 +1,6 @@
 """The conclusion of an advice: facts for the sentences, and settings for the better gateway.
 
-The texts are made by the core's crate `advice`, which the page uses, too.
+The core's crate `advice` makes the texts, also for the page.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from aqmlab.households.line import Line
 from aqmlab.scenario.parameters import spelled
 
 MOST_NAMED = 4
-"""The most applications that a sentence names."""
+"""The maximum number of applications that a sentence names."""
 
 MOST_SENTENCES = 3
-"""The most sentences about what is spoiled, gained and paid."""
+"""The maximum number of sentences on each of losses, gains and costs."""
 
 Words = Callable[[str], str]
 """Plain words for an application of the scenario."""
@@ -30,14 +30,14 @@ Words = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class GatewayResult:
-    """A gateway with the tiers that suffice, among those that were run."""
+    """A gateway with its sufficient tiers, among the tiers that ran."""
 
     name: str
     title: str
     served: Tier | None
     well: Tier | None
     failed: CaseOutcome | None
-    """The next slower tier; without a sufficient tier, the fastest."""
+    """The next slower tier; if no tier suffices, the fastest tier."""
     exceptions: tuple[Tier, ...]
     seeds_served: int
     outcomes: Mapping[Tier, CaseOutcome]
@@ -62,9 +62,10 @@ def result_of(
 
 
 def better_of(results: Mapping[str, GatewayResult], setup: Setup) -> GatewayResult | None:
-    """The gateway that serves everyone at the slowest tier, and the most of them well there.
+    """The gateway that serves everyone at the slowest tier, with the most good verdicts there.
 
-    Among equals, one that can be set up in the home goes first. `None` if that is today's.
+    Among equals, a gateway that can be set up in the home has precedence. Returns `None` if today's
+    gateway is the best.
     """
     able = [one for one in results.values() if one.served is not None]
     if not able:
@@ -110,7 +111,7 @@ def facts(
 
 
 def sentences(known: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The sentences of a conclusion: what each is about, and its text."""
+    """The sentences of a conclusion, each with its subject and its text."""
     said: list[dict[str, str]] = json.loads(_core.advice_sentences(json.dumps(known)))
     return said
 
@@ -130,7 +131,7 @@ def _way(one: GatewayResult, words: Words) -> dict[str, Any]:
 
 
 def named(apps: Iterable[str], words: Words) -> list[str]:
-    """Applications in plain words, each once; many are counted."""
+    """Applications in plain words, each once. If there are many, a number replaces some names."""
     names = list(dict.fromkeys(map(words, apps)))
     if len(names) <= MOST_NAMED:
         return names
@@ -140,7 +141,7 @@ def named(apps: Iterable[str], words: Words) -> list[str]:
 def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
     """The slower tiers at which the median of the round trips is within the limit.
 
-    Only applications that miss the limit by their 95th percentile are concerned.
+    Only applications whose 95th percentile misses the limit count.
     """
     if one.failed is None:
         return []
@@ -158,7 +159,7 @@ def _by_median(one: GatewayResult, words: Words) -> list[dict[str, Any]]:
 def _first_by_median(
     outcomes: Mapping[Tier, CaseOutcome], app: str, limit_ms: float
 ) -> Tier | None:
-    """The slowest tier from which all that were run have a median within the limit."""
+    """The slowest tier that, like every faster tier that ran, has a median within the limit."""
     first = None
     for tier, outcome in reversed(list(outcomes.items())):
         median_ms = outcome.apps[app].rtt_p50_ms if app in outcome.apps else None
@@ -178,7 +179,7 @@ def _spoiled(now: CaseOutcome, words: Words) -> list[dict[str, str]]:
 def _compared(
     bench: Bench, now: CaseOutcome, then: CaseOutcome, words: Words
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The interactive applications that gain, and the transfers with their price."""
+    """The interactive applications that improve, and the transfers that become slower."""
     kinds = bench.campaign.about.apps
     gains: list[dict[str, Any]] = []
     costs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -208,7 +209,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def settings(setup: Setup, case: GatewayCase) -> dict[str, str]:
-    """The commands that set up the gateway of a case; empty if there is nothing to set up."""
+    """The commands that set up the gateway of a case; empty if none are needed."""
     choice = setup.gateways[case.gateway]
     ways = {way: _shaper(setup, case, way, getattr(choice, way)) for way in ("down", "up")}
     if not any(ways.values()):
@@ -246,5 +247,5 @@ def _shaper(
 
 
 def _tc(value: object) -> str:
-    """A parameter as tc spells it: without a space before the unit."""
+    """A parameter in tc's notation, without a space before the unit."""
     return str(value).replace(" ", "").removesuffix("packets")

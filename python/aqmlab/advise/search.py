@@ -1,11 +1,12 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
-Few tiers are all run. Many are bisected, as if a faster tier never served less. That is a
-heuristic, so only tiers that were run are reported, both neighbours of the boundary among them.
+If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
+tier never serves less. The assumption is a heuristic, so the search reports only tiers that ran.
+They include both neighbours of the boundary.
 
 A gateway that shapes is first tried at several shares of the line with few seeds. The best share
-then runs with all seeds: that with the fewest bad applications, then with the most good ones, then
-with the highest rate.
+then runs with all seeds. It has the fewest bad verdicts; among equals, the most good verdicts, and
+then the highest rate.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
-"""The most tiers that are all run."""
+"""The maximum number of tiers that all run."""
 
 TRIED_SEEDS = 3
 """The number of seeds with which shares are compared."""
@@ -26,7 +27,7 @@ TRIED_SEEDS = 3
 
 @dataclass
 class Bisection:
-    """The tiers that one gateway still needs."""
+    """The tiers that the search still needs for one gateway."""
 
     count: int
     """The number of tiers, from slow to fast."""
@@ -34,7 +35,7 @@ class Bisection:
     served: dict[int, bool] = field(default_factory=dict)
 
     def wanted(self) -> list[int]:
-        """The tiers to run next; none when the boundary and its neighbours are known."""
+        """The tiers to run next; none if the boundary and its neighbours are known."""
         if self.whole:
             return [one for one in range(self.count) if one not in self.served]
         fastest = self.count - 1
@@ -52,7 +53,7 @@ class Bisection:
 
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
-    """The outcomes of each gateway at the tiers that were run, from slow to fast."""
+    """The outcomes of each gateway at the tiers that ran, from slow to fast."""
     open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
     while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
@@ -84,5 +85,5 @@ def run_places(
 
 
 def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
-    """The order of shares, the best first."""
+    """The sort key of shares, best first."""
     return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)

@@ -50,9 +50,9 @@ def mismatch(
 ) -> str | None:
     """Describes how the file at `path` differs from all `expected` checksums.
 
-    Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
-    its contents are then unknown. `measure` computes the checksum of the file if its size is one of
-    the expected ones.
+    Returns `None` if the file matches one of the checksums. Raises `RequestError` if the file
+    cannot be read, because its contents are then unknown. `measure` computes the checksum of the
+    file if its size is one of the expected sizes.
     """
     expected = tuple(expected)
     try:

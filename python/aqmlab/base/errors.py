@@ -42,7 +42,7 @@ class ScenarioError(ValueError):
 
     @staticmethod
     def unknown(where: str, what: str, got: object, known: Iterable[str]) -> ScenarioError:
-        """The error for a name `got` that is not among the `known` names of a `what`."""
+        """The error for an unknown name `got`; `known` are the valid names of the kind `what`."""
         return BadValueError.unknown(what, got, known).at(where)
 
     def at(self, where: str) -> ScenarioError:
@@ -59,7 +59,7 @@ class BadValueError(ValueError):
 
     @staticmethod
     def unknown(what: str, got: object, known: Iterable[str]) -> BadValueError:
-        """The error for a name `got` that is not among the `known` names of a `what`."""
+        """The error for an unknown name `got`; `known` are the valid names of the kind `what`."""
         name = shown(got)
         return BadValueError(f"unknown {what} `{name}`", suggestion(name, known))
 
@@ -81,7 +81,7 @@ class BadMemberError(BadValueError):
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`, or lists all of them.
+    """Suggests the `known` name nearest to `got`, or lists all `known` names.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'

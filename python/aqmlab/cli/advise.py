@@ -83,7 +83,7 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or otherwise of those not good, and the shaped share."""
+    """The number of bad verdicts, or else of verdicts that are not good, and the shaped share."""
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"

@@ -118,7 +118,7 @@ def tally(verdicts: Sequence[ClaimResult]) -> str:
 
 
 def measured(verdict: ClaimResult) -> str:
-    """The deciding measurement, in words."""
+    """The deciding measurement in words."""
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks

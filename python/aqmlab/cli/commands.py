@@ -1,4 +1,4 @@
-"""The commands: the summary of each one, its module, and its parameters."""
+"""The commands, each with its summary, its module and its parameters."""
 
 from __future__ import annotations
 

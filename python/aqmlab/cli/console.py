@@ -65,8 +65,8 @@ class Whole:
 def make_ready() -> None:
     """Makes standard output accept any text by replacing unsupported characters with `?`.
 
-    A standard stream may be closed before this process begins. Writes to it then go to the null
-    device.
+    A standard stream may be closed before this process begins. Writes to a closed stream then go to
+    the null device.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

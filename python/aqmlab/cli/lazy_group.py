@@ -25,7 +25,7 @@ SETTINGS: Mapping[str, Any] = {
     "rich_markup_mode": None,
     "pretty_exceptions_enable": False,
 }
-"""The settings of every Typer application here."""
+"""The settings of every Typer application in this package."""
 
 
 class LazyCommands(Mapping[str, "Command"]):

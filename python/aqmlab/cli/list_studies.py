@@ -7,7 +7,7 @@ from aqmlab.cli.listed import Listed
 
 
 def entries(topic: str, name: str | None) -> list[Listed]:
-    """The studies of this package, or the one called `name`, which may be any folder."""
+    """The studies of this package, or the study called `name`, which may be any folder."""
     found = (studies.load(one) for one in ([name] if name else studies.names()))
     return [
         {

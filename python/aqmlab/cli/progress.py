@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _STEP = 0.1
-"""The increase of the finished share after which a line is printed if there is no terminal."""
+"""The increase of the finished share after which a line is printed without a terminal."""
 
 
 class Bar:
@@ -96,7 +96,7 @@ class Bar:
             self._progress = None
 
     def _count(self) -> str:
-        """The number of finished trials, and the simulated seconds of those that run."""
+        """The number of finished trials, and the simulated seconds of running trials."""
         running = ", ".join(
             f"{self._passed[trial.index]:.0f} of {simulated_s(trial):.0f} s"
             for trial in self._pace.running()

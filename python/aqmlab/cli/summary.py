@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are those from the condition `baseline`, or
-    from the first one.
+    With `brief`, prints the tally only. Differences are relative to the condition `baseline`, or to
+    the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -64,7 +64,7 @@ def show(
 
 
 def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | None:
-    """The condition that `--baseline` names; raises `RequestError` for an unknown one."""
+    """The condition that `--baseline` names; raises `RequestError` for an unknown condition."""
     return None if text is None else label_called(text, labels_of(trials).values())
 
 
@@ -77,7 +77,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # Otherwise a table never reports more than the available width.
+    # Otherwise a table never requests more than the available width.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)
@@ -204,7 +204,7 @@ def _cells(
 
 
 def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
-    """The difference of what decides from the baseline."""
+    """The difference of the deciding number from the baseline."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None
     return "" if apart is None or decided is None else signed(apart, decided.unit)

@@ -41,7 +41,7 @@ class Needs(Value):
 
 
 class Activity(Value):
-    """Something that people or things do on the internet."""
+    """An activity of people or things on the internet."""
 
     title: str
     words: tuple[str, ...]

@@ -52,7 +52,7 @@ class Line(Value):
 
 
 _LEAST_BYTES = 15_140
-"""Ten full-sized frames. No modem has a smaller queue."""
+"""The size of ten full-sized frames. No modem has a smaller queue."""
 
 
 @functools.cache

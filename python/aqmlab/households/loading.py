@@ -64,9 +64,10 @@ def find(source: str | Path) -> FoundHousehold:
 
 
 def is_household(source: str | Path) -> bool:
-    """Whether `source` names a household: a built-in one, or a file with people or things.
+    """Whether `source` names a household: a built-in household, or a file with people or things.
 
-    A file that extends one has neither, perhaps. A name that is also a scenario's does not count.
+    A file that only extends a household may have neither. A name that is also a scenario's does not
+    count.
     """
     if str(source) in builtin_names():
         return True
@@ -98,7 +99,7 @@ def _read(text: str, source: str, above: tuple[str, ...]) -> Layer:
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` laid over `below`. A person or a device set to "off" leaves."""
+    """Merges `above` over `below`. A person or a device set to "off" is removed."""
     made = dict(below)
     for key, value in above.items():
         lower = made.get(key)

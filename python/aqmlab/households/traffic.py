@@ -30,7 +30,7 @@ class NamedApp(NamedTuple):
 def scenario_of(household: Household) -> Scenario:
     """The household as a scenario that compares today's gateway with FQ-CoDel.
 
-    A household with a schedule of its own is that built-in scenario.
+    A household with its own schedule gives the built-in scenario of that schedule.
     """
     if household.scenario is not None:
         return build(loading.read_builtin(household.scenario))

@@ -97,7 +97,7 @@ def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'")
 
 
 def _inert(text: str) -> Markup:
-    """A text inside an element of the page that is not run, in which no markup can begin."""
+    """A text for an element of the page that is not executed. No markup can begin in the text."""
     return Markup(text.replace("<", "\\u003c"))
 
 
@@ -117,7 +117,7 @@ def _chart_script() -> str:
 
 
 def _script(first: str) -> str:
-    """The module `first` and those that it imports as one script."""
+    """The module `first` and the modules that it imports, as one script."""
     assets = (_ROOM / "assets").iterdir()
     scripts = [one for one in assets if one.name.endswith(".js")]
     return joined({one.name.removesuffix(".js"): _text(one) for one in scripts}, first)

@@ -20,7 +20,7 @@ from aqmlab.scenario.parameters import spelled
 
 
 def choices() -> dict[str, Any]:
-    """Everything on offer: a selection by `choices.toml`, in its order."""
+    """The selection that `choices.toml` states, in its order."""
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
@@ -109,7 +109,7 @@ def _gateway(known: GatewayChoice) -> dict[str, Any]:
 
 
 def _managed(known: Managed | None) -> dict[str, Any] | None:
-    """The discipline of a direction, in a scenario's terms and in those of the settings."""
+    """The discipline of a direction, in the terms of scenarios and in the terms of the settings."""
     if known is None:
         return None
     qdisc = known.qdisc

@@ -1,4 +1,4 @@
-"""The scripts of the page: modules of JavaScript, joined into one.
+"""The scripts of the page: JavaScript modules, joined into one script.
 
 A file that is opened without a server cannot import modules. The page of one file therefore holds
 all modules in one script, each as a function that returns its exports. The modules import only each

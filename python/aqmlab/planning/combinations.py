@@ -50,7 +50,7 @@ def check_whole(layer: Layer) -> Scenario:
 
 
 class Combinations:
-    """A scenario, the values of its loops, and the assignments of options over both."""
+    """A scenario, the values of its loops, and the assignments of options, which override both."""
 
     def __init__(self, layer: Layer, fixed: Layer) -> None:
         self._layer, self._fixed = layer, fixed

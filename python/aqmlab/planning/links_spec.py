@@ -24,7 +24,7 @@ from aqmlab.scenario.wifi import Wifi
 
 
 def lowered_links(path: Path) -> tuple[LinkSpec, ...]:
-    """Both links of the gateway, and those of the home network and of the modem, if any."""
+    """The links of the gateway, and the links of the home network and of the modem, if any."""
     up_ns, down_ns = delays_ns(path.rtt)
     modem = path.modem
     links = [

@@ -68,7 +68,7 @@ def checked_seeds(seeds: Any) -> int | str:
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
     """Raises `ScenarioError` for an unknown application.
 
-    Otherwise it would seem to be a new one without a kind.
+    Otherwise the name would seem to be a new application without a kind.
     """
     keys = address.split(".")
     apps = layer.data.get("apps")

@@ -179,7 +179,7 @@ def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
 
 
 def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
-    """Yields a warning for each loop of which an option sets a part."""
+    """Yields a warning for each loop that an option overrides in part."""
     for loop in variation.loops(vary) if fixed else ():
         changes = [
             merge.from_address(*change, "") for step in loop.steps for change in step.changes

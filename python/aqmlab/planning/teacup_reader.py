@@ -1,6 +1,6 @@
 """The reader of TEACUP's configs.
 
-It is loaded by name when a config or a value of one is first read.
+It is loaded by name when a config, or a value of a config, is first read.
 
 Plans of other sources do not need the modules of this reader.
 """

@@ -141,7 +141,7 @@ class CampaignResults(StoredTables):
         trials = {trial.id: trial for trial in self.manifest.trials}
         for chunk in chunks:
             if not files.has(TRIALS, chunk):
-                continue  # Rows without trials: whatever reads their whole table refuses it.
+                continue  # A reader of the whole table refuses rows without trials.
             part = copy.copy(self)
             part._chunk = chunk
             frame = scan_files(files, TRIALS, chunk).select("trial")

@@ -97,7 +97,7 @@ class Host(Value):
         return kind_schema.table(settings | own | {"profile": {"enum": list(profiles)}})
 
     def over(self, below: Host) -> Host:
-        """Combines these settings with those of `below`.
+        """Combines these settings with the settings of `below`.
 
         A setting of `below` applies if it is unset here.
         """

@@ -1,6 +1,6 @@
 """The catalogue of disciplines, applications, congestion controls and host profiles.
 
-The entries come from the simulator's registries, so new kinds appear here automatically. Each
+The entries come from the simulator's registries, so new kinds are included automatically. Each
 parameter has a declared type. User input is checked against the declarations before a trial is
 made.
 """
@@ -90,7 +90,6 @@ _NEAREST = {
     "cake": "fq_codel",
     "sqm": "fq_codel",
     "fq": "sfq",
-    "dualpi2": "pie",
     "docsis_pie": "pie",
     "prio": "pfifo_fast",
     "cobalt": "codel",
@@ -98,8 +97,11 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that are not modelled, each with the most similar modelled one."""
-_ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
+"""Disciplines that are not modelled, each with the most similar modelled discipline."""
+_ELSEWHERE = {
+    **dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo"),
+    **dict.fromkeys(("pi2", "dualq", "l4s"), "dualpi2"),
+}
 """Other common names of disciplines."""
 
 

@@ -29,7 +29,7 @@ def in_order(changes: Iterable[Layer]) -> list[Layer]:
     """Sorts the changes of one trial by precedence, independently of their loops.
 
     Changes of a profile or a kind come first, then their members, then removals of applications.
-    If two changes overlap, the one with more keys comes later.
+    If two changes overlap, the change with more keys comes later.
     """
     return sorted(changes, key=lambda one: (_takes_away(one), _chooses(one), _depth(one)))
 

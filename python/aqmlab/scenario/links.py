@@ -33,8 +33,8 @@ OVERHEADS: dict[str, dict[str, int]] = {
 """The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
 `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its check
-sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of tc-cake(8).
-With the others, a discipline of a Linux gateway counts the frame.
+sequence. The other names are those of tc-cake(8); pppoe-ptm is for VDSL, and pppoe-llcsnap is for
+ADSL. With these, a discipline of a Linux gateway counts the frame.
 """
 
 

@@ -156,7 +156,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
     A table with another `kind` replaces the one below, because the parameters of one kind do not
     apply to another. A parameter that `over` sets is no longer varied by `base`. A `vary` table in
-    `over` replaces the one in `base`. An application set to "off" is removed.
+    `over` replaces the `vary` table in `base`. An application set to "off" is removed.
     """
     data = _merged(base.data, over.data)
     if "vary" in over.data:
@@ -202,7 +202,7 @@ def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
 
 
 def _sets(step: Any) -> bool:
-    """Returns whether a step of a linked loop sets anything; invalid steps are refused later."""
+    """Returns whether a step of a linked loop sets anything. Invalid steps are refused later."""
     return not isinstance(step, dict) or bool(step_changes(step))
 
 

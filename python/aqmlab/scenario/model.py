@@ -292,7 +292,7 @@ _MEANT = {
     "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
     "runtime": "duration", "length": "duration", "seed": "seeds",
 }  # fmt: skip
-"""The keys of scenarios, by other common names of them."""
+"""The keys of scenarios, by their other common names."""
 
 
 def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:

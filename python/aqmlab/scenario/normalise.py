@@ -1,8 +1,8 @@
 """Converts scenario tables to one expanded form.
 
-`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a table,
-an array of applications becomes a table by name, and the dotted keys of `vary` become one name
-each. Origins are also copied, so messages name the keys as the user wrote them.
+`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, and "fq_codel limit=1000" becomes a
+table. An array of applications becomes a table by name. Each dotted key of `vary` becomes one name.
+Origins are also copied, so messages name the keys as the user wrote them.
 """
 
 from __future__ import annotations

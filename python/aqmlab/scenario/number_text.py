@@ -49,7 +49,7 @@ def plain(value: object) -> Decimal | None:
 
 
 def whole(number: Decimal, value: object, what: str) -> int:
-    """Rounds `number` to whole base units. Errors name `value`, a `what`."""
+    """Rounds `number` to whole base units. Errors name `value` and describe it as `what`."""
     if number < 0:
         raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
     if number > LARGEST:

@@ -25,7 +25,7 @@ class Definition:
 
     @property
     def ref(self) -> str:
-        """The name under which the generator knows the definition."""
+        """The name of the definition in the generator."""
         return f"aqmlab.{self.name}"
 
     def reference(self, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -2,8 +2,8 @@
 
 A `vary` table has one member for each loop. The first loop is the outermost, and seeds are
 innermost. A member whose name is an address of the scenario lists values for that address. Any
-other name is that of a linked loop, which lists tables. Each table sets several addresses together
-and may have a `label`.
+other name names a linked loop, which lists tables. Each table sets several addresses together and
+may have a `label`.
 
     [vary]
     path.rate = ["12/1 Mbit/s", "25/5 Mbit/s"]

@@ -157,7 +157,7 @@ class Study:
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations of a study's module, from the variable of its name in capitals."""
+        """The declarations of a study's module: the variable with the module's name in capitals."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
@@ -199,7 +199,7 @@ def _loaded(name: str, path: Path) -> ModuleType:
 
 
 def _belongs(number: str, asked: str) -> bool:
-    """Whether a figure matches a requested number or is a part of it: "3b" is one of "3"."""
+    """Whether a figure has a requested number, or is a part of that figure, as "3b" is of "3"."""
     rest = number.removeprefix(asked)
     return number == asked or (rest != number and not rest[:1].isdigit())
 

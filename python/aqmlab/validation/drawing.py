@@ -34,7 +34,7 @@ Other metrics have the congestion window, if any.
 _WINDOW: tuple[SeriesName, str] = ("cwnd_bytes", "cwnd (kB)")
 
 _LOOKS = {"kernel": ("o", "-"), "ours": ("s", "--")}
-"""Marker and line of each side; some readers cannot distinguish them by colour."""
+"""The marker and the line of each side, because some readers cannot distinguish colours."""
 
 _LEAST, _MOST = 1e-4, 10.0
 

@@ -1,4 +1,4 @@
-"""The commands of `aqmlab advise` on a real kernel: applied, read back, and felt."""
+"""The commands of `aqmlab advise` on a real kernel: applied, read back, and measured."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_command_that_the_kernel_refuses_is_named() -> None:
 
 
 def test_the_improvement_that_an_advice_promises_is_there_on_the_kernel() -> None:
-    """FQ-CoDel at 95 % of the line beside today's FIFO, on both engines."""
+    """Compares FQ-CoDel at 95 % of the line with today's FIFO, on both engines."""
     today, better = (
         {"label": "today", "path.qdisc": "pfifo limit=500", "path.rate": "10/1 Mbit/s"},
         {"label": "sqm", "path.qdisc": "fq_codel", "path.rate": "9.5/0.95 Mbit/s"},

@@ -5,7 +5,7 @@
 //! `NSTART` is 1, so the next request waits until the current one ends. The acknowledgement carries
 //! the response (§5.2.1). A repeated request gets the stored response again (§4.5).
 //!
-//! A retransmission was spurious if a response to an earlier copy arrives after it. A real
+//! A retransmission is spurious if a response to an earlier copy arrives after it. A real
 //! acknowledgement does not distinguish copies; the tag does, for this measurement only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
@@ -116,7 +116,7 @@ struct Exchange {
     due: Instant,
     first_sent: Instant,
     timeout: Duration,
-    /// The number of copies sent after the first.
+    /// The number of copies sent after the first copy.
     repeats: u64,
 }
 

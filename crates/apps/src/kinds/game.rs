@@ -5,8 +5,8 @@
 //! - `pktgen`: CAIA pktgen 0.3.1, which TEACUP's `start_fps_game` runs. A server sends each client
 //!   an update every 50 ms (30 ms for two games) whose size grows with the number of players. The
 //!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
-//!   Cricenti and Armitage 2008). Its actual draw is a Normal of mean (N + 0.65)·o − 2N − 10 and
-//!   deviation 6N + 3, truncated to an integer, where o is the game's growth per player. Negative
+//!   Cricenti and Armitage 2008). Its actual draw is normal with mean (N + 0.65)·o − 2N − 10 and
+//!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
 //!   sizes are made positive and shifted by N·o. This model follows pktgen, which sent the traffic
 //!   of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike. The server sends sizes of Ext(120, 36) every Ext(55,

@@ -171,7 +171,7 @@ impl Telemetry {
         self.write(io);
     }
 
-    /// Writes a message and schedules the next one an interval later. If the write blocks, the
+    /// Writes a message and schedules the next message an interval later. If the write blocks, the
     /// interval starts when the send buffer has accepted the whole message.
     fn write(&mut self, io: &mut dyn Io) {
         let Some((_, pipe)) = &mut self.pipe else { return };
@@ -283,7 +283,7 @@ mod tests {
         // A packet of 152 bytes with TCP timestamps gives 3.04 and 152 kbit/s.
         for (kind, kbit) in [("iot_low", 3.04), ("iot_high", 152.0)] {
             let mut net = Net::new(1);
-            // The test network merges writes as little as TCP without Nagle's rule does.
+            // The test network merges writes no more than TCP without Nagle's rule.
             let summary = net.run_secs(&mut *build(kind, &[]), 100);
             close(net.ip_bytes[0] as f64 * 8.0 / 1e5, kbit, kbit * 0.01);
             close(known(&summary, "completeness_percent"), 100.0, 0.0);

@@ -32,10 +32,10 @@ _MOST_OFFERED = 1_000
 
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
     """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
-    # An option without its value, which the shell asks for, ends the reading of arguments.
+    # If the shell completes the value of an option, the parser stops at that option.
     given = (context.params.get("folder"), context.params.get("source"), *context.args)
     folder = next(filter(None, given), None)
-    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Other commands do without it.
+    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only this command needs it.
     try:
         entries = load(Path(folder or ".")).manifest().trials
     except (LabError, OSError, ValueError):

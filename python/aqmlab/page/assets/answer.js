@@ -1,5 +1,6 @@
-// The conclusion: which tier and which gateway serve this household, from the trials that were run.
-// The sentences are those of `aqmlab advise`, which the module makes of the facts collected here.
+// The conclusion: which tier and which gateway serve this household, from the trials that ran. The
+// WebAssembly module makes the sentences, as for `aqmlab advise`, from the facts that this script
+// collects.
 
 import { choices } from "./choices.js";
 import { tiersOf } from "./home.js";
@@ -13,19 +14,18 @@ import { listed } from "./words.js";
  * @typedef {(app: string) => string} Label
  */
 
-/** The verdicts, the worst first, and the words for applications that cannot be judged. */
+/** The verdicts, worst first, and the words for applications that cannot be judged. */
 export const VERDICTS = ["bad", "tolerable", "good", "no data", "no needs"];
 
-/** The most applications that a sentence names, and the most sentences of one kind. */
+/** The maximum number of applications in a sentence, and of sentences of one kind. */
 const MOST_NAMED = 4;
 const MOST_SENTENCES = 3;
 
-/**
- * How many applications are served in a trial.
+/** 
+ * The number of applications that a trial serves.
  * @param {string} tier
  * @param {Answer} answer
- * @returns {Count}
- */
+ * @returns {Count} */
 export function count(tier, answer) {
   const judged = answer.verdicts.filter(({ verdict }) => VERDICTS.indexOf(verdict) < 3);
   const bad = judged.filter(({ verdict }) => verdict === "bad").map(({ app }) => app);
@@ -33,18 +33,17 @@ export function count(tier, answer) {
   return { tier, answer, served: judged.length - bad.length, judged: judged.length, bad, isGood };
 }
 
-/** Whether nothing is bad. @param {Count | null} one */
+/** Whether no verdict is bad. @param {Count | null} one */
 export function serves(one) {
   return one !== null && one.bad.length === 0;
 }
 
-/**
- * The headline on the tier at hand.
+/** 
+ * The headline on the present tier.
  * @param {Ladder} ladder
  * @param {import("./home.js").Home} home
  * @param {Label} label
- * @returns {{kind: string, headline: string}}
- */
+ * @returns {{kind: string, headline: string}} */
 export function headline(ladder, home, label) {
   const place = tiersOf(home).indexOf(home.tier);
   const [today, better] = [ladder.today[place], ladder.better[place]];
@@ -80,20 +79,19 @@ export function headline(ladder, home, label) {
   };
 }
 
-/** Applications in plain words, each once; many are counted. */
+/** Applications in plain words, each once. A number replaces some names if there are many. */
 function named(apps, label) {
   const names = [...new Set(apps.map(label))];
   if (names.length <= MOST_NAMED) return names;
   return [...names.slice(0, MOST_NAMED - 1), `${names.length - MOST_NAMED + 1} others`];
 }
 
-/**
- * The facts for the sentences, in the form of the crate `advice`, once every tier has been run.
+/** 
+ * The facts for the sentences, in the form of the crate `advice`, after every tier has run.
  * @param {Ladder} ladder
  * @param {import("./home.js").Home} home
  * @param {Label} label
- * @param {Set<string>} transfers the applications that are bulk transfers
- */
+ * @param {Set<string>} transfers the applications that are bulk transfers */
 export function facts(ladder, home, label, transfers) {
   const all = [...ladder.today, ...ladder.better];
   if (all.some((one) => one === null)) return null;
@@ -163,7 +161,7 @@ function gains(now, then, label, transfers) {
   return unique(known).slice(0, MOST_SENTENCES);
 }
 
-/** The rates of the transfers, which a better gateway may lower. */
+/** The transfers whose rate the better gateway lowers most. */
 function costs(now, then, label, transfers) {
   const found = [...transfers].map((app) => ({
     app: label(app),
@@ -176,7 +174,7 @@ function costs(now, then, label, transfers) {
   return unique(known).slice(0, MOST_SENTENCES);
 }
 
-/** The largest value of both directions. */
+/** The larger value of the two directions. */
 export function worst({ tables }, app, column) {
   const { flow, [column]: values } = tables.flows;
   return flow.reduce(
@@ -185,7 +183,7 @@ export function worst({ tables }, app, column) {
   );
 }
 
-/** The first of those with one name. */
+/** The first application of each name. */
 function unique(some) {
   return some.filter(({ app }, at) => some.findIndex((one) => one.app === app) === at);
 }

@@ -1,4 +1,4 @@
-// The activities, lines, tiers and gateways on offer, which the builder of the page wrote into it.
+// The activities, lines, tiers and gateways on offer, which the builder wrote into the page.
 
 /**
  * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>}} Activity
@@ -28,11 +28,10 @@
 /** @type {Choices} */
 export const choices = JSON.parse(document.getElementById("choices")?.textContent ?? "{}");
 
-/**
- * Whether `table` has its own member `key`: a link may name "constructor".
+/** 
+ * Whether `table` has its own member `key`: a link may contain "constructor".
  * @param {object} table
- * @param {string} key
- */
+ * @param {string} key */
 export function has(table, key) {
   return Object.prototype.hasOwnProperty.call(table, key);
 }

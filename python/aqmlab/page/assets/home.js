@@ -2,16 +2,15 @@
 
 import { choices, has } from "./choices.js";
 
-/**
+/** 
  * @typedef {{kind: string, down: number, up: number}} Shaping The gateway, and the shares of the
- *   line's rates, in per cent, to which it shapes where it shapes.
+ *   line's rates, in per cent, to which it shapes, if it shapes.
  * @typedef {{
  *   people: {name: string, does: string[]}[],
  *   things: {does: string, count: number}[],
  *   line: string, tiers: string, tier: string, rtt: number,
  *   today: Shaping, better: Shaping,
- * }} Home
- */
+ * }} Home */
 
 export const MOST_PEOPLE = 12;
 export const MOST_COUNT = 9;
@@ -35,16 +34,15 @@ export function household(key, tiers = choices.firstTiers) {
   return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better };
 }
 
-/** The tiers of a home, from slow to fast. @param {Home} home */
+/** The tiers to choose from, from slow to fast. @param {Home} home */
 export function tiersOf(home) {
   return choices.tiers[home.tiers].tiers;
 }
 
-/**
- * The tier of a list whose downlink is nearest to that of `tier`.
+/** 
+ * The tier of a list whose downlink is nearest to the downlink of `tier`.
  * @param {string} tier
- * @param {string} tiers
- */
+ * @param {string} tiers */
 export function nearestTier(tier, tiers) {
   const list = choices.tiers[tiers].tiers;
   const distance = (one) => Math.abs(Math.log(Number.parseFloat(one) / Number.parseFloat(tier)));
@@ -80,11 +78,10 @@ export function fragment(home) {
   return link.toString();
 }
 
-/**
- * Reads a link. What it does not know is left out and named in `problems`.
+/** 
+ * Reads a link. Unknown parts are omitted and named in `problems`.
  * @param {string} text
- * @returns {{home: Home, problems: string[]}}
- */
+ * @returns {{home: Home, problems: string[]}} */
 export function readFragment(text) {
   const home = firstHome();
   const problems = [];

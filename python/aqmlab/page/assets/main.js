@@ -1,4 +1,4 @@
-// The state of the page: a home; the jobs that it needs; and the views of their answers.
+// The state of the page: a home, the simulation jobs for it, and the views of the answers.
 
 import { count, facts, headline } from "./answer.js";
 import { choices } from "./choices.js";
@@ -77,13 +77,13 @@ function jobs() {
   ];
 }
 
-/** The best known answer of a side: of several evenings, of one, or of its beginning. */
+/** The best known answer of a side: for several evenings, for one, or for the first part of one. */
 function best(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
   return known(SURE) ?? known(WHOLE) ?? known(quick(at));
 }
 
-/** Takes a changed home. @param {Home} changed */
+/** Replaces the home. @param {Home} changed */
 function change(changed) {
   home = changed;
   history.replaceState(null, "", `#${fragment(home)}`);
@@ -92,7 +92,7 @@ function change(changed) {
   plan();
 }
 
-/** Hands the jobs to the simulator, once for all changes of one moment. */
+/** Passes the jobs to the simulator, once for all simultaneous changes. */
 function plan() {
   if (isPlanned) return;
   isPlanned = true;
@@ -105,7 +105,7 @@ function plan() {
   });
 }
 
-/** Shows what is known. */
+/** Shows the known results. */
 function refresh() {
   const apps = applications(home);
   const isEmpty = apps.length === 0;
@@ -142,13 +142,13 @@ function refresh() {
   check();
 }
 
-/** The number of applications that a trial serves; `null` before it has been run. */
+/** The number of applications that a trial serves; `null` before the trial has run. */
 function counted(tier, side) {
   const answer = best({ ...home, tier }, side);
   return answer && !answer.error ? count(tier, answer) : null;
 }
 
-/** Plain words for an application, with whose it is. */
+/** Plain words for an application and its owner. */
 function labels(apps) {
   const words = new Map(
     apps.map(({ name, who, title }) => [
@@ -164,7 +164,7 @@ function owner(who) {
   return who.endsWith("s") ? `${who}’` : `${who}’s`;
 }
 
-/** Whether the better gateway gives each flow a queue of its own in some direction. */
+/** Whether the better gateway gives each flow its own queue in some direction. */
 function isFair() {
   const { up, down } = choices.gateways[home.better.kind];
   return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
@@ -209,7 +209,7 @@ function check() {
   });
 }
 
-/** Runs a text of the visitor, or none any more. @param {string | null} text */
+/** Runs the visitor's scenario text, or stops using it if `null`. @param {string | null} text */
 function runText(text) {
   own = text;
   plan();

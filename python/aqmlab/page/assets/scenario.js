@@ -1,4 +1,4 @@
-// From a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
+// Converts a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
 
 import { choices } from "./choices.js";
 import { shapes } from "./home.js";
@@ -6,32 +6,30 @@ import { shapes } from "./home.js";
 /** @typedef {import("./home.js").Home} Home */
 /** @typedef {import("./home.js").Shaping} Shaping */
 
-/** The rate of a gateway that does not shape: that of its fastest port. */
+/** The rate of a gateway that does not shape, which is the rate of its fastest port. */
 const UNSHAPED = "10 Gbit/s";
 
-/**
+/** 
  * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
- *   their seeds. Transfers start at `loadedFrom`, so that the calm before them is seen, and verdicts
- *   count from there on.
- */
+ *   their seeds. Transfers start at `loadedFrom`, so the time before them is visible. Verdicts
+ *   cover the time after `loadedFrom`. */
 
-/** One evening of a minute. @type {Span} */
+/** One evening, which lasts a minute. @type {Span} */
 export const WHOLE = { seconds: 60, loadedFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
-/** The packets of a quick look: a tenth of a second of simulation. */
+/** The packets of a quick trial, whose simulation takes 0.1 s. */
 const QUICK_PACKETS = 50_000;
 const FULL_PACKET_BITS = 12_000;
 const MOST_QUICK_S = 15;
-/** The packets per second of a home without a transfer, at most. */
+/** The maximum packets per second of a home without a transfer. */
 const IDLE_PACKETS_PER_S = 4_000;
 
-/**
- * The span of a quick look, which is shorter the more packets a second has.
+/** 
+ * The span of a quick trial, which is shorter for a faster line.
  * @param {Home} home
- * @returns {Span}
- */
+ * @returns {Span} */
 export function quick(home) {
   const bulk = applications(home).filter(({ app }) => app.kind === "bulk");
   const rates = ["down", "up"].map((way, at) => {
@@ -43,11 +41,10 @@ export function quick(home) {
   return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1, seeds: [1] };
 }
 
-/**
- * The applications of a household: the name in the scenario, the owner, and what it is.
+/** 
+ * The applications of a household: the name in the scenario, the owner, the title and the table.
  * @param {Home} home
- * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]}
- */
+ * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]} */
 export function applications(home) {
   const all = [];
   const taken = new Set();
@@ -96,7 +93,7 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
   };
 }
 
-/** The line is a modem with a queue at each end; the gateway before it shapes, or does nothing. */
+/** The path. The line is a modem with a queue at each end, and the gateway may shape. */
 function path(home, gateway) {
   const { overhead, queues } = choices.lines[home.line];
   const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));
@@ -115,7 +112,7 @@ function path(home, gateway) {
   return { ...made, modem };
 }
 
-/** One rate of a tier: 0 is the downlink's. */
+/** One rate of a tier; index 0 is the downlink. */
 function rateOf(tier, at) {
   return `${tier.replace(" Mbit/s", "").split("/")[at]} Mbit/s`;
 }

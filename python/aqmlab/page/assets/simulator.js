@@ -1,4 +1,4 @@
-// Trials in web workers: what is shown comes first, what is stale is dropped.
+// Runs trials in web workers. Displayed trials come first, and outdated jobs are dropped.
 
 import { ask } from "./ask.js";
 
@@ -16,7 +16,7 @@ import { ask } from "./ask.js";
  */
 
 const MOST_KEPT = 120;
-/** A trial that takes longer is ended: a visitor's own text may ask for years. */
+/** The time limit of a trial, because a visitor's scenario may last for years. */
 const MOST_MS = 300_000;
 
 export class Simulator {
@@ -70,16 +70,15 @@ export class Simulator {
     return this.answers.get(key);
   }
 
-  /**
-   * The answer to a request that takes no time; `null` before the start.
+  /** 
+   * The immediate answer to a quick request; `null` before the start.
    * @param {object} request
-   * @returns {any}
-   */
+   * @returns {any} */
   ask(request) {
     return this.exported ? JSON.parse(ask(this.exported, JSON.stringify(request))) : null;
   }
 
-  /** Whether it answers requests. */
+  /** Whether the simulator answers requests. */
   get isStarted() {
     return this.exported !== undefined;
   }
@@ -138,7 +137,7 @@ export class Simulator {
   }
 }
 
-/** The address of the worker's script, which the page of one file contains. */
+/** The address of the worker's script, which a page in one file contains. */
 function workerSource() {
   const inside = document.getElementById("worker");
   const address = inside
@@ -151,7 +150,7 @@ function workerSource() {
     .createScriptURL("");
 }
 
-/** The bytes of the WebAssembly module, which the page of one file contains. */
+/** The bytes of the WebAssembly module, which a page in one file contains. */
 async function moduleBytes() {
   const inside = document.getElementById("simulator");
   if (inside === null) {

@@ -1,4 +1,4 @@
-// The conclusion, and how many are served at each tier.
+// The conclusion, and the number of applications served at each tier.
 
 import { serves } from "./answer.js";
 import { choices } from "./choices.js";
@@ -14,7 +14,7 @@ const PATHS = {
   "no data": "M4 8 H12",
 };
 
-/** A mark and its word. @param {string} verdict */
+/** The mark and the word of a verdict. @param {string} verdict */
 export function badge(verdict) {
   const mark = svg(
     "svg",

@@ -1,4 +1,4 @@
-// Each application: its verdict with each gateway, what it felt like, and its minute.
+// Each application: its verdict with each gateway, the effect on a user, and its charts.
 
 import { chart, series } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
@@ -48,7 +48,7 @@ function side(heading, { verdict, because, felt }, numbers, name) {
   );
 }
 
-/** The rate and the round trips, where the verdict does not name them. */
+/** The rate and the round trips, unless the verdict names them. */
 function shortly(answer, name) {
   const [mbit, ms] = [
     worst(answer, name, "throughput_mean_mbit"),
@@ -117,7 +117,7 @@ function busier({ tables }, name) {
   return of("up") > of("down") ? "up" : "down";
 }
 
-/** The direction in which round trips were measured. */
+/** The direction that has measured round trips. */
 function answered({ tables }, name, way) {
   const { flow, direction } = tables.rtt;
   const has = flow.some((one, row) => one === name && direction[row] === way);

@@ -3,7 +3,7 @@
 import { byId, el, refill } from "./dom.js";
 import { badge } from "./view_answer.js";
 
-/** The text that the visitor edits, and the side that it came from. */
+/** The text that the visitor edits, and the side of its origin. */
 const edited = { side: "today", text: "", isOwn: false };
 /** @type {Record<string, any>} */
 let parts = {};

@@ -27,7 +27,7 @@ from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
-"""The variable that counts repetitions. Each repetition has its own seed here."""
+"""The variable that counts repetitions. Each repetition has its own seed."""
 
 
 @dataclass
@@ -181,7 +181,7 @@ def _name_columns(config: Config, loops: list[Varied]) -> None:
 
 
 def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
-    """Raises `ScenarioError` if two columns have equal names, ignoring case as SQL does."""
+    """Raises `ScenarioError` if two columns have equal names. Like SQL, it ignores case."""
     owners: dict[str, str] = {}
     for column, name in (
         pair for loop in loops for pair in zip(loop.columns, loop.names, strict=True)

@@ -53,7 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if a packet passes forward, false if backward, and otherwise `None`."""
+        """Returns true if a packet passes forward, false if it passes backward, and else `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
@@ -113,13 +113,13 @@ class Network:
         return sorted(found, key=lambda pair: _number(pair[0].id))
 
     def _routers_between(self, source: str, dest: str) -> list[str]:
-        """The routers on the route, the one in the sender's subnet first."""
+        """The routers on the route, with the router in the sender's subnet first."""
         near = [router for router in self.routers if self.hosts.beside(router, source)]
         far = [router for router in self.routers if self.hosts.beside(router, dest)]
         between = [router for router in self.routers if router not in near and router not in far]
         far = [router for router in far if router not in near]
         if self.shared_list and (near or far):
-            between = []  # TEACUP configures the queues on all routers
+            between = []  # TEACUP configures the queues on all routers.
         return [*near, *between, *far]
 
 

@@ -1,7 +1,7 @@
 """Delay, throughput and verdicts over each quantity that was varied.
 
-The quantity is on the x-axis as a number. Without a number of its own, such as rates that differ in
-both directions, its values are beside each other. All other conditions are curves or drawings.
+The quantity is on the x-axis as a number. If its values are not single numbers, such as pairs of
+rates, they are shown side by side. All other conditions are curves or drawings.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class VariedQuantity:
 
 
 def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
-    """The quantities with several values, without those that follow from another one."""
+    """The quantities with several values, except quantities that follow from another quantity."""
     trials = results.manifest.trials
     numbers = columns(trials)
     texts = {
@@ -248,7 +248,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Loo
 
 
 def _name(panels: Sequence[Sequence[Axes]], rows: pl.DataFrame) -> None:
-    """Names the y-axes, and gives all delays the axis on which they are visible."""
+    """Names the y-axes, and gives all delays an axis on which they are visible."""
     delays = [axes for axes, _ in panels]
     known = rows[_DELAY].drop_nulls().drop_nans().to_list()
     show_range(delays, [value for value in known if value > 0], zeros=False)

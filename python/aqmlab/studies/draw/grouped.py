@@ -26,7 +26,7 @@ NUMBERS = ("least", "low", "middle", "high", "most")
 """The columns that are drawn as medians over seeds."""
 
 _CROWDED = 16
-"""With more groups, their names are written vertically."""
+"""The largest number of groups whose names are written horizontally."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class BoxPlots(Grouped):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        # As collections: `bxp` makes seven artists per box, which are slow to draw.
+        # Boxes are drawn as collections, because `bxp` makes seven slow artists per box.
         import numpy as np
 
         places = np.array(x)
@@ -216,7 +216,7 @@ class Bars(Grouped):
 
 @dataclass(frozen=True)
 class Stacked(Form):
-    """Several of these forms, one below another: other numbers of the same series and groups."""
+    """Several of these forms, one below another, with different numbers of the same groups."""
 
     parts: Sequence[Grouped]
 

@@ -216,7 +216,7 @@ def _chunks(results: CampaignResults, flows: Apps, by: str = "") -> pl.DataFrame
 
 
 def _apps(results: CampaignResults) -> list[str]:
-    """The applications of the trials, including those without measurements."""
+    """The applications of the trials, including applications without measurements."""
     trials = results.manifest.trials
     return list(dict.fromkeys(name for trial in trials for name in trial.rtt_base_ms))
 
