@@ -38,7 +38,8 @@ pub struct Parent {
 ///
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
-/// - *Order*: packets of one connection and direction leave in the order of their arrival.
+/// - *Order*: packets of one connection and direction leave in the order of their arrival. A
+///   discipline that has a queue for some ECN fields keeps the order of packets with one field.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog zero.
 ///   Every discipline of this crate is work-conserving; the port limits the rate.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were

@@ -5,7 +5,7 @@ mod rig;
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, NoLog, Packet, Reason, Rng, Value};
 use aqmlab_qdisc::PacketQueue;
-use aqmlab_qdisc::aqm::codel::{Codel, Dialect, Settings, State, Supply};
+use aqmlab_qdisc::aqm::codel::{Codel, Dialect, Selector, Settings, State, Supply};
 use rig::{Rig, ect, ms, packet, span_ms, us};
 
 const KINDS: [&str; 3] = ["codel", "codel_rfc", "codel_freebsd"];
@@ -275,6 +275,7 @@ fn law(dialect: Dialect) -> Codel {
         mtu: Bytes(1_514),
         ecn: false,
         ce_threshold: None,
+        selector: Selector::default(),
     })
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Conn {
     pub(crate) tuple: FiveTuple,
     pub(crate) tuple_hash: [u32; 2],
     pub(crate) priority: u8,
+    /// The ECN field of datagrams.
+    pub(crate) ecn: Ecn,
     /// Whether the packets of each end enter that host's own link first.
     pub(crate) own_link: [bool; 2],
     /// Whether the application subscribes to reads.

@@ -309,6 +309,7 @@ impl<O: Observer> World<O> {
             tuple,
             tuple_hash: [tuple.hash(), tuple.reversed().hash()],
             priority: self.apps[app as usize].priority.unwrap_or(open.priority),
+            ecn: open.ecn,
             own_link: [Side::Home, Side::Wan]
                 .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
@@ -334,6 +335,7 @@ impl<O: Observer> World<O> {
         self.network.send(PacketFields {
             tuple_hash: conn.tuple_hash[at.index()],
             priority: conn.priority,
+            ecn: conn.ecn,
             header,
             ..blank(index, conn.app, at, 28 + payload)
         });

@@ -90,7 +90,6 @@ _NEAREST = {
     "cake": "fq_codel",
     "sqm": "fq_codel",
     "fq": "sfq",
-    "dualpi2": "pie",
     "docsis_pie": "pie",
     "prio": "pfifo_fast",
     "cobalt": "codel",
@@ -99,7 +98,10 @@ _NEAREST = {
     "gred": "red",
 }
 """Disciplines that are not modelled, each with the most similar modelled discipline."""
-_ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
+_ELSEWHERE = {
+    **dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo"),
+    **dict.fromkeys(("pi2", "dualq", "l4s"), "dualpi2"),
+}
 """Other common names of disciplines."""
 
 

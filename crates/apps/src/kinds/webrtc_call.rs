@@ -309,8 +309,11 @@ impl App for WebrtcCall {
     }
 
     fn datagram(&self) -> Option<Datagram> {
-        let bytes = (self.settings.payload + HEADERS).max(self.settings.speech + RTP);
-        Some(Datagram { bytes, headers: HEADERS, set_by: "payload" })
+        let video =
+            Datagram { bytes: self.settings.payload + HEADERS, headers: HEADERS, set_by: "payload" };
+        let audio =
+            Datagram { bytes: self.settings.speech + RTP, headers: RTP, set_by: "audio_rate" };
+        Some(if audio.bytes > video.bytes { audio } else { video })
     }
 
     fn summary(&self, now: Instant) -> Summary {

@@ -27,7 +27,7 @@
 
 mod pace;
 
-use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason};
+use aqmlab_core::{Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
 
 use crate::PacketQueue;
 use pace::Clock;
@@ -60,8 +60,26 @@ pub struct Settings {
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
-    /// Linux: the sojourn above which every ECN-capable packet is marked.
+    /// Linux: the sojourn above which every selected ECN-capable packet is marked.
     pub ce_threshold: Option<Duration>,
+    /// Linux's `fq_codel`: the packets to which `ce_threshold` applies.
+    pub selector: Selector,
+}
+
+/// A set of packets by their ECN field: those whose field, masked, has a value
+/// (`ce_threshold_selector`). A mask of zero selects every packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// The value of the masked field.
+    pub value: u8,
+    /// The bits of the field to compare.
+    pub mask: u8,
+}
+
+impl Selector {
+    const fn has(self, ecn: Ecn) -> bool {
+        self.mask == 0 || ecn.bits() & self.mask == self.value
+    }
 }
 
 /// The CoDel law, shared by all queues with the same settings.
@@ -73,6 +91,7 @@ pub struct Codel {
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
+    selector: Selector,
     mtu: u64,
     ecn: bool,
 }
@@ -188,6 +207,7 @@ impl Codel {
             target: clock.span(settings.target),
             interval: clock.span(settings.interval),
             ce_threshold: settings.ce_threshold.map(|span| clock.span(span)),
+            selector: settings.selector,
             mtu: settings.mtu.0,
             ecn: settings.ecn,
         }
@@ -359,12 +379,13 @@ impl Codel {
     }
 
     /// Applies Linux's `ce_threshold` to the packet that is about to leave, regardless of `ecn`
-    /// (C-15).
+    /// (C-15). The selector reads the ECN field after the law's own mark.
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {
         let Some(threshold) = self.ce_threshold else { return next };
         let packet = next?;
-        if !self.clock.reached(threshold, state.sojourn) && packet.ecn.is_capable() {
+        let late = !self.clock.reached(threshold, state.sojourn);
+        if late && packet.ecn.is_capable() && self.selector.has(packet.ecn) {
             return Some(cx.mark(packet, Reason::Threshold));
         }
         Some(packet)

@@ -75,6 +75,7 @@ pub(super) const KINDS: &[Known] = &[
             ("memory_limit", Is("memory_limit")),
             ("ecn", ECN),
             ("ce_threshold", Is("ce_threshold")),
+            ("ce_threshold_selector", Unread("ce_threshold_selector")),
             ("drop_batch", Is("drop_batch")),
             ("mtu", Fixed),
             ("salt", Fixed),

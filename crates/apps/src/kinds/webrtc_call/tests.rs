@@ -154,6 +154,17 @@ fn the_largest_picture_follows_the_highest_rate() {
 }
 
 #[test]
+fn the_larger_of_video_and_audio_datagrams_is_declared() {
+    for (params, set_by) in [
+        (vec![("payload", crate::params::bytes(1_200))], "payload"),
+        (vec![("payload", crate::params::bytes(384)), ("audio_rate", rate(220_000))], "audio_rate"),
+    ] {
+        let app = build("webrtc_call", &params);
+        assert_eq!(app.datagram().unwrap().set_by, set_by);
+    }
+}
+
+#[test]
 fn datagrams_fit_what_the_call_declares() {
     for payload in [100, 500, 1_200, 1_400] {
         let mut app = build("webrtc_call", &[("payload", crate::params::bytes(payload))]);
