@@ -15,6 +15,7 @@ from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
 from aqmlab.households.line import Line, lines
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.parameters import spelled
 
@@ -38,7 +39,15 @@ def choices() -> dict[str, Any]:
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
+        "noticedMs": _noticed_ms(),
     }
+
+
+def _noticed_ms() -> float:
+    """The one-way delay of speech up to which its verdict is good."""
+    speech = next(kind for kind in catalogue.raw()["apps"] if kind["name"] == "voip")
+    needs: list[dict[str, Any]] = speech["needs"]["needs"]
+    return next(float(need["good"]) for need in needs if need["name"] == "one-way delay")
 
 
 def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:

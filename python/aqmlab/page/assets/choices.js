@@ -22,6 +22,7 @@
  *   better: string,
  *   people: Person[],
  *   households: Record<string, Household>,
+ *   noticedMs: number,
  * }} Choices
  */
 
