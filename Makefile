@@ -87,8 +87,9 @@ fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
 	@$(BIN)/ruff format --quiet .
 
-bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER) where they are
+bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER); the page's answers
 	@HTSIM='$(HTSIM)' $(BIN)/python bench/run.py
+	@$(BIN)/python bench/page.py
 
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py
