@@ -1,9 +1,9 @@
 """Builds a wheel and an sdist into `dist/`: `make dist`.
 
-The wheel holds everything that aqmlab needs at run time: the simulator for Python and for browsers,
-and the kernel engine's agent. Zig, if it is installed, links against an old C library, so that the
-wheel runs on every Linux since 2014 (manylinux2014). Otherwise the wheel needs this machine's
-version of the C library.
+The wheel contains everything that aqmlab needs at run time: the simulator for Python and for
+browsers, and the kernel engine's agent. If Zig is installed, it links the simulator against an old
+C library, so that the wheel runs on every Linux since 2014 (manylinux2014). Otherwise the wheel
+needs this machine's version of the C library or a newer one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _WITH_ZIG = ("--zig", "--compatibility", "manylinux2014", "--target", _TARGET)
 
 
 def main() -> int:
-    """Builds both and prints their paths."""
+    """Builds the wheel and the sdist, and prints their paths."""
     shutil.rmtree(OUT, ignore_errors=True)
     with_zig = importlib.util.find_spec("ziglang") is not None
     if not with_zig:
         _say("without Zig the wheel needs this machine's C library: pip install ziglang")
     built = agent.find(_say)
-    # The copy is temporary, so that no other build of the package contains an old agent.
+    # The copy is removed after the build, so that no later build contains an outdated agent.
     write_atomically(agent.PACKAGED, built.read_bytes())
     agent.PACKAGED.chmod(0o755)
     try:

@@ -1,7 +1,7 @@
 """Builds the documentation site: `make docs`.
 
-Sphinx is strict: each of its warnings fails the build. Afterwards every link of the site is
-followed, and no page may request another host.
+Each warning of Sphinx fails the build. The build also fails if a link of the site leads nowhere, or
+if a page requests another host.
 """
 
 from __future__ import annotations

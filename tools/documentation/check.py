@@ -28,7 +28,7 @@ class _Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Notes the attributes of an element."""
+        """Records the identifiers, links and requested addresses of an element."""
         for name, value in attributes:
             if value is None:
                 continue
@@ -41,7 +41,7 @@ class _Page(HTMLParser):
 
 
 def problems(site: Path) -> Iterator[str]:
-    """Each broken link and each request to another host, in words."""
+    """Yields each broken link and each request to another host as text."""
     for path in sorted(site.rglob("*.html")):
         name, page = path.relative_to(site).as_posix(), _page(path)
         for address in page.requested:
@@ -56,7 +56,7 @@ def problems(site: Path) -> Iterator[str]:
 
 
 def _is_broken(path: Path, link: str) -> bool:
-    """Returns whether a link to a place of the site has no page, or no anchor in its page."""
+    """Returns whether a link within the site leads to no file, or to no anchor of its page."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return False

@@ -16,7 +16,7 @@ an operation or a trial failed, 2 for a wrong request and 130 after Ctrl-C.
 
 
 def page() -> str:
-    """The page, with a section for each command."""
+    """The reference as Markdown, with a section for each command."""
     return _HEAD + "\n".join(_sections(app.commands, "aqmlab"))
 
 

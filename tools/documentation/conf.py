@@ -17,7 +17,7 @@ release = version = aqmlab.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "index"
 
-# Anchors are those of GitHub, so that a link works in both places.
+# The anchors are those of GitHub, so that a link works on GitHub and in the site.
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -30,14 +30,14 @@ html_show_copyright = False
 highlight_language = "none"
 
 default_role = "code"
-smartquotes = False  # it would join the dashes of options
+smartquotes = False  # It would replace the two hyphens of options by a dash.
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 80
-# The output of a command is no shell script.
+# Blocks with output of commands cannot be highlighted as shell scripts.
 suppress_warnings = ["misc.highlighting_failure"]
 
 
 def setup(app: Sphinx) -> None:
-    """Connects the signatures of pydantic models."""
+    """Registers the function that makes the signatures of pydantic models."""
     app.connect("autodoc-process-signature", signatures.model_signature)

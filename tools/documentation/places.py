@@ -1,7 +1,8 @@
 """The places of the repository's files in the documentation site, and the links between them.
 
-A document keeps its text. Its links become links to the places in the site. A linked file that is
-no document becomes a page with its text, because the site names no other host.
+A document keeps its text, except that its links become links to places in the site. A linked file
+that is not a document becomes a page with the file's text, because the site links to no other host
+for files of the repository.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ PROJECT = {
 """The documents outside `docs/`, and their places."""
 _OWN = {FIRST_PAGE: "index.md", INDEX: "documents.md", **PROJECT}
 _IMAGES = (".png", ".svg")
-# Code, in which nothing is a link, or a link.
+# Matches code, whose text contains no links, or a link.
 _CODE_OR_LINK = re.compile(r"^```.*?^```$|(`+)[^`].*?\1(?!`)|\]\(([^)\s]+)\)", re.M | re.S)
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.M | re.S)
 
 
 def place_of(path: str) -> str:
-    """The place in the site of a file of the repository."""
+    """The path in the site of the repository's file at `path`."""
     if path in _OWN:
         return _OWN[path]
     inside = path.removeprefix("docs/")
@@ -39,8 +40,8 @@ def place_of(path: str) -> str:
 def staged(text: str, path: str, note_link: Callable[[str], None]) -> str:
     """The text of the document at `path`, with links to places of the site.
 
-    Calls `note_link` with the path of each linked file. Comments are omitted, because they address
-    the generator of the documents.
+    Calls `note_link` with the path of each linked file. Comments are omitted, because only
+    `tools/generate.py` reads them.
     """
     place = place_of(path)
 

@@ -16,7 +16,7 @@ values.
 
 
 def page() -> str:
-    """The page, with functions before classes."""
+    """The reference as Markdown, with functions before classes."""
     names = [name for name in aqmlab.__all__ if not name.startswith("__")]
     functions = [name for name in names if inspect.isfunction(getattr(aqmlab, name))]
     classes = [name for name in names if name not in functions]

@@ -16,7 +16,7 @@ def model_signature(
 ) -> tuple[str, str] | None:
     """The signature of a pydantic model, with types as a caller writes them.
 
-    Sphinx calls it for each object. Pydantic's own signature shows validators.
+    Sphinx calls this function for each object. Pydantic's own signature shows validators.
     """
     if not (inspect.isclass(found) and issubclass(found, BaseModel)):
         return None

@@ -26,7 +26,7 @@ def documents() -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """Writes all sources to `folder`."""
+    """Writes all sources of the site to `folder`, whose old contents are removed."""
     shutil.rmtree(folder, ignore_errors=True)
     linked: set[str] = set()
     for path in documents():
@@ -63,7 +63,7 @@ def _tree(title: str, pages: list[str]) -> str:
 
 
 def _write_linked(folder: Path, path: str) -> None:
-    """Writes the page of a linked file or folder, or copies an image."""
+    """Writes a page with the text of a linked file or the list of a folder, or copies an image."""
     file = ROOT / path
     if file.suffix in (".png", ".svg"):
         target = folder / places.place_of(path)
@@ -75,7 +75,7 @@ def _write_linked(folder: Path, path: str) -> None:
     else:
         text = file.read_text(encoding="utf-8").rstrip()
         language = _LANGUAGES.get(file.suffix, "text")
-    # A fence of this length occurs in no file; Markdown inside a file has fences of three.
+    # No file contains a fence of this length, and most Markdown has fences of three backquotes.
     code = f"{'`' * 8}{language}\n{text}\n{'`' * 8}\n"
     head = "---\norphan: true\nnosearch: true\n---\n"
     _write(folder / places.place_of(path), f"{head}# `{path}`\n\n{code}")

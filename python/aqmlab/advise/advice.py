@@ -122,7 +122,7 @@ def advise(
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
-    """The places that a comparison needs and that were not run: gateways at a tier."""
+    """The pairs of a gateway and a tier that the comparison needs and that have not run."""
     better = [] if conclusion.better is None else [conclusion.better.name]
     compared = [conclusion.results[name] for name in (TODAY, *better)]
     return [(one.name, conclusion.at) for one in compared if conclusion.at not in one.outcomes]
@@ -198,7 +198,7 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words: those of the household, or their names."""
+    """The applications in plain words: the household's words, or else the applications' names."""
     about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:

@@ -1,8 +1,8 @@
 """Completion of commands, options and names by a shell.
 
-bash splits words at `=` and `:`, but names of trials and values of options contain `=`. It replaces
-only the part of a word after the last of these characters. Typer's script passes bash's parts as
-words, so this script passes the line instead.
+bash splits a word at `=` and `:`, and replaces only the part after the last of these characters.
+Names of trials and options with values contain `=`. Typer's script passes the parts as words, so
+the script in this module passes the whole line instead.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ complete -o default -F %(complete_func)s %(prog_name)s
 
 
 class BashLineComplete(BashComplete):
-    """Completion for bash from the whole line."""
+    """Completion for bash, which reads the whole line."""
 
     source_template = _SCRIPT
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the incomplete one, and the incomplete one."""
+        """The words before the incomplete word, and the incomplete word."""
         line = os.environ["_AQMLAB_LINE"]
         words = split_arg_string(line)[1:]
         if not words or line[-1].isspace():
@@ -43,7 +43,7 @@ class BashLineComplete(BashComplete):
         return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The text by which bash replaces its part of the word."""
+        """The text with which bash replaces the last part of the incomplete word."""
         word, breaks = self.get_completion_args()[1], os.environ["_AQMLAB_BREAKS"]
         option, equals, _ = word.partition("=")
         is_value = bool(equals) and word.startswith("-")
@@ -53,6 +53,6 @@ class BashLineComplete(BashComplete):
 
 
 def register() -> None:
-    """Makes the completions of all shells known to Typer."""
+    """Registers the completions of all shells with Typer."""
     completion_init()
     add_completion_class(BashLineComplete, "bash")
