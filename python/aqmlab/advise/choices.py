@@ -36,7 +36,7 @@ class Tier(Value):
 
     @classmethod
     def parse(cls, text: object) -> Tier:
-        """The tier "25/5 Mbit/s"; raises `BadValueError`."""
+        """The tier that a text such as "25/5 Mbit/s" states; raises `BadValueError`."""
         if not isinstance(text, str) or "/" not in text or "%" in text:
             raise BadValueError(f"`{shown(text)}` is not a tier", 'write "25/5 Mbit/s"')
         down, up = map(Rate.parse, rate_pair(text))

@@ -101,7 +101,7 @@ def _made_group(name: str, entry: CommandEntry) -> Command:
 
 
 def _help(entry: CommandEntry) -> str:
-    """The help of a command: its summary, and the details in the docstring of its parameters."""
+    """The help of a command: its summary, and the `details` of the class of its parameters."""
     details = getattr(_parameters(entry), "details", "")
     return f"{entry.summary}\n\n{details}" if details else entry.summary
 

@@ -1,4 +1,4 @@
-"""`aqmlab spp`: round-trip times between any two captures."""
+"""`aqmlab spp`: round-trip times between the places of any two captures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Parses a household in words: "two adults in meetings, one teenager gaming, 4k film".
 
 The vocabulary is closed: numbers, people, the words of activities and a few joining words. Anything
-else is an error with a suggestion. Clauses end at a comma, a semicolon or a line. A clause begins
-with people, or continues with things of the home:
+else is an error with a suggestion. Clauses end at a comma, a semicolon or the end of a line. A
+clause names people and their activities, or an activity of the home that belongs to nobody:
 
     clause   = [number] people [joining] activities  |  [number] activity
     activities = activity (("and" | "with" | "while") activity)*
