@@ -26,7 +26,7 @@ SHARES = (98, 95, 90)
 
 WAYS = ("down", "up")
 
-_UNSHAPED = "10 Gbit/s"
+UNSHAPED = "10 Gbit/s"
 """The rate of a gateway that does not shape, which is the rate of its fastest port."""
 
 _DUMMYNET = {
@@ -80,7 +80,7 @@ class Setup:
         if self.line is not None:
             kept = {key: path[key] for key in ("rtt", "host_jitter", "start_jitter") if key in path}
             modem = {"rate": str(cases[0].tier), "overhead": plain(self.line.overhead)}
-            path = kept | {"rate": _UNSHAPED, "modem": modem}
+            path = kept | {"rate": UNSHAPED, "modem": modem}
         report = {key: value for key, value in table.get("report", {}).items() if key != "figures"}
         steps = [{"label": one.label} | self._step(one) for one in cases]
         return Scenario.from_dict(
@@ -126,7 +126,7 @@ class Setup:
             beyond = plain(managed.qdisc)
         step: Table = {f"path.modem.{way}.rate": str(rate), f"path.modem.{way}.qdisc": beyond}
         if own is None:
-            return step | {f"path.{way}.rate": _UNSHAPED, f"path.{way}.qdisc": "pfifo"}
+            return step | {f"path.{way}.rate": UNSHAPED, f"path.{way}.qdisc": "pfifo"}
         return step | {
             f"path.{way}.rate": f"{case.share} %",
             f"path.{way}.qdisc": plain(own.qdisc),

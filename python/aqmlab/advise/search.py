@@ -54,13 +54,13 @@ class Bisection:
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
     """The outcomes of each gateway at the tiers that ran, from slow to fast."""
-    open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
+    searches = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
-    while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
+    while wanted := {(name, index) for name, one in searches.items() for index in one.wanted()}:
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
         for case, outcome in run_places(bench, setup, places).items():
             found[case.gateway][case.tier] = outcome
-            open_ways[case.gateway].served[tiers.index(case.tier)] = outcome.serves
+            searches[case.gateway].served[tiers.index(case.tier)] = outcome.serves
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
@@ -86,4 +86,4 @@ def run_places(
 
 def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
     """The sort key of shares, best first."""
-    return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)
+    return len(outcome.bad), len(outcome.not_good), -(outcome.case.share or 0)

@@ -73,6 +73,8 @@ def _show(advice: Advice) -> None:
         table.add_row(str(tier), *cells)
     print(advice.title)
     console.stdout().print(table)
+    if advice.headline:
+        print(advice.headline)
     print("\n".join(one["text"] for one in advice.sentences))
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
@@ -89,5 +91,5 @@ def _cell(outcome: CaseOutcome | None) -> str:
     share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"
     if outcome.bad:
         return f"{len(outcome.bad)} bad{share}"
-    left = len(outcome.unserved)
+    left = len(outcome.not_good)
     return f"{left} not good{share}" if left else f"all good{share}"

@@ -13,7 +13,15 @@ from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
 from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
 from aqmlab.results.verdicts.tally import Tally, tallies
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_DATA, NO_NEEDS, TOLERABLE, UNJUDGED
+from aqmlab.results.verdicts.verdict import (
+    BAD,
+    GOOD,
+    JUDGED,
+    NO_DATA,
+    NO_NEEDS,
+    TOLERABLE,
+    UNJUDGED,
+)
 from aqmlab.results.verdicts.wording import INTERVAL, closest_text, signed, unbroken
 
 if TYPE_CHECKING:
@@ -37,7 +45,6 @@ _EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
 _NAME = 12
 """The number of characters of an application's name that are never broken across lines."""
 
-_JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", NO_DATA: "dim", NO_NEEDS: "dim"}
 
 
@@ -109,7 +116,7 @@ def _tally_table(found: Sequence[Tally], width: int) -> Table:
     from rich.markup import escape
 
     said = {word for one in found for word in one.counts}
-    columns = [*_JUDGED, *(word for word in UNJUDGED if word in said)]
+    columns = [*JUDGED, *(word for word in UNJUDGED if word in said)]
     table = _plain()
     table.add_column("condition", overflow="fold", no_wrap=width >= 100)
     for word in columns:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from aqmlab import _core
 from aqmlab.households import line as lines
 from aqmlab.households.household import Household, OwnedUse
 from aqmlab.scenario import loading
@@ -80,11 +81,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 def words_of(owned: OwnedUse) -> str:
     """An activity and its owner in plain words."""
-    title = owned.use.activity.title
-    if not owned.who:
-        return title
-    bare = re.sub(r"^(a|an) ", "", title)
-    return f"{owned.who}{'' if owned.who.endswith('s') else chr(39) + 's'} {bare}"
+    return _core.owned_activity(owned.who, owned.use.activity.title)
 
 
 def _timing(owned: OwnedUse) -> dict[str, Any]:

@@ -78,9 +78,11 @@ def load(
 
 def _found(source: str | Path) -> Found:
     """The scenario of a file or a built-in name, or that of a household."""
-    if str(source) in builtin_names() or not households.is_household(source):
+    found = None
+    if str(source) not in builtin_names():
+        found = households.find_among_scenarios(source)
+    if found is None:
         return find(source)
-    found = households.find(source)
     made = scenario_of(found.household)
     layer = merge.expand(Layer(made.to_dict(), source=Path(found.source).name))
     return Found(layer, found.name, found.source, found.text)

@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from aqmlab import _core
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
 from aqmlab.scenario.kind_schema import Properties, table
@@ -22,19 +23,10 @@ from aqmlab.scenario.parameters import Plain, base_units
 from aqmlab.scenario.quantities import Duration, Share
 from aqmlab.scenario.schema_definitions import reference
 
-OVERHEADS: dict[str, dict[str, int]] = {
-    "ip": {},
-    "ethernet": {"bytes": 14, "counted": 14},
-    "ethernet-wire": {"bytes": 38, "minimum": 84, "counted": 14},
-    "docsis": {"bytes": 18, "minimum": 64, "counted": 14},
-    "pppoe": {"bytes": 30, "counted": 14},
-    "atm": {"bytes": 40, "atm": True, "counted": 14},
-}
+OVERHEADS = _core.overheads()
 """The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
-`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its check
-sequence. The other names are those of tc-cake(8); pppoe-ptm is for VDSL, and pppoe-llcsnap is for
-ADSL. With these, a discipline of a Linux gateway counts the frame.
+The core states them with their sources (`crates/trial/src/scenario.rs`).
 """
 
 

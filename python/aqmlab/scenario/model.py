@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from aqmlab import _core
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
 from aqmlab.base.python_words import member, spoken
 from aqmlab.scenario import merge, sweep, toml_writer
@@ -43,6 +44,9 @@ from aqmlab.scenario.links import Hop, Link, both_ways_schema
 from aqmlab.scenario.notation import Table, refuse_deep
 from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
 from aqmlab.scenario.wifi import Wifi
+
+_DEFAULTS = _core.scenario_defaults()
+"""The defaults of some keys in nanoseconds, which the page needs, too."""
 
 
 class Modem(Value):
@@ -74,12 +78,12 @@ class Path(Value):
 
     down: Link
     up: Link
-    rtt: Duration = Duration(40_000_000)
+    rtt: Duration = Duration(_DEFAULTS["rtt"])
     modem: Annotated[Modem | None, OrOff] = None
     lan: Annotated[LinkRate | None, OrOff] = None
     wifi: Annotated[Wifi | None, OrOff] = None
-    host_jitter: Duration = Duration(50_000)
-    start_jitter: Duration = Duration(50_000_000)
+    host_jitter: Duration = Duration(_DEFAULTS["host_jitter"])
+    start_jitter: Duration = Duration(_DEFAULTS["start_jitter"])
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -158,7 +162,7 @@ class Scenario(Value):
 
     title: str = ""
     description: str = ""
-    duration: Span = Duration(30 * NS_PER_S)
+    duration: Span = Duration(_DEFAULTS["duration"])
     seeds: Seeds = 1
     path: Path
     hosts: Annotated[dict[str, Host], Frozen] = FrozenDict()
