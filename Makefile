@@ -75,7 +75,7 @@ kernel: setup ## make what the kernel engine boots from, and say what it used
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/engines/kernel
 
-lint: setup ## formatting, lints, types and the order of rooms
+lint: setup ## formatting, lints, types and the order of imports
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(BIN)/ruff check --quiet .
