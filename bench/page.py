@@ -1,9 +1,9 @@
-"""Measures how soon the page answers: when it opens, and after its slider has moved.
+"""Measures how soon the page answers after it is opened, and after its slider has moved.
 
 Prints medians of wall-clock times. The first is the time from the start of the navigation to an
-answer for both gateways. The others are the times from an input of the slider to such an answer, at
-each tier of the list. The browser gets one core by default, so the times are those of a slow
-machine. Other work on the machine changes them.
+answer for both gateways. The others are, for each tier of the list, the times from a move of the
+slider to that tier until such an answer. The browser gets one core by default, so the times are
+those of a slow machine. Other programs on the machine lengthen them.
 
     python bench/page.py [--cores N] [--rounds N]
 
@@ -30,7 +30,7 @@ try:
 except ImportError:
     playwright = None
 
-# Whether both gateways have an answer at the tier, also one from the first seconds alone.
+# Whether both gateways have an answer at the tier, if only from the first seconds of the evening.
 ANSWERED = """(tier) => {
   const headline = document.getElementById("headline");
   return ["quick", "whole"].includes(document.body.dataset.shown) &&
@@ -60,7 +60,10 @@ def arguments() -> argparse.Namespace:
 
 
 def round_of(browser: Any, address: str, places: list[int], tiers: list[str]) -> list[float]:
-    """Milliseconds to the first answer, and to that at each tier; `places` is their order."""
+    """The milliseconds to the first answer, and to the answer at each tier.
+
+    `places` are the indices of the tiers in the order in which the slider moves to them.
+    """
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(120_000)
@@ -86,7 +89,7 @@ def main() -> int:
         return 0
     known = choices()
     tiers = known["tiers"][known["firstTiers"]]["tiers"]
-    if hasattr(os, "sched_setaffinity"):  # The browser inherits it.
+    if hasattr(os, "sched_setaffinity"):  # The browser inherits the affinity of this process.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.cores])
     with tempfile.TemporaryDirectory() as folder, playwright.sync_playwright() as driver:
         file = Path(folder) / "page.html"

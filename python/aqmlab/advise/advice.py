@@ -27,7 +27,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The line of a scenario that states its own path."""
+"""The value of `--line` that keeps the path that a scenario states."""
 
 
 _WITHOUT_MODEM = (
@@ -49,7 +49,7 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer to a question. All of its results come from trials that ran."""
+    """The answer to a question. Its results come only from trials that ran."""
 
     title: str
     tiers: tuple[Tier, ...]
@@ -63,7 +63,7 @@ class Advice:
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """The assumption that the settings require; empty if there is none."""
+    """The assumption under which the settings are valid; empty if there is none."""
     seeds: int
     trials: int
     folder: Path
@@ -122,7 +122,7 @@ def advise(
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
-    """The places that a comparison needs and that were not run: gateways at a tier."""
+    """The pairs of a gateway and a tier that the comparison needs and that have not run."""
     better = [] if conclusion.better is None else [conclusion.better.name]
     compared = [conclusion.results[name] for name in (TODAY, *better)]
     return [(one.name, conclusion.at) for one in compared if conclusion.at not in one.outcomes]
@@ -163,7 +163,7 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household (or none), its scenario, and a name for its folder."""
+    """The household (or none), its scenario, and the name for the campaign's folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
@@ -178,7 +178,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line of the household, or none for a scenario that states its own path."""
+    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
@@ -198,7 +198,7 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words: those of the household, or their names."""
+    """The applications in plain words: the household's words, or else the applications' names."""
     about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:

@@ -71,7 +71,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials behind the advice."""
+        """The number of trials on which the advice is based so far."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -89,7 +89,7 @@ class Bench:
     def outcomes(
         self, cases: Collection[GatewayCase], seeds: Sequence[int]
     ) -> dict[GatewayCase, CaseOutcome]:
-        """The outcome of each case over `seeds`, which have run."""
+        """The outcome of each case over `seeds`. The trials of these seeds must have run."""
         chosen = {self._ids[case][seed]: case for case in cases for seed in seeds}
         results = load(self.folder).narrowed(list(chosen))
         by_label = {results.labels[trial]: case for trial, case in chosen.items()}

@@ -43,14 +43,14 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class GatewayResult:
-    """A gateway with the slowest tiers that suffice, among those that were run."""
+    """A gateway with its slowest sufficient tiers. Only tiers that were run count."""
 
     name: str
     title: str
     served: Tier | None
-    """The slowest tier that serves everyone."""
+    """The slowest tier at which no application is bad; `None` if there is none."""
     well: Tier | None
-    """The slowest tier at which every application is good."""
+    """The slowest tier at which every application is good; `None` if there is none."""
     seeds_served: int
     outcomes: Mapping[Tier, CaseOutcome]
 
@@ -65,7 +65,10 @@ class Conclusion:
     sentences: Sequence[Mapping[str, str]]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
-    """The gateway that serves everyone at the slowest tier; `None` if that is today's."""
+    """The gateway that serves everyone at the slowest tier.
+
+    It is `None` if that is today's gateway, or if no gateway serves everyone.
+    """
     at: Tier
     """The tier at which gateways are compared."""
 
@@ -97,7 +100,7 @@ def concluded(setup: Setup, runs: Runs) -> Conclusion:
 
 
 def _evidence(setup: Setup, runs: Runs) -> str:
-    """The runs as the crate `advice` reads them."""
+    """The runs as JSON, in the form that the crate `advice` reads."""
     evidence = {
         "tiers": [str(tier) for tier in runs.tiers],
         "today_tier": None if runs.today is None else str(runs.today),
@@ -120,5 +123,5 @@ def _case(tier: Tier, outcome: CaseOutcome) -> dict[str, Any]:
 
 
 def _report(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as the core told it."""
+    """A verdict in the form in which the core returned it."""
     return {name: value for name, value in structs.asdict(verdict).items() if name != "label"}

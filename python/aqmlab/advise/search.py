@@ -1,12 +1,13 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
 If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
-tier never serves less. The assumption is a heuristic, so the search reports only tiers that ran.
-They include both neighbours of the boundary.
+tier never serves fewer applications. The assumption is a heuristic, so the search reports only
+tiers that ran. If the fastest tier suffices, they include the slowest sufficient tier and the next
+slower and the next faster tier.
 
-A gateway that shapes is first tried at several shares of the line with few seeds. The best share
-then runs with all seeds. It has the fewest bad verdicts; among equals, the most good verdicts, and
-then the highest rate.
+A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
+share then runs with all seeds. It has the fewest bad verdicts; among equals, the most good
+verdicts, and then the highest rate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
-"""The maximum number of tiers that all run."""
+"""The maximum number of tiers that run without a bisection."""
 
 TRIED_SEEDS = 3
 """The number of seeds with which shares are compared."""
@@ -27,7 +28,7 @@ TRIED_SEEDS = 3
 
 @dataclass
 class Bisection:
-    """The tiers that the search still needs for one gateway."""
+    """The search over the tiers for one gateway, with the results so far."""
 
     count: int
     """The number of tiers, from slow to fast."""
@@ -35,7 +36,7 @@ class Bisection:
     served: dict[int, bool] = field(default_factory=dict)
 
     def wanted(self) -> list[int]:
-        """The tiers to run next; none if the boundary and its neighbours are known."""
+        """The indices of the tiers to run next; empty if the search is complete."""
         if self.whole:
             return [one for one in range(self.count) if one not in self.served]
         fastest = self.count - 1
@@ -67,7 +68,7 @@ def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[
 def run_places(
     bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
 ) -> Mapping[GatewayCase, CaseOutcome]:
-    """The outcome of each gateway at a tier, with its best share and all seeds."""
+    """The outcome of each pair of a gateway and a tier, with the best share and all seeds."""
     choices = {
         place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
         for place in places

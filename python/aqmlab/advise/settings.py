@@ -14,7 +14,7 @@ from aqmlab.scenario.links import Overhead
 from aqmlab.scenario.parameters import spelled
 
 _ETHERNET = Device(linux="eth0", bsd="em0", counted=14)
-"""The device before a line of which nothing is known."""
+"""The network device of a gateway whose line is not known."""
 
 
 def settings(setup: Setup, case: GatewayCase) -> dict[str, str]:

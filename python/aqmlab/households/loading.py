@@ -52,10 +52,10 @@ def find(source: str | Path) -> FoundHousehold:
 
 
 def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
-    """The household that `source` names, where it may also name a scenario; `None` otherwise.
+    """The household that `source` names; `None` if `source` is not a household.
 
-    A household is a built-in household, or a file with people or things. A file that only extends a
-    household may have neither. A parent's name that is also a scenario's does not count.
+    A household is a built-in household, or a file with people or things. A file that extends a
+    built-in household also counts, unless a built-in scenario has the same name as that household.
     """
     if str(source) in builtin_names():
         return _builtin(str(source))
@@ -66,7 +66,7 @@ def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
         text = file_text(path)
         layer = merge.read_toml(text, path.name)
     except ScenarioError:
-        return None  # the reader of scenarios reports it
+        return None  # The reader of scenarios reports the error.
     parent = layer.data.get("extends")
     names = set(builtin_names()).difference(scenarios.builtin_names())
     inherited = isinstance(parent, str) and parent in names
@@ -87,7 +87,7 @@ def _of_layer(layer: Layer, path: Path, text: str) -> FoundHousehold:
 
 
 def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
-    """The tables laid over those of the household that they extend."""
+    """The tables of a file, merged over those of the household that the file extends."""
     parent = layer.data.pop("extends", None)
     if parent is None:
         return layer

@@ -16,11 +16,11 @@ from aqmlab.scenario.notation import Table, rate_pair
 from aqmlab.scenario.quantities import Duration, Rate
 
 MEASURED_FROM = "5 s"
-"""The start of the statistics. All transfers have begun by this time."""
+"""The start of the statistics. By this time all activities without a later `start` have begun."""
 
 
 class NamedApp(NamedTuple):
-    """An application of a household: its name in the scenario, and in plain words."""
+    """An application of a household, with its name in the scenario and its name in plain words."""
 
     name: str
     words: str
@@ -31,7 +31,7 @@ class NamedApp(NamedTuple):
 def scenario_of(household: Household) -> Scenario:
     """The household as a scenario that compares today's gateway with FQ-CoDel.
 
-    A household with its own schedule gives the built-in scenario of that schedule.
+    If the household names a built-in scenario, the result is that scenario.
     """
     if household.scenario is not None:
         return build(loading.read_builtin(household.scenario))

@@ -17,6 +17,7 @@ from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
 from aqmlab.households.line import Line, lines
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
 
 
@@ -39,9 +40,17 @@ def choices() -> dict[str, Any]:
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
+        "noticedMs": _noticed_ms(),
         "shares": SHARES,
         "unshaped": UNSHAPED,
     }
+
+
+def _noticed_ms() -> float:
+    """The largest one-way delay of speech, in ms, at which the verdict on it is good."""
+    speech = next(kind for kind in catalogue.raw()["apps"] if kind["name"] == "voip")
+    needs: list[dict[str, Any]] = speech["needs"]["needs"]
+    return next(float(need["good"]) for need in needs if need["name"] == "one-way delay")
 
 
 def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -63,7 +72,7 @@ def _activity(key: str) -> dict[str, Any]:
 
 
 def _household(known: Household) -> dict[str, Any]:
-    """A household without its devices and times: the page starts everything at once."""
+    """A household without its devices and times, because the page starts all activities at once."""
     people: dict[str, list[str]] = {name: [] for name in known.people}
     counts: dict[str, int] = {}
     for owned in known.uses():
@@ -88,7 +97,7 @@ def _tiers(name: str) -> dict[str, Any]:
 
 
 def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
-    """A line with its unmanaged queue at each tier, and what its settings need."""
+    """A line with its unmanaged queues at each tier, and the device facts for its settings."""
     return {
         "title": known.title,
         "overhead": plain(known.overhead),

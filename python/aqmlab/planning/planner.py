@@ -55,8 +55,9 @@ def load(
     """Plans `source` with the changes `sets` and `vary`.
 
     `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
-    runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
-    whose checker is not built yet does not check the trials. Raises `ScenarioError`.
+    runs every trial, and the engine becomes an additional condition. If `build` is false, and the
+    checker of an engine is not built yet, the simulator checks the trials in place of this engine.
+    Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)

@@ -1,4 +1,4 @@
-"""The TOML files in the folder `builtin` of a room: scenarios, households."""
+"""The TOML files in the folder `builtin` of a subpackage: scenarios or households."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aqmlab.base.errors import ScenarioError
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFiles:
-    """The files of one room. Messages call one of them `noun`."""
+    """The built-in files of one subpackage, `room`. Messages call one of them a `noun`."""
 
     room: str
     noun: str

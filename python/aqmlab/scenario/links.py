@@ -61,9 +61,12 @@ class Overhead(Value):
 
 
 SHAPERS = ("line", "htb", "dummynet")
-"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
-releases a packet at the start of its transmission time, and one more packet after a pause.
-Dummynet releases packets at its clock ticks, which are one millisecond apart."""
+"""Rate limiters: the wire itself, Linux's HTB or FreeBSD's dummynet.
+
+HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
+charges the packet to the bucket afterwards. After a pause it therefore sends two packets at once.
+dummynet sends packets at its clock ticks, which are one millisecond apart.
+"""
 
 
 def _shaper(value: object) -> str:
@@ -84,7 +87,7 @@ def _pfifo() -> Qdisc:
 
 
 class _Port(Value):
-    """A discipline before a link. Its keys may have the synonym `queue` for `qdisc`."""
+    """A discipline before a link. In a file, `queue` is a synonym of the key `qdisc`."""
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -28,7 +28,7 @@ def read_builtin(name: str) -> Layer:
 
 
 class Found(NamedTuple):
-    """A scenario's text, and its layer with the scenarios that it extends."""
+    """A scenario's text, and its tables merged over those of the scenarios that it extends."""
 
     layer: Layer
     name: str

@@ -71,9 +71,10 @@ class Path(Value):
 
     `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
-    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network
-    802.11n. Without both, packets between hosts and gateway take no time. `modem` is a line beyond
-    the gateway with its own queues. Without it, the gateway's link is the line.
+    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network an
+    802.11n network. Without `lan` and `wifi`, packets between hosts and gateway take no time.
+    `modem` is a line beyond the gateway with its own queues. Without a modem, the gateway's link is
+    the line.
     """
 
     down: Link
@@ -112,8 +113,8 @@ class Path(Value):
 class Measure(Value):
     """The measurements of a trial. `from` and `to` bound the statistics.
 
-    Without `series`, no time series are kept. With it, a trial longer than `points` steps uses
-    coarser steps, so memory does not grow with the length of the trial.
+    Without `series`, no time series are kept. With `series`, a trial longer than `points` steps
+    has longer steps, so memory does not grow with the length of the trial.
     """
 
     enabled: Flag = True
@@ -149,7 +150,7 @@ _FIGURE = WithJsonSchema({"enum": list(FIGURES)})
 
 
 class Report(Value):
-    """The contents of the report: figures by name, needs of applications, notes."""
+    """The contents of the report: figures by name, limits for applications, notes."""
 
     figures: tuple[Annotated[str, AfterValidator(_figure), _FIGURE], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
@@ -259,7 +260,7 @@ class Scenario(Value):
 
 
 def build(layer: merge.Layer) -> Scenario:
-    """The scenario of an expanded layer; errors name their location in it."""
+    """The scenario of an expanded layer; errors name the file and the line of the key."""
     try:
         return Scenario(**layer.data)
     except ScenarioError as error:
@@ -271,7 +272,7 @@ def build(layer: merge.Layer) -> Scenario:
 def first_problem(
     error: ValidationError, model: type[Value]
 ) -> tuple[tuple[str, ...], BadValueError]:
-    """The first error of a `model`: its keys, and its message for users."""
+    """The first problem in an `error` of `model`: the keys of the member, and the message."""
     found = error.errors(include_url=False)
     first = found[0]
     if first["type"] == "missing":  # a misspelt key is the probable cause

@@ -5,8 +5,8 @@ import { shapes, tiersOf } from "./home.js";
 
 /**
  * @typedef {import("./simulator.js").Answer} Answer
- * @typedef {{today: (Answer | null)[], better: (Answer | null)[]}} Ladder One entry a tier; `null`
- *   has not been run.
+ * @typedef {{today: (Answer | null)[], better: (Answer | null)[]}} Ladder One entry for each
+ *   tier; `null` if the tier has not run.
  * @typedef {{tier: string, judged: number, served: number, word: string}} TierCount
  * @typedef {{
  *   conclusion: {gateways: {tiers: TierCount[]}[]},

@@ -25,6 +25,7 @@
  *   unshaped: string,
  *   people: Person[],
  *   households: Record<string, Household>,
+ *   noticedMs: number,
  * }} Choices
  */
 
