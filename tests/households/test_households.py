@@ -107,13 +107,14 @@ def test_a_household_extends_a_built_in_one(tmp_path) -> None:
     path.write_text('extends = "hectic"\n[people]\nparent-1 = "off"\n')
     home = loading.load(path)
     assert set(home.people) == {"parent-2", "children"}
-    assert loading.is_household(path)
+    found = loading.find_among_scenarios(path)
+    assert found is not None and found.household == home
 
 
 def test_a_file_that_extends_a_scenario_of_the_same_name_stays_a_scenario(tmp_path) -> None:
     path = tmp_path / "home.toml"
     path.write_text('extends = "boerlage2016-d6"\nduration = "5 s"\n')
-    assert not loading.is_household(path)
+    assert loading.find_among_scenarios(path) is None
     assert planner.load(path, seeds=1).trials[0].spec.duration_ns == 5_000_000_000
 
 

@@ -82,6 +82,15 @@ def test_a_parameter_that_ns3_does_not_have_is_refused() -> None:
         plan.of(spec)
 
 
+def test_ecn_capable_datagrams_are_refused() -> None:
+    spec = _spec("datagrams.flood.pie")
+    flood, *others = (app for app in spec.apps if app.app.kind == "cbr")
+    marked = replace(flood, app=replace(flood.app, params={**flood.app.params, "ecn": "ect1"}))
+    spec = replace(spec, apps=(marked, *others))
+    with pytest.raises(ValueError, match="`cbr`: ecn"):
+        plan.of(spec)
+
+
 def test_transfers_and_datagrams_are_what_the_trial_says() -> None:
     sized = _words(_spec("slow-start.file-up-500k.pfifo-100"), "tcp")
     assert [words[4:7] for words in sized] == [["0", "up", "500000"]]

@@ -248,7 +248,7 @@ fn the_memory_limit_is_twice_the_limit_in_frames_and_counts_buffers() {
     assert_eq!((rig.packets(), counter(&rig, "memory_used_bytes")), (3, 6_912));
 }
 
-/// C-121, C-122.
+/// C-67, C-121 and C-122.
 #[test]
 fn only_overload_drops_packets_that_could_be_marked() {
     let mut over = aged(&[], 4, FRAME, ms(2_000));
@@ -296,7 +296,7 @@ fn a_time_shifted_fifo_serves_l4s_packets_as_if_they_were_older() {
     assert_eq!(served(&mut rig, ms(52), 4), "LCLC");
 }
 
-/// C-115, C-116.
+/// C-66, C-115 and C-116.
 #[test]
 fn the_ramp_of_the_rfc_spares_the_last_two_packets() {
     let mut rig = filled("dualpi2_rfc", &[], (0, 0), (6, FRAME));

@@ -284,8 +284,11 @@ impl App for WebrtcCall {
     }
 
     fn datagram(&self) -> Option<Datagram> {
-        let video =
-            Datagram { bytes: self.settings.payload + HEADERS, headers: HEADERS, set_by: "payload" };
+        let video = Datagram {
+            bytes: self.settings.payload + HEADERS,
+            headers: HEADERS,
+            set_by: "payload",
+        };
         let audio =
             Datagram { bytes: self.settings.speech + RTP, headers: RTP, set_by: "audio_rate" };
         Some(if audio.bytes > video.bytes { audio } else { video })

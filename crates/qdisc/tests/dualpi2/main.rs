@@ -20,7 +20,7 @@ use aqmlab_core::{
 use aqmlab_qdisc::{Qdisc, kinds};
 
 use arrivals::Arrival;
-use play::Discipline;
+use play::{Discipline, Polls};
 
 /// The packets that a discipline dropped.
 #[derive(Default)]
@@ -68,6 +68,10 @@ impl Discipline for Module {
         Some((packet.id, packet.len, packet.ecn))
     }
 
+    fn is_empty(&self) -> bool {
+        self.qdisc.backlog().packets == 0
+    }
+
     fn drops(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.drops.0)
     }
@@ -108,19 +112,19 @@ fn value(said: &str, like: Value) -> Value {
 }
 
 /// Plays a recipe on the module.
-fn played(recipe: &str) -> (play::Played, Vec<Arrival>) {
+fn played(recipe: &str, polls: Polls) -> (play::Played, Vec<Arrival>) {
     let says = recipe.split(' ').map(|item| item.split_once('=').expect("name=value")).collect();
     let (seed, rate) = (number(&says, "seed"), number(&says, "rate"));
     let arrivals = arrivals::arrivals(seed, rate, number(&says, "packets") as usize);
-    (play::play(&mut Module::new(&says), &arrivals, rate), arrivals)
+    (play::play(&mut Module::new(&says), &arrivals, rate, polls), arrivals)
 }
 
-#[test]
-fn the_module_does_what_linux_does() {
+/// Compares every run, served by a link of this kind.
+fn compare(polls: Polls) {
     let mut parted = Vec::new();
     for line in include_str!("outcomes.txt").lines() {
         let (recipe, want) = line.split_once(" | ").expect("a bar before the outcome");
-        let (run, arrivals) = played(recipe);
+        let (run, arrivals) = played(recipe, polls);
         let got = play::outcome(&run, &arrivals);
         if got != want {
             parted.push(format!("{line}\n  module: {got}"));
@@ -130,13 +134,24 @@ fn the_module_does_what_linux_does() {
 }
 
 #[test]
+fn the_module_does_what_linux_does() {
+    compare(Polls::Empty);
+}
+
+/// The kernel restores the scheduler's credit at an empty dequeue. The module does so without one.
+#[test]
+fn the_module_does_the_same_without_empty_polls() {
+    compare(Polls::NeverEmpty);
+}
+
+#[test]
 fn whole_runs_are_equal_in_every_packet() {
     let text = include_str!("whole.txt");
     let runs: Vec<_> = text.split("# ").skip(1).collect();
     assert!(runs.len() >= 3, "{} runs", runs.len());
     for run in runs {
         let (recipe, want) = run.split_once('\n').expect("a recipe before the packets");
-        let (run, arrivals) = played(recipe);
+        let (run, arrivals) = played(recipe, Polls::Empty);
         let got = play::whole(&run, &arrivals);
         for (got, want) in got.lines().zip(want.lines()) {
             assert_eq!(got, want, "{recipe}");

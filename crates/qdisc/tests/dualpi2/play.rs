@@ -11,6 +11,7 @@ use super::arrivals::Arrival;
 pub trait Discipline {
     fn offer(&mut self, id: u64, arrival: Arrival);
     fn take(&mut self, now: Instant) -> Option<(u64, u32, Ecn)>;
+    fn is_empty(&self) -> bool;
     /// Returns the packets dropped since the last call.
     fn drops(&mut self) -> Vec<u64>;
     /// Returns the statistics in the order of `tc -s`; delays are in microseconds.
@@ -35,8 +36,18 @@ pub struct Played {
     pub stats: Vec<i64>,
 }
 
-/// A link that polls its discipline when it becomes free, and rests after an empty poll.
+/// How a link finds that its discipline is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polls {
+    /// It polls the discipline, as the kernel does.
+    Empty,
+    /// It looks at the backlog, as the port of the simulator does.
+    NeverEmpty,
+}
+
+/// A link that polls its discipline when it becomes free, and rests while the discipline is empty.
 struct Link {
+    polls: Polls,
     rate: BitRate,
     free: Instant,
     rests: bool,
@@ -46,7 +57,11 @@ impl Link {
     /// Serves the discipline until just before `end`.
     fn serve(&mut self, to: &mut impl Discipline, end: Instant, played: &mut Played) {
         while !self.rests && self.free < end {
-            self.poll(self.free, to, played);
+            if self.polls == Polls::NeverEmpty && to.is_empty() {
+                self.rests = true;
+            } else {
+                self.poll(self.free, to, played);
+            }
         }
     }
 
@@ -70,9 +85,9 @@ impl Played {
 }
 
 /// Plays the arrivals; takes the statistics after the last arrival and after the last departure.
-pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64) -> Played {
+pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64, polls: Polls) -> Played {
     let rate = BitRate::new(rate).expect("a rate");
-    let mut link = Link { rate, free: Instant::ZERO, rests: true };
+    let mut link = Link { polls, rate, free: Instant::ZERO, rests: true };
     let mut played = Played::default();
     for (id, &arrival) in (0..).zip(arrivals) {
         link.serve(to, arrival.at, &mut played);
@@ -85,6 +100,7 @@ pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64) -> Played
     let last = arrivals.last().expect("an arrival").at;
     played.stats.extend(to.stats(last));
     link.serve(to, Instant::NEVER, &mut played);
+    link.poll(link.free, to, &mut played);
     played.stats.extend(to.stats(link.free));
     played.stats.push(to.next_draw().into());
     played

@@ -17,7 +17,7 @@ let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
 /** @type {Record<string, any>} */
 let parts = {};
 
-/** 
+/**
  * @param {import("./simulator.js").Answer} today
  * @param {import("./simulator.js").Answer} better
  * @param {string} title of the better gateway

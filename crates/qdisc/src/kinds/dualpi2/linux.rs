@@ -8,8 +8,8 @@
 //! - only the ECN field classifies packets: there are no `tc` filters and no class numbers in a
 //!   packet's priority, so no Not-ECT packet is in the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
-//! - memory is that of one driver's buffers, as in `fq_codel`;
-//! - the delays among the statistics are those at the last operation.
+//! - the memory of a packet follows the buffers of one driver, as in `fq_codel`;
+//! - the delays among the statistics are the ages of the heads at the last operation.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,14 @@
 //! The parameters of `dualpi2` and `dualpi2_rfc`.
 //!
-//! Differences from `tc`: a classic protection is a whole number of per cent; `step_thresh` in
-//! packets is a parameter of its own; `drop_overload`, `drop_early` and `ecn_mask` have the names of
-//! the kernel's attributes, while `tc` has words for their values. `tc` refuses a `typical_rtt` above
-//! the `max_rtt`, and both if a gain rounds to zero; here the `typical_rtt` is limited to the
-//! `max_rtt`, and a gain is at least 1/256 Hz.
+//! Differences from `tc`:
+//!
+//! - `classic_protection` is a whole number of per cent;
+//! - a `step_thresh` in packets has its own parameter, `step_thresh_packets`;
+//! - `drop_overload`, `drop_early` and `ecn_mask` have the names of the kernel's attributes, while
+//!   `tc` has words for their values;
+//! - `tc` refuses a `typical_rtt` above the `max_rtt`; here the `typical_rtt` is limited to the
+//!   `max_rtt`;
+//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256 Hz.
 
 use aqmlab_core::{Args, Bounds, Bytes, Duration, Param, Value};
 

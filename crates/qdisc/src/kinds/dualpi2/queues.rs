@@ -111,8 +111,8 @@ impl Wrr {
     #[inline]
     pub(super) fn wake(&mut self, now: Instant, queues: &Queues) {
         if std::mem::take(&mut self.emptied) && !self.never_polled_empty {
-            let heads = queues.heads();
-            if heads.classic.or(heads.l4s) == Some(now) {
+            let Heads { classic, l4s } = queues.heads();
+            if [classic, l4s].into_iter().flatten().all(|arrival| arrival == now) {
                 self.reset();
             }
         }

@@ -89,7 +89,7 @@ fn overload_begins_above_a_coupled_probability_of_one() {
     assert!(!at(MAX_PROB, &single).is_overloaded());
 }
 
-/// C-113: both draws must hit, so the probability of a signal is the square.
+/// C-69 and C-113: both draws must hit, so the probability of a signal is the square.
 #[test]
 fn a_classic_packet_is_signalled_by_two_hits() {
     for prob in [MAX_PROB / 10, MAX_PROB / 2] {
@@ -126,7 +126,7 @@ fn a_probability_of_zero_takes_a_draw_and_a_draw_of_zero_hits() {
     assert_eq!(judged(&law, false, 0).1, 2, "a first hit takes a second draw");
 }
 
-/// C-120 and C-121, by the draws of Linux.
+/// C-67, C-120 and C-121, by the draws of Linux.
 #[test]
 fn in_overload_both_queues_drop_by_the_classic_probability() {
     let over = at(MAX_PROB, &DEFAULTS);

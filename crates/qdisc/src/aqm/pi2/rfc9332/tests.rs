@@ -28,7 +28,7 @@ fn updates_give_the_probabilities_of_the_figure() {
     for (ms, want) in [(20, 0.0648), (20, 0.0656), (10, 0.0328)] {
         law.vars.update(&law.settings, Duration::from_millis(ms));
         close(law.prob(), want);
-        // C-113.
+        // C-65 and C-113.
         close(law.p_c(), want * want);
         close(law.p_cl(), 2.0 * want);
         close(law.p_c(), (law.p_cl() / 2.0) * (law.p_cl() / 2.0));
@@ -70,7 +70,7 @@ fn the_ramp_rises_from_zero_to_one() {
     }
 }
 
-/// C-115 and C-116.
+/// C-66, C-115 and C-116.
 #[test]
 fn the_ramp_needs_more_than_one_packet_behind() {
     let late = Duration::from_millis(5);
@@ -83,7 +83,7 @@ fn the_ramp_needs_more_than_one_packet_behind() {
     assert_eq!(signals, 6, "0.7 of nine packets");
 }
 
-/// C-119.
+/// C-68 and C-119.
 #[test]
 fn an_accumulator_spaces_signals_evenly() {
     let signals = |likelihood: f64, packets: u32| -> Vec<u32> {
