@@ -27,7 +27,7 @@ CASES = {
 
 
 def per_packet(qdisc: str, measure: bool) -> float:
-    """The instructions per data packet of two flows at 50 Mbit/s."""
+    """The instructions per data packet of two CUBIC flows at 50 Mbit/s."""
     spans = (last_release.SHORT_S, last_release.LONG_S)
     trials = [
         dumbbell(mbit=50, flows=2, qdisc=qdisc, span_s=span_s, measure=measure) for span_s in spans

@@ -31,9 +31,9 @@ CAMPAIGN = ("run", "kua2017-demo", "--seeds", "2", "--jobs", "1", "--duration", 
 ROUNDS = 3
 SHORT_S, LONG_S = 2, 12
 WORSE = 1.1
-"""The ratio of instructions from which `main` returns 1.
+"""The ratio of instructions above which `compare` returns false.
 
-Slow timings only cause a warning, because timings are noisy.
+The CPU times are only printed, because they vary from run to run.
 """
 
 # The core is loaded from its file, so that no Python code of either package runs.
@@ -72,7 +72,7 @@ class Build:
         return float(_output([sys.executable, "-c", _RUN_CORE, str(self.core)], trial))
 
     def instructions(self, trial: dict[str, object]) -> int:
-        """The instructions for the simulated seconds of a trial from `SHORT_S` to `LONG_S`."""
+        """The instructions that a trial takes from simulated second `SHORT_S` to `LONG_S`."""
         short, long = (
             self._instructions(json.dumps(trial | {"duration_ns": span_s * 10**9}))
             for span_s in (SHORT_S, LONG_S)
@@ -178,7 +178,7 @@ def _counted(old: Build, new: Build, trial: dict[str, object]) -> float | None:
 
 
 def compare() -> bool:
-    """Prints the ratios. Returns false if a trial needs many more instructions than the release."""
+    """Prints the ratios. Returns false if any ratio of instructions exceeds `WORSE`."""
     try:
         old = last_release()
     except UnavailableError as why:

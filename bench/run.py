@@ -1,9 +1,9 @@
-"""Measures the speed and the memory of aqmlab, and the speed of ns-3, in one run.
+"""Measures the speed and the memory of aqmlab, and the speed of csg-htsim and ns-3.
 
-Prints the CPU time of one core, as the operating system counts it. aqmlab, csg-htsim and ns-3 run
-the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
-development files are installed (Debian: libns3-dev). Machines differ and drift, so compare the
-ratios.
+All times are CPU times of one core, as the operating system counts them. aqmlab, csg-htsim and ns-3
+run the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
+development files are installed (Debian: libns3-dev). The speed of machines differs and changes over
+time, so compare the ratios.
 
     python bench/run.py [--record]
 
@@ -96,14 +96,14 @@ class Peers:
             )
             yield "csg-htsim", cpu_s, packets
         if self.ns3:
-            # A sixth of the time suffices for a rate. The whole time would take ns-3 a minute.
+            # Ten simulated seconds suffice for a rate. All sixty would take ns-3 a minute.
             yield "ns-3", *ns3(self.ns3, qdisc, 10)
 
 
 def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
-    """The packet rate of two bulk flows at 50 Mbit/s over 60 simulated seconds.
+    """The data packets per CPU second of two bulk flows at 50 Mbit/s, by discipline and simulator.
 
-    The rates are medians by discipline and simulator.
+    Each is the median of `ROUNDS` runs.
     """
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     medians = {}
@@ -135,7 +135,7 @@ def _print_rates(qdisc: str, rates: dict[str, list[float]]) -> None:
 
 
 def home() -> None:
-    """Prints simulated seconds per second, and memory, for the home of `kua2017` at 12/1."""
+    """Prints simulated seconds per CPU second, and the memory, for the home of `kua2017-demo`."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
@@ -171,7 +171,7 @@ def resident_mb(spec_json: str) -> float:
 
 
 def scaling() -> None:
-    """The growth of run time with flows and with rate. The link of 1 Gbit/s runs for 3 seconds."""
+    """Prints the CPU time per packet for several numbers of flows and for several rates."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
@@ -183,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all figures; returns 1 if this tree is much slower than the last release."""
+    """Prints all numbers. Returns 1 if the instructions exceed those recorded or of the release."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

@@ -3,7 +3,7 @@
     python examples/first_study.py [FOLDER]
 
 Runs the scenario beside this file under four disciplines with five seeds each, compares the call's
-score with the backup's goodput, and draws one figure into FOLDER. It takes seconds.
+score with the backup's goodput, and draws one figure into FOLDER. The study takes some seconds.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def measure() -> pl.DataFrame:
     # a call is that of its worse direction.
     call = results.apps.filter(pl.col("metric").is_in(["mos_up", "mos_down"]))
     score = call.group_by("qdisc", "seed").agg(pl.col("value").min().alias("mos"))
-    # The table `flows` holds the taps' measurements of each flow and direction.
+    # The table `flows` holds the measurements of each application and direction.
     backup = results.flows.filter(flow="backup", direction="up")
     return backup.select("qdisc", "seed", "goodput_mbit").join(score, on=["qdisc", "seed"])
 
 
 def compare(rows: pl.DataFrame) -> pl.DataFrame:
-    """The median of each discipline over the seeds, and their range."""
+    """For each discipline the medians over the seeds, and the range of the opinion scores."""
     spread = pl.col("mos").max() - pl.col("mos").min()
     return (
         rows.group_by("qdisc")
@@ -58,7 +58,7 @@ def against_fifo(rows: pl.DataFrame, queue: str) -> list[float]:
 
 
 def draw(rows: pl.DataFrame, path: Path) -> None:
-    """A point for each run: a better backup is further right, a better call is further up."""
+    """Draws a point for each run: further right for a faster backup, higher for a better call."""
     figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
     for queue in QUEUES:
         own = rows.filter(qdisc=queue)

@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _passes(reader: str, seconds: int, out: Path) -> bool:
-    """Fuzzes a reader for a time; returns whether it found no failure."""
+    """Fuzzes a reader for `seconds` seconds; returns whether no failure was found."""
     oracles = _oracles()
     with tempfile.TemporaryDirectory() as corpus:
         texts = Path(corpus, "texts")
@@ -66,7 +66,7 @@ def _passes(reader: str, seconds: int, out: Path) -> bool:
 
 
 def _oracles() -> ModuleType:
-    """Imports the oracles late, so that their readers are instrumented."""
+    """Imports the oracles only when they are needed, so that the readers are instrumented."""
     sys.path.insert(0, str(ROOT))
     return import_module("tests.fuzz.oracles")
 

@@ -39,7 +39,7 @@ ABSENT = 3
 
 
 def absent() -> str | None:
-    """The reason why no fuzzer can be built on this machine; `None` if there is none."""
+    """The reason why no fuzzer can be built on this machine; `None` if fuzzers can be built."""
     for tool in ("cargo", "c++"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
@@ -58,14 +58,14 @@ def build() -> Path:
 
 
 def prepare(target: str) -> None:
-    """Writes the seeds of a target and, for text targets, the words in the seeds."""
+    """Writes the seeds of a target, and the dictionary of words for the text target."""
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")
 
 
 def fuzz(target: str, programs: Path, seconds: int) -> bool:
-    """Runs one target for a time; returns whether it found no failure."""
+    """Runs one target for `seconds` seconds; returns whether it found no failure."""
     most_bytes, most_s, most_mb = TARGETS[target]
     corpus, found = HERE / "target" / "corpus" / target, HERE / "target" / "found" / target
     options = {
@@ -91,7 +91,7 @@ def fuzz(target: str, programs: Path, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Fuzzes all targets, one after the other."""
+    """Fuzzes the requested targets at the same time."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="TARGET")

@@ -1,8 +1,8 @@
 """Prints the share of lines that the tests run, by crate and by package: `make coverage`.
 
-The compiler's instrumentation counts Rust's half; LLVM's tools of the same version read it.
-coverage.py counts Python's half, including the processes that tests start. Without the tools for a
-language, its half is skipped with a message.
+For Rust the compiler's instrumentation counts the lines, and LLVM's tools of the same version read
+the counts. For Python coverage.py counts the lines, also in the processes that tests start. A
+language whose tools are missing is skipped with a message.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Lines = dict[str, tuple[int, int]]
 
 
 class AbsentError(Exception):
-    """A missing tool. The text names the tool and its installation."""
+    """A missing tool. The text names the tool and the command that installs it."""
 
 
 def main() -> int:
-    """Measures the requested halves and prints a table of each."""
+    """Measures the requested languages and prints a table for each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("halves", nargs="*", choices=[[], "rust", "python"], metavar="rust|python")
     halves = parser.parse_args().halves or ["rust", "python"]

@@ -1,9 +1,8 @@
 """Compares another simulator with the kernel: `python tools/peers.py ns3 [SEEDS]`.
 
 Runs the other simulator, which must be installed, on every cell that it supports. This takes
-minutes. The results are stored in `docs/peers/`. The documents' table is made from these results
-and the simulator's own results of the same trials, so other machines do not need the other
-simulator.
+minutes. The results are stored in `docs/peers/`. `tools/generate.py` makes a table from these
+results and from aqmlab's results of the same trials, and does not need the other simulator.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def _kernel_digest(trials: _Trials) -> str:
 
 
 def _share(line: Mapping[str, Any], key: str) -> str:
-    """A share of a line as text. An error that is not a number counts as infinite."""
+    """The share `key` of a line as text. An error that is not a number counts as infinite."""
     if line[key] is None:
         return percent(math.inf) if key.startswith("error") else ""
     return percent(line[key])

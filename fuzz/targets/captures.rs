@@ -1,7 +1,7 @@
 //! Fuzzes `aqmlab spp`, which measures or refuses two captures of any bytes.
 //!
-//! The first byte selects the options, and the next two are the length of the first capture. The
-//! fuzzer also limits time and memory.
+//! The first byte selects the options, and the next two bytes are the length of the first capture.
+//! The fuzzer also limits the time and the memory for one input.
 
 #![no_main]
 

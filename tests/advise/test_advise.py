@@ -114,8 +114,8 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     today, fq = advice.results[TODAY], advice.results["sqm"]
     assert str(fq.served) == "12/1 Mbit/s"
     assert str(today.served) == "100/40 Mbit/s"
-    (way, _) = advice.facts["ways"]
-    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in way["by_median"]
+    (of_today, _) = advice.facts["gateways"]
+    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in of_today["by_median"]
     # The study reads the game's round trips at the home's end, as the paper probably did.
     flows = aqmlab.load(tmp_path / "d6").flows.filter(flow="game", direction="up")
     medians = flows.group_by("case").agg(pl.col("rtt_p50_ms").median())
@@ -124,7 +124,7 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     assert {str(tier) for tier in fq.outcomes} == {str(tier) for tier in advice.tiers}
     for tier, outcome in today.outcomes.items():
         fast = str(tier) in ("50/20 Mbit/s", "100/40 Mbit/s")
-        assert (outcome.apps["game"].rtt_p50_ms < 200) is fast, tier
+        assert (outcome.apps["game"].medians.rtt_p50_ms < 200) is fast, tier
 
 
 def test_the_command_prints_tiers_sentences_and_settings(tmp_path, capsys, monkeypatch) -> None:

@@ -71,7 +71,8 @@ def from_report(folder):
 
 def from_query(folder):
     tables = ("flows", "windows", "apps", "trials", "summary")
-    return [said(["query", str(folder), f"FROM {name}", "--format", "csv"]) for name in tables]
+    rows = (f"SELECT '{name}', CAST({name} AS VARCHAR) FROM {name}" for name in tables)
+    return said(["query", str(folder), " UNION ALL ".join(rows), "--format", "csv"])
 
 
 def from_export(folder):

@@ -255,3 +255,19 @@ def test_only_the_calling_thread_reads_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_guard, "open_regular", open_observed)
     assert parquet_guard.size_of(path).memory_bytes > 2**32
     assert opened[0].threads == {threading.get_ident()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/task lists threads on Linux only")
+@pytest.mark.parametrize("source", ["path", "path.read_bytes()"])
+def test_a_table_is_read_without_threads(tmp_path, source):
+    path = tmp_path / "rows.parquet"
+    written(path, pa.table({"trial": ["a"] * 4, "digest": ["b"] * 4, "spec": ["c" * 3000] * 4}))
+    script = f"""
+import os, pathlib, pyarrow.parquet
+from aqmlab.campaign.store.parquet import read_table
+path = pathlib.Path({str(path)!r})
+before = os.listdir("/proc/self/task")
+assert read_table({source}, ["spec", "trial"]).column_names == ["spec", "trial"]
+assert os.listdir("/proc/self/task") == before
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -18,7 +18,13 @@ SOUND = (
 def _links() -> list[str]:
     """Malformed fragments: fixed texts, long texts, and damaged copies of a valid link."""
     listed = (Path(__file__).parent / "malformed_links.txt").read_text("utf-8").splitlines()
-    long = ["x" * 5000, "person=" + "%F0%9F%92%A9" * 400, "person=" + "~".join(["fly"] * 50)]
+    long = [
+        "x" * 5000,
+        "x" * 200_000,
+        "toml=" + "x" * 12_001,
+        "person=" + "%F0%9F%92%A9" * 400,
+        "person=" + "~".join(["fly"] * 50),
+    ]
     made = [*listed, *long, "&".join(f"person=P{n}~game" for n in range(40))]
     draw = random.Random(1)
     while len(made) < 110:

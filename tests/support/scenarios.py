@@ -190,6 +190,8 @@ class Drawing:
             if self.mtu_bytes < 1500:
                 app["model"] = "pktgen"
             app.setdefault("client_delay", "200 ms")
+        if kind.name == "webrtc_call" and self.mtu_bytes < 1500:
+            app.pop("audio_rate", None)  # An audio frame has 20 ms; a small MTU may not hold it.
         if kind.name == "bulk" and rng.random() < 0.5:
             app["size"] = f"{draws.log_uniform(rng, 1, 1e6):.0f} B"
         if kind.name in ("bursts", "notification", "photo_upload", "web"):

@@ -1,13 +1,13 @@
 //! A need and its value over seeds: the word for the value, the margin and the text.
 
 use aqmlab_apps::needs::Need;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::seeds::{self, BySeed};
 use crate::wording::{apart, quantity};
 
 /// The word for a need or an application, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Word {
     /// Nothing is known of the application's needs.
     #[serde(rename = "no needs")]

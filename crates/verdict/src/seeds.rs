@@ -7,7 +7,7 @@
 //! difference is therefore narrower than the intervals of the two conditions.
 
 use aqmlab_core::math;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The confidence that an interval must reach.
 const CONFIDENCE: f64 = 0.95;
@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 pub type BySeed = Vec<(u64, Option<f64>)>;
 
 /// A median over seeds, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

@@ -29,14 +29,14 @@ MOST_TIERS = 100
 
 
 class Tier(Value):
-    """The speeds of a line that a provider sells."""
+    """A pair of rates that a provider sells."""
 
     down: Rate
     up: Rate
 
     @classmethod
     def parse(cls, text: object) -> Tier:
-        """The tier "25/5 Mbit/s"; raises `BadValueError`."""
+        """The tier that a text such as "25/5 Mbit/s" states; raises `BadValueError`."""
         if not isinstance(text, str) or "/" not in text or "%" in text:
             raise BadValueError(f"`{shown(text)}` is not a tier", 'write "25/5 Mbit/s"')
         down, up = map(Rate.parse, rate_pair(text))
@@ -68,7 +68,7 @@ def _title(title: str) -> str:
 
 
 class GatewayChoice(Value):
-    """A gateway to choose from. If `up` or `down` is absent, the line's own FIFO remains there."""
+    """A gateway to choose from. A direction without a discipline keeps the line's own FIFO."""
 
     title: Annotated[str, AfterValidator(_title)]
     up: Managed | None = None

@@ -1,12 +1,13 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
 If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
-tier never serves less. The assumption is a heuristic, so the search reports only tiers that ran.
-They include both neighbours of the boundary.
+tier never serves fewer applications. The assumption is a heuristic, so the search reports only
+tiers that ran. If the fastest tier suffices, they include the slowest sufficient tier and the next
+slower and the next faster tier.
 
-A gateway that shapes is first tried at several shares of the line with few seeds. The best share
-then runs with all seeds. It has the fewest bad verdicts; among equals, the most good verdicts, and
-then the highest rate.
+A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
+share then runs with all seeds. It has the fewest bad verdicts; among equals, the most good
+verdicts, and then the highest rate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
-"""The maximum number of tiers that all run."""
+"""The maximum number of tiers that run without a bisection."""
 
 TRIED_SEEDS = 3
 """The number of seeds with which shares are compared."""
@@ -27,7 +28,7 @@ TRIED_SEEDS = 3
 
 @dataclass
 class Bisection:
-    """The tiers that the search still needs for one gateway."""
+    """The search over the tiers for one gateway, with the results so far."""
 
     count: int
     """The number of tiers, from slow to fast."""
@@ -35,7 +36,7 @@ class Bisection:
     served: dict[int, bool] = field(default_factory=dict)
 
     def wanted(self) -> list[int]:
-        """The tiers to run next; none if the boundary and its neighbours are known."""
+        """The indices of the tiers to run next; empty if the search is complete."""
         if self.whole:
             return [one for one in range(self.count) if one not in self.served]
         fastest = self.count - 1
@@ -54,20 +55,20 @@ class Bisection:
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
     """The outcomes of each gateway at the tiers that ran, from slow to fast."""
-    open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
+    searches = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
-    while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
+    while wanted := {(name, index) for name, one in searches.items() for index in one.wanted()}:
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
         for case, outcome in run_places(bench, setup, places).items():
             found[case.gateway][case.tier] = outcome
-            open_ways[case.gateway].served[tiers.index(case.tier)] = outcome.serves
+            searches[case.gateway].served[tiers.index(case.tier)] = outcome.serves
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
 def run_places(
     bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
 ) -> Mapping[GatewayCase, CaseOutcome]:
-    """The outcome of each gateway at a tier, with its best share and all seeds."""
+    """The outcome of each pair of a gateway and a tier, with the best share and all seeds."""
     choices = {
         place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
         for place in places
@@ -86,4 +87,4 @@ def run_places(
 
 def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
     """The sort key of shares, best first."""
-    return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)
+    return len(outcome.bad), len(outcome.not_good), -(outcome.case.share or 0)

@@ -1,8 +1,8 @@
 """Errors in scenarios, with messages for users.
 
-Every message gives the location, the problem and the allowed values, in this order. It suggests a
-correction if one is likely. The command line prints the message without a traceback and exits with
-status 2.
+Every message gives the location and the problem, in this order. A hint follows if there is one: the
+likely correction, or otherwise the allowed values. The command line prints the message without a
+traceback and exits with status 2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from collections.abc import Iterable, Iterator
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
 _MOST_COMPARED = 1_000
-"""The maximum number of names compared to find the nearest. 100,000 take about a minute."""
+"""The maximum number of names that are compared with an unknown name.
+
+A comparison with 100,000 names takes about a minute.
+"""
 
 
 class ScenarioError(ValueError):
@@ -28,7 +31,7 @@ class ScenarioError(ValueError):
     """
 
     member: BadMemberError | None = None
-    """The problem and its keys in the value, from which a reader of a file finds the line."""
+    """The problem with its keys in the value. The reader of a file finds the line by the keys."""
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)
@@ -99,7 +102,7 @@ def suggestion(got: str, known: Iterable[str]) -> str:
 
 
 def nearest(got: str, known: Iterable[str]) -> str | None:
-    """The `known` name that is most similar to `got`, if any is similar.
+    """The name in `known` that is most similar to `got`, or `None` if none is similar.
 
     >>> nearest("fq_code", ["codel", "fq_codel"]), nearest("xyz", ["codel", "fq_codel"])
     ('fq_codel', None)
@@ -165,7 +168,9 @@ def _pieces(value: object, most: int) -> Iterator[str]:
 
 
 def printable(text: str, also: str = "") -> str:
-    r"""Replaces unprintable characters, except those in `also`, which could control the terminal.
+    r"""Replaces unprintable characters, because they could control the terminal.
+
+    Characters in `also` are kept.
 
     >>> printable("a\x1b[31mb\n"), printable("a\nb", also="\n")
     ('a?[31mb?', 'a\nb')

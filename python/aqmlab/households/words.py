@@ -1,8 +1,8 @@
 """Parses a household in words: "two adults in meetings, one teenager gaming, 4k film".
 
 The vocabulary is closed: numbers, people, the words of activities and a few joining words. Anything
-else is an error with a suggestion. Clauses end at a comma, a semicolon or a line. A clause begins
-with people, or continues with things of the home:
+else is an error with a suggestion. Clauses end at a comma, a semicolon or the end of a line. A
+clause names people and their activities, or an activity of the home that belongs to nobody:
 
     clause   = [number] people [joining] activities  |  [number] activity
     activities = activity (("and" | "with" | "while") activity)*
@@ -53,7 +53,7 @@ _MOST_OF_ONE = 20
 
 
 class _Counted(TypedDict):
-    """An activity that several devices of one kind have, as a file states it."""
+    """An activity with several copies, as a file states it."""
 
     does: str
     count: int
@@ -70,7 +70,7 @@ class _Table(TypedDict):
 
 
 class _Part(NamedTuple):
-    """An activity of a clause, with its number."""
+    """An activity of a clause, with its number of copies."""
 
     key: str
     copies: int
@@ -148,7 +148,7 @@ def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
-    """The activities that `tokens` name. Longer names have precedence."""
+    """The activities that `tokens` name. A longer name has precedence over a shorter name."""
     found: list[_Part] = []
     at, count = 0, 1
     while at < len(tokens):
@@ -170,7 +170,7 @@ def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
 
 
 def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
-    """The number of tokens that name an activity, and its key."""
+    """The number of tokens at the front that name an activity, and the activity's key."""
     known = activities.by_words()
     for length in range(min(len(tokens), _MOST_WORDS), 0, -1):
         words = " ".join(tokens[:length])
@@ -214,7 +214,7 @@ def _device(key: str) -> str:
 
 
 def _unused(key: str, things: _Devices) -> str:
-    """The name of a thing of the home, numbered if it is not the first."""
+    """The name of a new thing of the home, with a number if the plain name is taken."""
     usual = {"film-4k": "television", "film-hd": "television", "music": "speaker"}
     return _numbered(usual.get(key, key), things)
 

@@ -43,6 +43,9 @@ class CampaignResults(StoredTables):
     """
 
     _verdicts: list[Verdict] | None = None
+    app_order: Sequence[str] = ()
+    """The applications in the order of their colours, which other results share. Without it, that
+    of the manifest."""
 
     if TYPE_CHECKING:  # The tables; a campaign that measured nothing has fewer of them.
         flows: pl.DataFrame

@@ -38,9 +38,9 @@ from aqmlab.scenario.quantities import Duration, Size
 
 
 class Host(Value):
-    """One end of an application.
+    """The TCP settings of one end of an application.
 
-    Omitted members come from the table of lower precedence or from the profile.
+    An omitted member has the value of the table of lower precedence, or else of the profile.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """

@@ -23,12 +23,16 @@ FAMILIES = {
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The registries, each with the name of one entry in messages."""
+"""The registries, each with the word for one of its entries in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a kind. `default` is in base units (ns, bytes, bit/s; `None` is off)."""
+    """One parameter of a kind.
+
+    `default` is in base units (ns, bytes, bit/s; `None` is off), and `text` is the default in
+    scenario notation.
+    """
 
     name: str
     type: str
@@ -155,7 +159,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return BadValueError(problem, "docs/reference/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
-        """A profile with the settings of all host profiles."""
+        """A combined profile with the settings of all host profiles."""
         profiles = list(self["profiles"].values())
         if not profiles:
             return None

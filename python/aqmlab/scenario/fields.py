@@ -70,7 +70,7 @@ def _absent(value: object) -> object:
 
 
 OrOff = _OrOff()
-"""Marks a member `X | None` that a scenario's file can also set to "off", which is `None`."""
+"""Marks a member `X | None` that a scenario's file can also set to "off", which means `None`."""
 
 
 class _Checked:

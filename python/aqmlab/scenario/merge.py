@@ -172,7 +172,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges two values; a value that only one side has is returned unchanged."""
+    """Merges two tables key by key. Returns `over` if one of the values is not a table."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
@@ -223,9 +223,9 @@ def covers(fixed: Iterable[str], address: str) -> bool:
 
 
 def _covered(given: Collection[str], address: str) -> bool:
-    """Returns the same as `covers`, for expanded addresses `given`.
+    """Returns whether the expanded addresses `given` override everything that `address` sets.
 
-    An address that ends with a kind covers its whole table.
+    A `given` address that ends with `kind` overrides the whole table.
     """
     return all(
         f"{one}.kind" in given or any(above in given for above in _prefixes(one))

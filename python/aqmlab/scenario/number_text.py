@@ -58,7 +58,8 @@ def whole(number: Decimal, value: object, what: str) -> int:
 
 
 def not_a(what: str, value: object, example: str, units: tuple[str, ...] = ()) -> BadValueError:
-    """The error for `value`. For a number without a unit, the hint lists possible `units`."""
+    """The error for a `value` that is not a `what`. For a number without a unit, the hint lists
+    possible `units`."""
     hint = f'write a number and a unit, such as "{example}"'
     if units and plain(value) is not None:
         meant = [f'"{shown(value)} {unit}"' for unit in units]

@@ -15,9 +15,9 @@ NUMBER_PATTERN = r"^\s*[+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A schema under `$defs`. As an annotation it defines the schema of the annotated type.
+    """A schema under `$defs`, for types without a schema of their own.
 
-    The annotated type has no schema of its own.
+    As an annotation it is the schema of the annotated type.
     """
 
     name: str

@@ -188,7 +188,8 @@ class Laboratory:
     def results(self, *needs: Trials) -> Selection:
         """The results of the trials in `needs`."""
         parts = self._parts(needs)
-        return Selection([Source(part.folder, part.wanted, part.scenario) for part in parts])
+        sources = [Source(part.folder, part.wanted, part.scenario) for part in parts]
+        return Selection(sources, self.study.apps)
 
     def _request(self, scenario: str, seeds: str | int) -> Request:
         path = self.study.scenario(scenario, self.asked.engine)

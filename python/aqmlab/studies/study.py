@@ -15,6 +15,7 @@ from typing import TypeVar
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.text_files import file_text
+from aqmlab.scenario import loading
 from aqmlab.studies.author_errors import SourcePlace, function_at
 from aqmlab.studies.claims import Claim
 from aqmlab.studies.draw import Figure
@@ -90,6 +91,17 @@ class Study:
         raise RequestError(
             f"study {self.name}: there is no scenario `{name}`", suggestion(name, known)
         )
+
+    @cached_property
+    def apps(self) -> tuple[str, ...]:
+        """The applications of all scenarios, those of the scenario with the most ones first.
+
+        Each has the same colour in all figures, by its place.
+        """
+        files = sorted(path for path in self.folder.glob("*.toml") if path.name != ABOUT)
+        scenarios = [list(loading.find(path).layer.data.get("apps", {})) for path in files]
+        in_order = sorted(scenarios, key=len, reverse=True)
+        return tuple(dict.fromkeys(name for names in in_order for name in names))
 
     @cached_property
     def figures(self) -> dict[str, Figure]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import aqmlab
 import polars as pl
 import pytest
-from aqmlab.advise import conclusion
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways_of
+from aqmlab.advise.settings import settings
 from aqmlab.engines.kernel.errors import MachineError
 from aqmlab.engines.kernel.pasted import paste
 from aqmlab.households import line
@@ -36,7 +36,7 @@ def test_the_kernel_then_has_what_the_commands_say(name, overhead, layer, qdisc)
     setup = Setup(scenario_of(HOME), line.lines()[name], gateways_of(qdisc))
     case = GatewayCase(Tier.parse("20/2 Mbit/s"), qdisc, 95)
     device = line.lines()[name].device.linux
-    shown = paste(conclusion.settings(setup, case)["tc"], device)
+    shown = paste(settings(setup, case)["tc"], device)
     assert shown.keys() == {device, "ifb4wan"}
     kind = {"sqm": "fq_codel"}.get(qdisc, qdisc)
     for own, rate in ((device, "1900Kbit"), ("ifb4wan", "19Mbit")):

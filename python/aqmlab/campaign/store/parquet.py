@@ -227,6 +227,20 @@ def table_file(
                 sync_folder(folder)
 
 
+def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """Reads the Parquet file at a path or in memory, or some of its `columns`.
+
+    The calling thread reads alone. Arrow's own `read_table` reads ahead in threads. Such a thread
+    aborts the process if it releases the file's bytes, a Python object, while the interpreter ends.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = pa.BufferReader(source) if isinstance(source, bytes) else source
+    with pq.ParquetFile(place, pre_buffer=False) as file:
+        return file.read(columns, use_threads=False)
+
+
 def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
     import pyarrow.parquet as pq
 

@@ -31,9 +31,10 @@ _MOST_OFFERED = 1_000
 
 
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
-    """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
-    # If the shell completes the value of an option, the parser stops at that option.
-    folder = context.params.get("folder") or next(iter(context.args), None)
+    """The names of a campaign's trials that begin with `incomplete`, for a shell's completion."""
+    # The parser stops at the option whose value is completed, so DIR may not have been parsed yet.
+    given = (context.params.get("folder"), context.params.get("source"), *context.args)
+    folder = next(filter(None, given), None)
     load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only this command needs it.
     try:
         entries = load(Path(folder or ".")).manifest().trials

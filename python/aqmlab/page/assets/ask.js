@@ -1,6 +1,6 @@
 // Requests to the WebAssembly module. A buffer passes a JSON text in, and another one out.
 
-/** 
+/**
  * Passes a request to an instance of the module; returns its answer.
  * @param {any} exported
  * @param {string} text

@@ -11,7 +11,7 @@ export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** 
+/**
  * Draws a chart with both gateways; returns the function that removes it.
  * @param {Element} place
  * @param {string} title
@@ -77,7 +77,7 @@ function described(title, today, better, spelled) {
   return `${title}. Today at most ${spelled(most(today))}, with the better gateway at most ${spelled(most(better))}.`;
 }
 
-/** 
+/**
  * The rows of a table whose columns have the wanted values, as a series.
  * @param {Record<string, any[]>} table
  * @param {Record<string, string>} wanted

@@ -6,7 +6,7 @@
  * @typedef {Node | string | null | undefined | false} Child
  */
 
-/** 
+/**
  * Makes an element. A function as an attribute becomes a listener. `false` and `null` are omitted.
  * @param {string} tag
  * @param {Attributes} [attributes]
@@ -16,7 +16,7 @@ export function el(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** 
+/**
  * Makes an SVG element.
  * @param {string} tag
  * @param {Attributes} attributes

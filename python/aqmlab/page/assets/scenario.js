@@ -6,10 +6,7 @@ import { shapes } from "./home.js";
 /** @typedef {import("./home.js").Home} Home */
 /** @typedef {import("./home.js").Shaping} Shaping */
 
-/** The rate of a gateway that does not shape, which is the rate of its fastest port. */
-const UNSHAPED = "10 Gbit/s";
-
-/** 
+/**
  * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
  *   their seeds. Transfers start at `loadedFrom`, so the time before them is visible. Verdicts
  *   cover the time after `loadedFrom`. */
@@ -26,7 +23,7 @@ const MOST_QUICK_S = 15;
 /** The maximum packets per second of a home without a transfer. */
 const IDLE_PACKETS_PER_S = 4_000;
 
-/** 
+/**
  * The span of a quick trial, which is shorter for a faster line.
  * @param {Home} home
  * @returns {Span} */
@@ -41,21 +38,24 @@ export function quick(home) {
   return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1, seeds: [1] };
 }
 
-/** 
- * The applications of a household: the name in the scenario, the owner, the title and the table.
+/**
+ * The applications of a household: the name in the scenario, the owner, the title, the table, and
+ * the largest round-trip time that the activity tolerates, if it states one.
  * @param {Home} home
- * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]} */
+ * @returns {{name: string, who: string, title: string, app: Record<string, unknown>,
+ *   tolerance: string | undefined}[]}
+ */
 export function applications(home) {
   const all = [];
   const taken = new Set();
   const add = (who, activity) => {
-    const { title, apps } = choices.activities[activity];
+    const { title, apps, tolerances } = choices.activities[activity];
     for (const [key, app] of Object.entries(apps)) {
       const wanted = slug(who ? `${who} ${key}` : key);
       let name = wanted;
       for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
       taken.add(name);
-      all.push({ name, who, title, app });
+      all.push({ name, who, title, app, tolerance: tolerances[key] });
     }
   };
   for (const { name, does } of home.people) for (const one of does) add(name, one);
@@ -80,8 +80,10 @@ function slug(text) {
  */
 export function scenario(home, gateway, { seconds, loadedFrom }) {
   const apps = {};
-  for (const { name, app } of applications(home)) {
+  const tolerances = {};
+  for (const { name, app, tolerance } of applications(home)) {
     apps[name] = app.kind === "bulk" ? { ...app, start: `${loadedFrom} s` } : { ...app };
+    if (tolerance) tolerances[name] = tolerance;
   }
   return {
     title: `A home at ${home.tier} with ${choices.gateways[gateway.kind].title}`,
@@ -90,6 +92,7 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
     path: path(home, gateway),
     apps,
     measure: { from: `${loadedFrom} s` },
+    ...(Object.keys(tolerances).length > 0 && { report: { tolerances } }),
   };
 }
 
@@ -103,7 +106,7 @@ function path(home, gateway) {
     const managed = choices.gateways[gateway.kind][way];
     const isOwn = shapes(gateway, way);
     const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
-    made[way] = isOwn ? own : { rate: UNSHAPED };
+    made[way] = isOwn ? own : { rate: choices.unshaped };
     modem[way] = {
       rate: rates[way],
       qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],

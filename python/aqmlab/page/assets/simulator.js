@@ -5,12 +5,14 @@ import { ask } from "./ask.js";
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
  * @typedef {{worker: Worker, job: Job | null, isReady: boolean, timer: number}} Seat
- * @typedef {{app: string, verdict: string, because: string, felt: string}} Verdict
+ * @typedef {{rtt_p50_ms: number | null, rtt_p95_ms: number | null,
+ *   throughput_mean_mbit: number | null}} Medians over seeds, each of the worst direction
+ * @typedef {{app: string, word: string, because: string, felt: string, medians: Medians}} Verdict
  * @typedef {Record<string, any[]>} Table
  * @typedef {{
  *   digest: string, packets: number, events: number,
  *   links: {name: string, rate_bps: number}[],
- *   verdicts: Verdict[], served: boolean[], tables: Record<string, Table>,
+ *   verdicts: Verdict[], tables: Record<string, Table>,
  *   error?: {at: string, problem: string},
  * }} Answer
  */
@@ -70,7 +72,7 @@ export class Simulator {
     return this.answers.get(key);
   }
 
-  /** 
+  /**
    * The immediate answer to a quick request; `null` before the start.
    * @param {object} request
    * @returns {any} */

@@ -1,11 +1,12 @@
 // The queue before the line over time, in milliseconds that the line needs to drain it.
 
 import { colour } from "./charts.js";
+import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 import { capital, time } from "./words.js";
 
-/** The one-way delay above which people in a conversation notice it (ITU-T G.114). */
-const NOTICED_MS = 150;
+/** The one-way delay of speech up to which its verdict is good. */
+const NOTICED_MS = choices.noticedMs;
 const SPEED = 4;
 
 /** The displayed state, which other changes of the page leave as it is. */
@@ -16,7 +17,7 @@ let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
 /** @type {Record<string, any>} */
 let parts = {};
 
-/** 
+/**
  * @param {import("./simulator.js").Answer} today
  * @param {import("./simulator.js").Answer} better
  * @param {string} title of the better gateway
@@ -207,7 +208,8 @@ function drawTank(canvas, ms, name) {
   pen.stroke();
   pen.setLineDash([]);
   pen.font = "12px system-ui, sans-serif";
-  const text = width > 240 ? "a call suffers above 150 ms" : "150 ms";
+  const limit = time(NOTICED_MS);
+  const text = width > 240 ? `a call suffers above ${limit}` : limit;
   const wide = pen.measureText(text).width;
   pen.fillStyle = colour("--paper");
   pen.fillRect(side + 6, y - 19, wide + 8, 15);

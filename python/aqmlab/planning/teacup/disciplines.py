@@ -28,7 +28,7 @@ _IN_PACKETS = ("pfifo", "codel", "fq_codel", "pie")
 _AVERAGE_PACKET = 600
 _LEAST_BYTES = 2_048
 _OLDER = {"pie": ((5, 5), "pie_linux_3_14"), "fq_codel": ((4, 7), "fq_codel_linux_3_5")}
-"""The older variant of a discipline, and the first kernel without it."""
+"""By discipline: the first kernel version without the older variant, and the variant's name."""
 
 
 def linux_only(name: str) -> bool:

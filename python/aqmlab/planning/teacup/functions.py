@@ -66,14 +66,14 @@ def kept(value: Any) -> Any:
 
 
 def iterate(value: Any) -> list[Any]:
-    """The members of a list, a text or a table."""
+    """The members of a list or a text, or the keys of a dictionary."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
     raise UnreadError("passed over: this cannot be iterated")
 
 
 def as_key(value: Any) -> Any:
-    """Returns `value`; raises `UnreadError` if it cannot be the key of a table."""
+    """Returns `value`; raises `UnreadError` if it cannot be the key of a dictionary."""
     if isinstance(value, SCALARS):
         return value
     # Hashing a tuple reads all of its members. Nested shared tuples can have any number of members.

@@ -100,9 +100,9 @@ class Traffic:
     def _checked(
         self, args: Arguments, kind: str, params: Mapping[str, Argument]
     ) -> dict[str, Argument]:
-        """The parameters that differ from the defaults.
+        """The parameters `params`, checked against those of `kind`.
 
-        `direction` is always included if the kind has it.
+        `direction` is left out if the kind does not have it.
         """
         try:
             declared = catalogue.load().find("apps", kind).params

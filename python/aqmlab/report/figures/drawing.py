@@ -280,23 +280,6 @@ Line = Literal["-", "--", "-.", ":"]
 LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
-COLOURS = 8
-"""The number of series with distinct colours."""
-
-
-def colour(index: int) -> str:
-    """The colour of series number `index`."""
-    import matplotlib
-
-    colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
-    return colours[index % len(colours)]
-
-
-def line_style(index: int) -> Line:
-    """The line of series number `index`; the style changes after each round of colours."""
-    return LINES[index // COLOURS % len(LINES)]
-
-
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend for all panels, below them: in one row if it fits, or else in columns."""
     labels = [textwrap.fill(label, _LONGEST) for label in labels]

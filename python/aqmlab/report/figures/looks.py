@@ -59,7 +59,8 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
     """
     manifest = results.manifest
     groups = {name: manifest.app_groups.get(name, name) for name in manifest.apps}
-    order = list(dict.fromkeys(groups if shows_copies(results) else groups.values()))
+    names = groups if shows_copies(results) else groups.values()
+    order = list(dict.fromkeys([*results.app_order, *names]))
     found: dict[str, Look] = {}
     for name, group in groups.items():
         number = order.index(name if shows_copies(results) else group)

@@ -28,6 +28,7 @@ from aqmlab.report.figures.looks import Look, condition_looks
 from aqmlab.results.query.units import unit_of
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 from aqmlab.results.verdicts.columns import conditions
+from aqmlab.results.verdicts.verdict import GOOD, JUDGED, TOLERABLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 _LEAST_VALUES, _MOST_VALUES = 3, 30
 _MOST_APPS, _MOST_PLACES, _MOST_TICKS = 6, 2, 8
 _DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
-_GOOD, _SERVED = ("good",), ("good", "tolerable")
-_JUDGED = ("good", "tolerable", "bad")
+_SERVED = (GOOD, TOLERABLE)
 _KEYS = ("place", "curve", "x")
 
 
@@ -220,7 +220,7 @@ def _shares(results: CampaignResults, quantity: VariedQuantity) -> pl.DataFrame:
     """The shares of judged applications with the verdict good, and good or tolerable, in %."""
     import polars as pl
 
-    judged = results.table(VERDICTS).filter("decides", pl.col("verdict").is_in(_JUDGED))
+    judged = results.table(VERDICTS).filter("decides", pl.col("verdict").is_in(JUDGED))
     trials = results.table("trials")
     named = {old: new for old, new in conditions(trials.columns).items() if new in judged.columns}
     front = trials.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
@@ -231,7 +231,7 @@ def _shares(results: CampaignResults, quantity: VariedQuantity) -> pl.DataFrame:
         .group_by(_KEYS, maintain_order=True)
         .agg(
             (pl.col("verdict").is_in(words).mean() * 100).alias(name)
-            for name, words in (("good", _GOOD), ("served", _SERVED))
+            for name, words in (("good", (GOOD,)), ("served", _SERVED))
         )
     )
 

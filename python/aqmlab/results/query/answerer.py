@@ -49,6 +49,7 @@ def main() -> None:
         question, found = Question(**json.loads(asked)), CampaignTables(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
         say(_tried(question, found, say))
+    os._exit(0)  # A thread of Arrow that releases a Python object at the end aborts the process.
 
 
 def _import_heavy() -> None:

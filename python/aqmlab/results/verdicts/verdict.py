@@ -11,12 +11,12 @@ import msgspec
 from aqmlab import _core
 from aqmlab.results.labels import Label
 
-GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
+JUDGED = GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 
 UNJUDGED = NO_DATA, NO_NEEDS = "no data", "no needs"
 """Words for applications without measurements, and for kinds whose needs are unknown."""
 
-WORDS = (GOOD, TOLERABLE, BAD, *UNJUDGED)
+WORDS = (*JUDGED, *UNJUDGED)
 """All verdict words, in the order of tallies."""
 
 _WORST_FIRST = (BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS)
@@ -83,6 +83,17 @@ class TransferTime(msgspec.Struct, frozen=True):
     most_ms: float
 
 
+class Medians(msgspec.Struct, frozen=True):
+    """The medians over seeds of an application's measurements, each of its worst direction.
+
+    `None` was not measured.
+    """
+
+    rtt_p50_ms: float | None
+    rtt_p95_ms: float | None
+    throughput_mean_mbit: float | None
+
+
 class VerdictReport(msgspec.Struct, frozen=True):
     """The experience of an application in one condition, in the form that the core returns."""
 
@@ -100,8 +111,11 @@ class VerdictReport(msgspec.Struct, frozen=True):
     told: str
     """Additional facts that are not judged."""
     seeds: int
+    words_by_seed: tuple[tuple[int, str], ...]
+    """The word that each seed gives alone."""
     time: TransferTime | None
     """The time of a transfer that has a size, unless that time is judged."""
+    medians: Medians
     findings: tuple[Finding, ...]
 
 
