@@ -1,11 +1,13 @@
 //! A queue in a ring of memory whose size is a power of two.
 //!
 //! A position in the ring is a counter of which the low bits are used, so it wraps without a
-//! comparison. Packets pass several queues, and a `VecDeque` takes twice the instructions.
+//! comparison. A packet passes several queues, and a `VecDeque` takes more instructions.
+
+use std::fmt;
 
 /// A queue whose values are numbered in the order of their arrival. Its unused places hold
 /// [`Default::default`], or values that were skipped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Ring<T> {
     places: Vec<T>,
     /// The number of the value at the front.
@@ -17,6 +19,12 @@ pub struct Ring<T> {
 impl<T> Default for Ring<T> {
     fn default() -> Self {
         Self { places: Vec::new(), head: 0, tail: 0 }
+    }
+}
+
+impl<T: Default + fmt::Debug> fmt::Debug for Ring<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
