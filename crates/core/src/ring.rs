@@ -147,12 +147,12 @@ impl<T: Default> Ring<T> {
 
     /// Returns the place of a counter.
     #[inline]
-    const fn place(&self, counter: usize) -> usize {
+    fn place(&self, counter: usize) -> usize {
         counter & self.places.len().wrapping_sub(1)
     }
 
     /// Returns the place of the value number `index`.
-    const fn place_of(&self, index: usize) -> usize {
+    fn place_of(&self, index: usize) -> usize {
         self.place(self.head.wrapping_add(index))
     }
 
@@ -179,36 +179,36 @@ mod tests {
     #[test]
     fn it_does_what_a_plain_queue_does() {
         let mut rng = Rng::stream(1, "ring");
-        let (mut ring, mut plain) = (Ring::default(), VecDeque::new());
+        let (mut queue, mut plain) = (Ring::default(), VecDeque::new());
         for value in 0..50_000_u64 {
             // The queue grows and shrinks in turn.
             let push = if value / 1_000 % 2 == 0 { 6 } else { 3 };
             match rng.below(10) {
-                0 => assert_eq!(ring.pop_back(), plain.pop_back()),
+                0 => assert_eq!(queue.pop_back(), plain.pop_back()),
                 1 => {
                     let index = rng.below(plain.len() as u64 + 1) as usize;
-                    ring.insert(index, value);
+                    queue.insert(index, value);
                     plain.insert(index, value);
                 }
                 draw if draw < push => {
-                    ring.push(value);
+                    queue.push(value);
                     plain.push_back(value);
                 }
                 9 => {
-                    ring.skip(2);
+                    queue.skip(2);
                     plain.drain(..plain.len().min(2));
                 }
-                _ => assert_eq!(ring.pop(), plain.pop_front()),
+                _ => assert_eq!(queue.pop(), plain.pop_front()),
             }
-            assert_eq!((ring.len(), ring.is_empty()), (plain.len(), plain.is_empty()));
-            assert_eq!((ring.front(), ring.back()), (plain.front(), plain.back()));
+            assert_eq!((queue.len(), queue.is_empty()), (plain.len(), plain.is_empty()));
+            assert_eq!((queue.front(), queue.back()), (plain.front(), plain.back()));
             if let Some(last) = plain.len().checked_sub(1) {
-                *ring.get_mut(ring.first() + last) += 1;
+                *queue.get_mut(queue.first() + last) += 1;
                 plain[last] += 1;
-                assert_eq!(ring.get(ring.first() + last / 2), &plain[last / 2]);
+                assert_eq!(queue.get(queue.first() + last / 2), &plain[last / 2]);
             }
             if value % 100 == 0 {
-                assert!(ring.iter().eq(&plain));
+                assert!(queue.iter().eq(&plain));
             }
         }
     }
