@@ -1,4 +1,4 @@
-"""The documents are true: made parts, definitions of columns and metrics, examples, links."""
+"""The documents are true: generated parts, definitions of columns and metrics, examples, links."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting());
     }
 
-    /// Whether the link cannot send yet.
+    /// Returns whether the link cannot send yet.
     #[inline]
     pub fn is_busy(&self, now: Instant) -> bool {
         now < self.free
@@ -122,7 +122,7 @@ impl Port {
         packet
     }
 
-    /// The pipe, if there is one, polled an empty discipline.
+    /// Records in the pipe, if there is one, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = &mut self.pipe {
@@ -193,8 +193,8 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before. The time is in the past if
-    /// credit is left.
+    /// Returns the time of the next poll if no packet is offered before that time. The time is in
+    /// the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.log.waiting() > 0).then_some(self.free)

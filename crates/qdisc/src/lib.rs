@@ -38,9 +38,10 @@ pub struct Parent {
 ///
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
-/// - *Order*: packets of one connection and direction leave in the order of their arrival.
+/// - *Order*: packets of one connection and direction leave in the order of their arrival. A
+///   discipline that has a queue for some ECN fields keeps the order of packets with one field.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog zero.
-///   Every discipline here is work-conserving; the port limits the rate.
+///   Every discipline of this crate is work-conserving; the port limits the rate.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
 ///   due since the last call, each with the state of its time. No driver needs to run the timer.
 ///
@@ -68,8 +69,8 @@ pub trait Qdisc: Send {
     }
 
     /// Resets an empty discipline to its initial state. Dummynet destroys a discipline that its
-    /// garbage collector finds idle, and later creates another one. Linux's disciplines keep their
-    /// state.
+    /// garbage collector finds idle, and later creates a new discipline. Linux's disciplines keep
+    /// their state.
     fn reset(&mut self) {}
 
     /// Returns the gauges by name, such as drop probability, average queue and active flows.

@@ -1,7 +1,7 @@
 //! Connections: each is a five-tuple, its two TCPs, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{FiveTuple, Instant, Side};
+use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
 use crate::agenda::{Order, Slot};
@@ -17,6 +17,8 @@ pub(crate) struct Conn {
     pub(crate) tuple: FiveTuple,
     pub(crate) tuple_hash: [u32; 2],
     pub(crate) priority: u8,
+    /// The ECN field of datagrams.
+    pub(crate) ecn: Ecn,
     /// Whether the application subscribes to reads.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.

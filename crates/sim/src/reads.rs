@@ -1,8 +1,8 @@
-//! The calls of applications that are awake: those that most ends make most often.
+//! The calls of applications that are awake. They are the most frequent calls of most ends.
 //!
 //! A process reads a moment after data has arrived. Such calls have places in the order of all
-//! calls, but they wait in a queue instead of the agenda. All hosts of a kind take equally long to
-//! wake, so the next call is usually the last.
+//! calls, but they wait in a queue and not in the agenda. All hosts of a kind take equally long to
+//! wake, so a new call usually belongs at the end of the queue.
 
 use aqmlab_core::{Ring, Side};
 
@@ -46,13 +46,13 @@ impl Reads {
         self.waiting.insert(index, call);
     }
 
-    /// The place of the first call.
+    /// Returns the place of the first call.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         self.waiting.front().map_or(Order::NEVER, |call| call.place)
     }
 
-    /// Takes the first call.
+    /// Removes and returns the first call.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
         self.waiting.pop()

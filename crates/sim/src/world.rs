@@ -6,7 +6,7 @@
 //! notices, and only through [`aqmlab_trial::Engine`].
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Ecn, Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event, Segment};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
@@ -47,9 +47,9 @@ pub(crate) struct World<O> {
 /// The entry of an end in the agenda, when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// The entry, if there is one, is of a call to come.
+    /// The entry, if there is one, is for a future call.
     Waits,
-    /// The entry is of the present call.
+    /// The entry is for the present call.
     Served,
 }
 
@@ -94,7 +94,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Touches the ends with a departure from their own link.
+    /// Adds the ends whose packets have left their own link to the touched ends.
     #[inline]
     fn touch_released(&mut self) {
         if self.network.own.has_released() {
@@ -312,6 +312,7 @@ impl<O: Observer> World<O> {
             tuple,
             tuple_hash,
             priority,
+            ecn: open.ecn,
             reads: open.reads,
             ends,
             opened: self.network.now,
@@ -339,7 +340,8 @@ impl<O: Observer> World<O> {
             side: at,
             priority: conn.priority,
         };
-        self.network.send(&source, 28 + payload, Ecn::NotEct, header);
+        let ecn = conn.ecn;
+        self.network.send(&source, 28 + payload, ecn, header);
     }
 
     fn sample(&mut self) {
@@ -369,8 +371,9 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 
 /// Requests the next call of one end.
 ///
-/// A timer that moves later is not moved in the agenda. It is called early and set again: each
-/// acknowledgement restarts the retransmission timer, and most never expire.
+/// A timer that is set to a later time keeps its earlier call in the agenda. The call then sets the
+/// timer again. Each acknowledgement restarts the retransmission timer, so most of its expiries
+/// never happen.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn set_timer<O: Observer>(

@@ -3,7 +3,6 @@
 //! An operation is a row with these columns:
 //!
 //! - `offer`: 1 for an enqueue, 0 for a dequeue;
-//! - `time`: the time that the discipline read, as the difference from the operation before;
 //! - `time`: the time that the discipline read, as the difference from the previous operation;
 //! - `read`: the number of clock readings (if zero, the time is the last known time);
 //! - `len`: the length that the discipline counts;

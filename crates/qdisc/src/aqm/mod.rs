@@ -2,6 +2,7 @@
 
 pub mod codel;
 pub mod floyd;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 pub mod timer;
