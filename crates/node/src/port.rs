@@ -90,8 +90,7 @@ impl Port {
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
-        let waiting = self.qdisc.backlog().packets as u64;
-        self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
+        self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting());
     }
 
     /// Returns whether the link cannot send yet.
@@ -112,7 +111,7 @@ impl Port {
     /// a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
+        if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting() == 0) {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
@@ -198,7 +197,7 @@ impl Port {
     /// the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.qdisc.backlog().packets > 0).then_some(self.free)
+        (self.log.waiting() > 0).then_some(self.free)
     }
 
     /// Returns the time that the link spent sending until `end`, which must be the present. A
@@ -238,6 +237,8 @@ pub struct PortLog {
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
+    /// Packets dropped for any reason.
+    pub dropped: u64,
     /// Packets dropped, by [`Reason::index`].
     pub drops: [u64; Reason::ALL.len()],
     /// Packets marked.
@@ -253,9 +254,12 @@ pub struct PortLog {
 }
 
 impl PortLog {
-    /// Returns the number of packets dropped for any reason.
-    pub fn dropped(&self) -> u64 {
-        self.drops.iter().sum()
+    /// Returns the number of packets that wait in the discipline. Every packet offered is sent,
+    /// dropped or waiting, so counters replace a call of the discipline. A packet that is lost on
+    /// the air was sent before.
+    #[inline]
+    const fn waiting(&self) -> u64 {
+        self.offered + self.drops[Reason::Path.index()] - self.sent - self.dropped
     }
 }
 
@@ -271,6 +275,7 @@ impl Log for PortLog {
     fn record(&mut self, now: Instant, packet: &Packet, event: Event) {
         match event {
             Event::Drop(reason) => {
+                self.dropped += 1;
                 self.drops[reason.index()] += 1;
                 bump(&mut self.flow_drops, packet.flow);
             }
@@ -372,7 +377,7 @@ mod tests {
         }
         port.poll_transmit(Instant::ZERO).unwrap();
         let log = &port.log;
-        assert_eq!(log.offered, log.sent + log.dropped() + port.backlog().packets as u64);
-        assert_eq!(log.flow_drops[0], log.dropped());
+        assert_eq!(log.offered, log.sent + log.dropped + port.backlog().packets as u64);
+        assert_eq!(log.flow_drops[0], log.dropped);
     }
 }
