@@ -25,6 +25,7 @@ html_static_path = ["static"]
 html_css_files = ["tables.css"]
 html_title = f"aqmlab {release}"
 html_copy_source = False
+html_show_search_summary = False  # a page that is opened from a file cannot fetch others
 html_show_sphinx = False
 html_show_copyright = False
 highlight_language = "none"

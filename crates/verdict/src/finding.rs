@@ -4,7 +4,7 @@ use aqmlab_apps::needs::Need;
 use serde::{Deserialize, Serialize};
 
 use crate::seeds::{self, BySeed};
-use crate::wording::{apart, quantity};
+use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -154,7 +154,8 @@ fn compared(need: &Need, value: f64) -> String {
     let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.
-        let said = format!("{} {}", apart(value, limit), need.unit);
+        let [(value, unit), (limit, _)] = [value, limit].map(|number| readable(number, need.unit));
+        let said = format!("{} {unit}", apart(value, limit));
         return format!("{} {sign} {bound}", said.trim_end());
     }
     format!("{said} {sign} {bound}")

@@ -63,7 +63,7 @@ _Devices = dict[str, list[str | _Counted]]
 """Devices by name, each with its activities."""
 
 
-class _Table(TypedDict):
+class _PersonTable(TypedDict):
     """A person's devices, as a file states them."""
 
     devices: _Devices
@@ -88,7 +88,7 @@ def _read(text: str) -> Household:
     if len(text) > _MOST_CHARACTERS:
         problem = f"{len(text)} characters are too many, {_MOST_CHARACTERS} at most"
         raise BadValueError(problem)
-    people: dict[str, _Table] = {}
+    people: dict[str, _PersonTable] = {}
     things: _Devices = {}
     for clause in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
         _clause(_tokens(clause), clause, people, things)
@@ -116,7 +116,9 @@ def _tokens(clause: str) -> list[str]:
     return re.findall(r"[\w'&+-]+", clause.lower())
 
 
-def _clause(tokens: list[str], clause: str, people: dict[str, _Table], things: _Devices) -> None:
+def _clause(
+    tokens: list[str], clause: str, people: dict[str, _PersonTable], things: _Devices
+) -> None:
     count, rest = _number(tokens)
     if not rest:
         what = f"`{shown(clause)}` names nobody and nothing"

@@ -38,7 +38,7 @@ class EgressMetadata(TypedDict):
     link_params: dict[str, int]
 
 
-class Origin(TypedDict):
+class TrialOrigin(TypedDict):
     """The trial from which a file is made."""
 
     trial: str
@@ -77,7 +77,7 @@ class RunMetadata(TypedDict):
     HTTP_GETTER_DNS: None
     HTTP_GETTER_WORKERS: None
     EGRESS_INFO: EgressMetadata
-    AQMLAB: Origin
+    AQMLAB: TrialOrigin
 
 
 class Metadata(RunMetadata, TestMetadata):
