@@ -8,7 +8,7 @@ import pytest
 from aqmlab import cli
 from aqmlab.advise.advice import AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways_of
+from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import scenario_of
@@ -36,6 +36,11 @@ class Counted(Silence):
 def _asked(**changes) -> AdviceQuestion:
     given = {"source": HOME, "tiers": "10/1 Mbit/s", "gateways": "sqm-up", "seeds": 2}
     return AdviceQuestion(**(given | changes))
+
+
+def test_tiers_without_a_unit_are_in_mbit() -> None:
+    assert [*map(str, tiers_of("50/20, 25/5"))] == ["25/5 Mbit/s", "50/20 Mbit/s"]
+    assert [*map(str, tiers_of("2/1, 1.5/0.5 Gbit/s"))] == ["1500/500 Mbit/s", "2000/1000 Mbit/s"]
 
 
 def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None:

@@ -42,7 +42,7 @@ def rate_pair(text: str) -> tuple[str, str]:
         parts = [str(Share.parse(f"{part} %")) for part in _shares(text)]
         return parts[0], parts[-1]
     pair = _PAIR.fullmatch(text.strip())
-    if pair is None and re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()):
+    if pair is None and has_no_unit(text):
         raise BadValueError(
             f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
         )
@@ -51,6 +51,15 @@ def rate_pair(text: str) -> tuple[str, str]:
         return both, both
     down, down_unit, up, unit = pair.groups()
     return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}"))
+
+
+def has_no_unit(text: str) -> bool:
+    """Whether a text states two numbers without a unit.
+
+    >>> has_no_unit("25/5"), has_no_unit("25/5 Mbit/s")
+    (True, False)
+    """
+    return re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()) is not None
 
 
 def _shares(text: str) -> list[str]:
