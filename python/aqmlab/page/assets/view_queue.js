@@ -10,7 +10,7 @@ const NOTICED_MS = choices.noticedMs;
 const SPEED = 4;
 
 /** The displayed state, which other changes of the page leave as it is. */
-const shown = { at: 0, way: "", isPlaying: false, last: 0 };
+const shown = { at: 0, isMoved: false, way: "", isPlaying: false, last: 0 };
 /** The queueing delay of each sample, in milliseconds. @type {{today: number[], better: number[],
     step: number, most: number}} */
 let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
@@ -28,6 +28,7 @@ export function showQueue(today, better, title, isFair) {
   const [one, other] = [waiting(today, way), waiting(better, way)];
   const most = Math.max(NOTICED_MS * 1.2, ...one.y, ...other.y);
   waits = { today: one.y, better: other.y, step: one.step, most };
+  if (!shown.isMoved) shown.at = Math.max(0, one.y.indexOf(Math.max(...one.y)));
   if (!parts.slider) build();
   parts.titles[1].textContent = capital(title);
   parts.aside.textContent = isFair
@@ -56,7 +57,7 @@ function waiting({ tables, links }, way) {
 function build() {
   const tank = (name) => el("canvas", { class: "tank", role: "img", id: `tank-${name}` });
   const seek = ({ target }) => {
-    shown.at = +target.value;
+    Object.assign(shown, { at: +target.value, isMoved: true });
     draw();
   };
   const choose = ({ target }) => {
@@ -119,7 +120,7 @@ function build() {
 }
 
 function toggle() {
-  shown.isPlaying = !shown.isPlaying;
+  Object.assign(shown, { isPlaying: !shown.isPlaying, isMoved: true });
   if (shown.at >= waits.today.length - 1) shown.at = 0;
   parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
   shown.last = performance.now();
