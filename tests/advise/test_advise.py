@@ -76,7 +76,7 @@ def test_sentences_name_the_application_as_a_person_would_and_both_sides(tmp_pat
     assert any("anna's telephone call" in text for text in said["spoils"])
     assert any("anna's cloud backup" in text for text in said["cost"])
     assert any("round trips of anna's telephone call" in text for text in said["gain"])
-    assert any("seeds" in text for text in said["sure"])
+    assert any("simulations" in text for text in said["detail"])
 
 
 def test_cases_before_a_modem_have_its_queue_and_framing() -> None:
@@ -140,7 +140,8 @@ def test_the_command_prints_tiers_sentences_and_settings(tmp_path, capsys, monke
     assert cli.status_of(words) == 0
     shown = capsys.readouterr()
     assert "10/1 Mbit/s" in shown.out and "tc qdisc replace dev eth0" in shown.out
-    assert "slowest tier that serves everyone" in shown.out
+    assert "slowest speed at which nobody is badly off" in shown.out
+    assert "In detail:" in shown.out
     assert cli.status_of([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["better"] == "sqm-up" and told["settings"]["tc"]

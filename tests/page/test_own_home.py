@@ -34,7 +34,7 @@ def test_an_own_speed_is_simulated_and_shared(tabs: Any, file_address: str) -> N
     second.page.goto(tab.page.url)
     second.shown()
     assert second.page.get_by_label("up", exact=True).input_value() == "4"
-    assert second.page.get_by_role("slider", name="Tier").input_value() == "3"
+    assert second.page.get_by_role("slider", name="Speed").input_value() == "3"
     assert second.text("#headline").startswith("At 37.5/4 Mbit/s, ")
 
 

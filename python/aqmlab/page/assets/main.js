@@ -125,9 +125,10 @@ function refresh() {
   const nothing = home.people.length > 0 ? IDLE : EMPTY;
   const open = { kind: "open", text: isEmpty ? nothing : "Simulating your home…" };
   showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
-  if (simulator.isStarted && drawn.settings !== home) {
-    drawn.settings = home;
-    showDo(home, gatewaySettings());
+  const kind = advice?.headline?.kind;
+  if (simulator.isStarted && (drawn.settings !== home || drawn.kind !== kind)) {
+    Object.assign(drawn, { settings: home, kind });
+    showDo(home, gatewaySettings(), kind);
   }
   const [today, better] = SIDES.map((side) => best(home, side));
   const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));

@@ -115,8 +115,8 @@ function build() {
       el(
         "div",
         { class: "chips", role: "group", "aria-label": "Scenario of" },
-        radio("today", "today’s gateway"),
-        radio("better", "the better gateway"),
+        radio("today", "today’s router"),
+        radio("better", "the better router"),
       ),
       el("label", { for: "toml" }, "Scenario"),
       parts.text,

@@ -191,5 +191,5 @@ function things(home, change) {
       ),
     );
   });
-  return el("div", {}, el("h3", {}, "Meanwhile"), el("ul", { class: "things" }, rows));
+  return el("div", {}, el("h3", {}, home.people.length > 0 ? "Meanwhile" : "What runs at home"), el("ul", { class: "things" }, rows));
 }

@@ -1,4 +1,4 @@
-// The part of the page with the line, the tier and both gateways.
+// The part of the page with the line, its speed and both routers.
 
 import { choices } from "./choices.js";
 import { byId, el, notify, refill } from "./dom.js";
@@ -19,7 +19,7 @@ export function showLine(home, change) {
       { class: "fields" },
       select(
         "tiers",
-        "Tiers on sale",
+        "Speeds on sale",
         Object.entries(choices.tiers).map(([key, { title }]) => [key, capital(title)]),
         home.tiers,
         (tiers) => change({ ...home, tiers, tier: kept(home, tiers) }),
@@ -32,8 +32,8 @@ export function showLine(home, change) {
     el(
       "div",
       { class: "fields" },
-      gateway("today", "Gateway today", home, change),
-      gateway("better", "A better gateway", home, change),
+      gateway("today", "Router today", home, change),
+      gateway("better", "A better router", home, change),
     ),
     SIDES.some((side) => shapes(home[side], "down") || shapes(home[side], "up")) &&
       el("p", { class: "aside" }, ON_SHARES),
@@ -94,7 +94,7 @@ function tier(home, change) {
   return el(
     "div",
     { class: "tier" },
-    el("label", { for: "tier" }, "Tier ", el("strong", {}, home.tier), " down/up"),
+    el("label", { for: "tier" }, "Speed ", el("strong", {}, home.tier), " down/up"),
     slider,
     el("div", { class: "ticks", "aria-hidden": "true" }, ticks),
     speed(home, change),
