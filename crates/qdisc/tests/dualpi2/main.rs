@@ -101,7 +101,7 @@ fn played(recipe: &str, polls: Polls) -> (play::Played, Vec<Arrival>) {
     (play::play(&mut Module::new(&says), &arrivals, rate, polls), arrivals)
 }
 
-/// Compares every run, served by a link of this kind.
+/// Compares every run, with a link that detects an empty discipline as `polls` says.
 fn compare(polls: Polls) {
     let mut parted = Vec::new();
     for line in include_str!("outcomes.txt").lines() {
@@ -120,7 +120,8 @@ fn the_module_does_what_linux_does() {
     compare(Polls::Empty);
 }
 
-/// The kernel restores the scheduler's credit at an empty dequeue. The module does so without one.
+/// The kernel restores the scheduler's credit at an empty dequeue. The module must do so even if
+/// the link never polls it while it is empty.
 #[test]
 fn the_module_does_the_same_without_empty_polls() {
     compare(Polls::NeverEmpty);

@@ -22,7 +22,7 @@ const BUFFER: Duration = Duration::from_millis(250);
 #[derive(Clone, Copy, Debug)]
 enum Scheduler {
     RoundRobin(Wrr),
-    /// A FIFO in which L4S packets are older by this time.
+    /// A FIFO in which L4S packets count as older by this time.
     TimeShifted(Duration),
 }
 
