@@ -129,7 +129,7 @@ mod tests {
         std::iter::from_fn(|| line.pop()).map(|packet| packet.id).collect()
     }
 
-    /// Covers requirement C-74.
+    /// Tests statement C-74.
     #[test]
     fn only_jitter_that_may_reorder_does() {
         let in_order: Vec<_> = (0..200).collect();

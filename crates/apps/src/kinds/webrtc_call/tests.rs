@@ -31,8 +31,8 @@ fn with_room_the_picture_is_the_largest_and_nothing_is_amiss() {
         for name in ["below_15_fps_WAY_percent", "below_24_fps_WAY_percent", "frozen_WAY_percent"] {
             close(of(name), 0.0, 0.0);
         }
-        // The path takes 20 ms, the frames themselves 11 ms, and the de-jitter buffer adds 21 ms, and
-        // the time that a key frame takes longer.
+        // The path takes 20 ms and the frames themselves take 11 ms. The de-jitter buffer adds 21
+        // ms, and the time by which a key frame takes longer.
         assert!((52.0..80.0).contains(&of("frame_delay_WAY_p50_ms")));
         assert!(of("frame_delay_WAY_p95_ms") < 80.0);
         assert!(of("mos_WAY") > 4.3);

@@ -179,7 +179,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    /// Covers requirement C-82.
+    /// Tests statement C-82.
     #[test]
     fn the_curve_starts_at_beta_and_reaches_the_maximum_after_k() {
         let mut curve = Curve { w_max: Some(100.0), ..Curve::default() };
