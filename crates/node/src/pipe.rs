@@ -75,8 +75,8 @@ impl Pipe {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
-    /// Sets the tick of [`BUCKETS`] at which the garbage collector visits the pipe, as a share of
-    /// 2⁶⁴.
+    /// Sets at which of every [`BUCKETS`] ticks the garbage collector visits the pipe. `phase` is a
+    /// fraction of 2⁶⁴.
     pub(crate) fn set_phase(&mut self, phase: u64) {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }

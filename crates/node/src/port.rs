@@ -71,8 +71,8 @@ impl Port {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`
-    /// sets the position within the period of its timers, as a share of 2⁶⁴.
+    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`,
+    /// as a fraction of 2⁶⁴, sets the position within the period of its timers.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
@@ -203,7 +203,8 @@ impl Port {
     /// Returns the time that the link spent sending until `end`, which must be the present. A
     /// packet still being sent counts up to `end`.
     pub fn busy_until(&self, end: Instant) -> Duration {
-        // Dummynet polls at the next tick.
+        // With dummynet, `free` is the tick of the next poll, which is later than the end of the
+        // transmission.
         let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);

@@ -28,8 +28,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The limits are the lines for which `simulcast.cc` intends 600 kbit/s, and those of its smallest
-/// picture.
+/// The source of the limits of 360 lines, for which `simulcast.cc` intends 500 kbit/s, and of 180
+/// lines, its smallest picture.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];
