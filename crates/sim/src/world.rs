@@ -260,7 +260,7 @@ impl<O: Observer> World<O> {
                 self.drain(conn, side, Entry::Waits);
                 continue;
             }
-            // Emptying a list from its end costs less than using a ring buffer.
+            // Clearing a list after its last entry costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
             if !deliver_one(self) {
