@@ -15,7 +15,7 @@ use crate::tcb::Tcb;
 struct Blocks {
     list: [(u64, u64); 4],
     count: usize,
-    /// The index of the duplicate.
+    /// The index of the block that reports a duplicate, if there is one.
     duplicate: Option<usize>,
 }
 
