@@ -84,7 +84,8 @@ impl<T: Default> Ring<T> {
         self.head = self.head.wrapping_add(count.min(self.len()));
     }
 
-    /// Returns the number of the value at the front, which counts the values that were there before.
+    /// Returns the number of the value at the front, which counts the values that were there
+    /// before.
     #[inline]
     pub const fn first(&self) -> usize {
         self.head

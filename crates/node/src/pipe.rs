@@ -69,8 +69,8 @@ impl Pipe {
     }
 
     /// Returns the pipe with its delay in ticks, as `config_link` counts it. The path after the
-    /// pipe applies the delay. The pipe only needs it because it is not idle while packets are
-    /// being delayed.
+    /// pipe applies the delay. The pipe needs it only because a pipe is not idle while it delays
+    /// packets.
     pub(crate) fn delayed_by(self, delay: Duration) -> Self {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }

@@ -64,7 +64,7 @@ impl Port {
     }
 
     /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
-    /// delay. The pipe only needs it because it is not idle while packets are being delayed. Other
+    /// delay. The pipe needs it only because a pipe is not idle while it delays packets. Other
     /// shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
@@ -158,8 +158,8 @@ impl Port {
     }
 
     /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
-    /// must see the poll before the next packet. The pipe may also have been freed, its discipline
-    /// with it.
+    /// must see the poll before the next packet. The pipe may also have been freed, together with
+    /// its discipline.
     #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {

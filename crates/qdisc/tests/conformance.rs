@@ -137,7 +137,8 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Runs the operations on a discipline and then empties it. Returns the packets sent and the ledger.
+/// Runs the operations on a discipline and then empties it. Returns the packets sent and the
+/// ledger.
 fn exercise(
     kind: &Kind<dyn Qdisc>,
     args: &Args,

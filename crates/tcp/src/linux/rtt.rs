@@ -37,7 +37,8 @@ impl RttEstimator {
         }
     }
 
-    /// Adds a sample, and computes the timeout without backoff. `una` and `nxt` delimit round trips.
+    /// Adds a sample, and computes the timeout without backoff. `una` and `nxt` delimit round
+    /// trips.
     pub(super) fn sample(
         &mut self,
         rtt: &mut Rtt,

@@ -73,8 +73,8 @@ impl Linux {
         true
     }
 
-    /// Counts a duplicate in segments, unless a retransmission of this end cannot have caused it
-    /// (`tcp_dsack_seen`).
+    /// Counts a duplicate in segments. Returns `None` if no retransmission of this end can have
+    /// caused it (`tcp_dsack_seen`).
     fn count_dsack(&mut self, tcb: &Tcb, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
         if start >= end || end - start > tcb.snd.max_window {
             return None;

@@ -135,7 +135,8 @@ impl Rfc9332 {
         if p_c >= (1.0 / (k * k)).min(1.0) { Verdict::Drop } else { Verdict::Signal }
     }
 
-    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets there.
+    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets
+    /// there.
     pub fn judge_l4s(&mut self, sojourn: Duration, behind: u64) -> Verdict {
         let (classic, coupled) = (self.p_c(), self.p_cl());
         let p_l = if coupled < 1.0 {

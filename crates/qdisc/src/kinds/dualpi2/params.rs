@@ -8,7 +8,8 @@
 //!   `tc` has words for their values;
 //! - `tc` refuses a `typical_rtt` above the `max_rtt`; here the `typical_rtt` is limited to the
 //!   `max_rtt`;
-//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256 Hz.
+//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256
+//!   Hz.
 
 use aqmlab_core::{Args, Bounds, Bytes, Duration, Param, Value};
 

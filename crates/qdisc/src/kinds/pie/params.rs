@@ -133,7 +133,7 @@ pub(crate) const CAPDROP: Param = Param {
     name: "capdrop",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether an update adds at most 2 % to a probability of 10 % or more.",
+    doc: "Whether an update raises a probability of 10 % or more by at most 0.02.",
 };
 
 /// The parameter of FreeBSD's derandomisation.

@@ -125,8 +125,8 @@ fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     }
 }
 
-/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own, for
-/// which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
+/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own,
+/// for which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
 #[test]
 fn audio_adds_to_the_debt_of_video() {
     let after = |audio: u32| {

@@ -28,7 +28,8 @@ fn outcomes(from_ms: u64, arrived: u64, lost: u64) -> Vec<Outcome> {
     (0..arrived + lost).map(one).collect()
 }
 
-/// Returns a report on `packets` lost packets, of which the last is sent `APART_MS` after the first.
+/// Returns a report on `packets` lost packets, of which the last is sent `APART_MS` after the
+/// first.
 fn all_lost(from_ms: u64, packets: u64) -> Vec<Outcome> {
     let at = |n| Instant::from_millis(from_ms + if n + 1 == packets { APART_MS } else { 10 * n });
     (0..packets).map(|n| Outcome { sent: at(n), bytes: BYTES, has_arrived: false }).collect()
