@@ -40,7 +40,8 @@ impl AckedRate {
         self.window.insert(place, packet);
     }
 
-    /// Removes old packets. The caller calls this function after the packets of a report.
+    /// Removes old packets. The caller calls this function after it has added the packets of a
+    /// report.
     pub(crate) fn expire(&mut self) {
         while self.is_front_old() {
             let Some(front) = self.window.pop_front() else { return };
