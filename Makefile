@@ -59,7 +59,7 @@ docs: setup ## build the documentation site into target/docs/site, strictly
 	@$(call install_extra,docs)
 	@$(BIN)/python tools/documentation/build.py
 
-soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+soak: setup ## run the long tests, the fuzzers and make dist (half an hour on two cores)
 	@$(call install_extra,fuzz) || true  # tools/soak.py says what is skipped
 	@$(BIN)/python tools/soak.py
 
