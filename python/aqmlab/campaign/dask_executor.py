@@ -86,7 +86,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return max(1, self._threads * _AHEAD)
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Runs a trial on a worker of this build, after earlier submissions.
+        """Runs a trial on a worker of this build, with a lower priority than earlier submissions.
 
         A worker reports no progress.
         """

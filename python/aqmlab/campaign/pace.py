@@ -43,8 +43,8 @@ class Pace:
     """The finished share of a campaign's work, and the remaining time.
 
     `known` holds the seconds for one unit of cost of each engine with earlier runs on this machine.
-    Trials run in `processes` processes. If it is absent, the reports of the run give the number of
-    simultaneous trials.
+    Trials run in `processes` processes. If this number is absent, the sum of the run times divided
+    by the time since the start gives the number of simultaneous trials.
     """
 
     def __init__(

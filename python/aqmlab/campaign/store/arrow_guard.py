@@ -85,7 +85,7 @@ class _Table:
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """Some of its tables have been removed."""
+        """The whole number in a field; 0 if the field is absent."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 
