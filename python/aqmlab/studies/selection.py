@@ -75,7 +75,7 @@ class Selection(CampaignResults):
         return []
 
     def _renewed(self) -> bool:
-        """Returns false, because the trials ran before this object was created."""
+        """Returns false, because nothing changes the files of the selected trials meanwhile."""
         return False
 
     def only(self, wanted: Collection[str]) -> Selection:

@@ -83,9 +83,9 @@ def far(rate: str, *queues: str) -> list[At]:
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Yields flows under every condition, in words.
+    """Yields each flow under every queue and round-trip time, in words.
 
-    Adds the conditions before and after the upgrade.
+    The last two values are the conditions at the slow and at the fast rate.
     """
     for before, after in zip(places(slow), places(fast), strict=True):
         for flow in flows:
