@@ -258,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Applies a fault to each of some files, and reads it with some readers; counts refusals."""
+    """Applies a fault to each first file of `pairs`, reads with `readers`, and counts refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:

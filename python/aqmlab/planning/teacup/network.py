@@ -53,7 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Whether a packet passes through the queue forward; `None` if it does not pass through."""
+        """Returns true if its packets pass through forward, false if backward, else `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
