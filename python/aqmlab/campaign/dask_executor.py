@@ -77,7 +77,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def room(self) -> int:
-        """The number of trials that the present workers should hold at once."""
+        """The number of trials that the present workers should hold simultaneously."""
         if time.monotonic() - self._counted > _COUNT_S:
             there = self._client.nthreads()
             self._examine([one for one in there if one not in self._trusted | self._others.keys()])

@@ -131,7 +131,7 @@ class Pace:
         return [self._running[index].trial for index in sorted(self._running)]
 
     def _at_once(self) -> float | None:
-        """The number of trials that run at once."""
+        """The number of trials that run simultaneously."""
         left = max(1, self._trials - self._ended)
         if self._processes is not None:
             return min(self._processes, left)

@@ -1,6 +1,6 @@
 """Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
 
-Every finished trial is stored at once. After an interruption, even by kill -9, the same command
+Every finished trial is stored immediately. After an interruption, even by kill -9, the same command
 continues. All cells run with one seed before any cell runs with the next seed. An incomplete set
 therefore already covers the grid.
 

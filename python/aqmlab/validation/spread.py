@@ -77,7 +77,7 @@ def half_width(
     """The bound on the difference of two medians by chance; `None` if unknown.
 
     `kin` is the typical variance of the cell's kin, in `unit`. `others` is the number of seeds of
-    the other median. `tests` is the number of such bounds that must hold at once.
+    the other median. `tests` is the number of such bounds that must hold together.
     """
     if len(values) < LEAST_SEEDS:
         return None
