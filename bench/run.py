@@ -183,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all numbers. Returns 1 if there are more instructions than recorded or released."""
+    """Prints all numbers. Returns 1 if instructions exceed recorded or released counts by 10 %."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

@@ -22,7 +22,7 @@ _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, 
 
 
 def read(data: bytes) -> pa.Table:
-    """The table of a stream; raises `ValueError` for a stream that aqmlab did not write."""
+    """The table of a stream; raises `ValueError` if aqmlab cannot have written the stream."""
     import pyarrow as pa
 
     _refuse_absurd(data)

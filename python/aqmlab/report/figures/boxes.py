@@ -153,7 +153,7 @@ class ShownPart:
 
 
 Box = tuple[float | None, ...]
-"""The 25th, 50th and 75th percentile, and the tail if there is one."""
+"""The 25th, 50th and 75th percentile, and the 95th if the figure shows a tail."""
 Found = dict[tuple[str, str, str], Box]
 """Boxes by application, queue and round-trip time."""
 

@@ -47,7 +47,7 @@ class Look:
 
 
 def shows_copies(results: CampaignResults) -> bool:
-    """Whether each copy of an application has its own colour, if there are enough colours."""
+    """Returns whether there are enough colours for each copy of an application to have its own."""
     return len(results.manifest.apps) <= len(APP_COLOURS)
 
 

@@ -70,7 +70,7 @@ class FlowNames:
         self._taken: set[frozenset[_End]] = set()
 
     def of(self, flow: str) -> str:
-        """The name of a flow; `flow` is its name in the captures, in the same form."""
+        """The exported name of a flow; `flow` is its name in the captures, in the same form."""
         source, port, destination, other_port = flow.split("_")
         first, second = (source, int(port)), (destination, int(other_port))
         both = frozenset((first, second))
