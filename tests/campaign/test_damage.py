@@ -243,7 +243,7 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The path of every copy. It is the same for all, because the width of output depends on it."""
+    """The path of every copy. A common path gives the output of all readers the same width."""
     return tmp_path_factory.mktemp("place")
 
 

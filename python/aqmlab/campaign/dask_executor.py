@@ -128,7 +128,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise RequestError(problem, "`aqmlab cluster` shows how to start workers") from None
 
     def _examine(self, workers: list[str]) -> None:
-        """Checks the build of new workers. Those with this build now also receive trials."""
+        """Checks the build of new workers. Workers with this build now also receive trials."""
         builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
         for worker, found in builds.items():
             if isinstance(found, BaseException):

@@ -1,9 +1,9 @@
 """Opens campaigns for SQL queries.
 
-Queries may come from untrusted users. DuckDB gets no access to the file system. Any file that it
-could read it could also write, because a SELECT may contain `COPY … TO`. DuckDB gets the tables as
-Arrow data sets, which cannot be written. Only a single SELECT runs, without network or extensions,
-and DuckDB's settings are locked.
+Queries may come from untrusted users. DuckDB gets no access to the file system. With access, a
+query could read and write files, for example with `COPY … TO`. DuckDB gets the tables as Arrow data
+sets, which cannot be written. Only a single SELECT runs, without network or extensions, and
+DuckDB's settings are locked.
 
 `process` limits the time of a query, and `answerer` the memory that DuckDB does not count.
 """

@@ -47,8 +47,7 @@ TARGET_MBIT = {
 """The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The least share of a rate that reaches it, and the least share that does not miss it noticeably.
-"""
+"""The least share of a rate that counts as reached, and the least that is not noticeably lower."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """The largest losses that count as none and as negligible, in percent.
