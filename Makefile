@@ -38,7 +38,7 @@ $(SIMULATOR): $(RUST) tools/simulator_wasm.sh
 page: setup $(SIMULATOR) ## compile the simulator for browsers and write page.html
 	@$(BIN)/aqmlab page --no-open --out page.html
 
-demo: setup ## run key experiments of two papers and print the paths of their reports
+demo: setup ## run key experiments of two papers and a TEACUP config, and print the paths of the reports
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
 test: setup $(SIMULATOR) ## run all tests, and boot one virtual machine if possible
