@@ -2,7 +2,8 @@
 
 use crate::needs::{Measure, Need, Needs};
 
-/// No standard has limits for what people notice in a picture, so some limits are judgements.
+/// No standard has limits for what people notice in a picture. The limits without another source
+/// are judgements.
 ///
 /// Van Kester et al. (2011) showed videos of 20 s with one freeze. The score exceeds 3.5 if the
 /// freeze takes at most 0.36 s. A call with one such freeze is good. A call with one in every 20 s,
@@ -39,7 +40,8 @@ const LONGEST_FREEZE: &[&str] = &["longest_freeze_up_ms", "longest_freeze_down_m
 const FURTHER_FREEZES: &[&str] = &["further_freezes_up_percent", "further_freezes_down_percent"];
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The rates are those at which `simulcast.cc` intends 360 lines, and the smallest picture.
+/// The source of the limits of 360 lines, for which `simulcast.cc` intends 500 kbit/s, and of 180
+/// lines, its smallest picture.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];
