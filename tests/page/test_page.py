@@ -114,7 +114,7 @@ def test_the_settings_of_today_and_of_the_better_gateway_count(tabs: Any, addres
     cells = tab.page.locator(".ladder td").all_inner_texts()
     assert len(cells) == 10
     assert cells[::2] == cells[1::2]
-    words = r"(all \d+ good|\d+ (good|tolerable|bad)(, \d+ (tolerable|bad))*)"
+    words = r"(all \d+ good|\d+\s(good|tolerable|bad)(, \d+\s(tolerable|bad))*)"
     assert all(re.fullmatch(words, cell.strip()) for cell in cells), cells
     other = tabs(address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
     cells = other.page.locator(".ladder td").all_inner_texts()

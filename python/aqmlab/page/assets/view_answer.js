@@ -107,7 +107,7 @@ function cell(count) {
     [served - good, "tolerable"],
     [judged - served, "bad"],
   ];
-  const counts = parts.filter(([number]) => +number > 0).map((part) => part.join(" "));
+  const counts = parts.filter(([number]) => +number > 0).map((part) => part.join("\u00a0"));
   const told = good === judged ? `all ${judged} good` : counts.join(", ");
   const share = (number) => (judged ? number / judged : 0);
   const bar = el("span", {
