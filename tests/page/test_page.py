@@ -26,8 +26,8 @@ def test_every_tier_is_compared_and_concluded_in_sentences(tabs: Any, address: s
     assert sentences[0].startswith("With today's gateway, ")
 
 
-def test_a_household_is_built_by_picking_people_and_things(tabs: Any, address: str) -> None:
-    tab = tabs(address).open()
+def test_a_household_is_built_by_picking_people_and_things(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
     page = tab.page
     page.get_by_role("button", name="+ Gamer").click()
     group = page.get_by_role("group", name="What Gamer does")
@@ -41,8 +41,8 @@ def test_a_household_is_built_by_picking_people_and_things(tabs: Any, address: s
     assert not any("Gamer" in row for row in page.locator("#apps-list h3").all_inner_texts())
 
 
-def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, address: str) -> None:
-    tab = tabs(address).open()
+def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
     tiers = choices()["tiers"]["nbn"]["tiers"]
     for place in (0, len(tiers) - 1):
         tab.page.get_by_role("slider", name="Tier").fill(str(place))
@@ -74,8 +74,8 @@ def test_the_minute_of_an_application_is_drawn_for_both_gateways(
         assert charts.nth(number).locator("canvas").bounding_box()["width"] > 200
 
 
-def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, address: str) -> None:
-    tab = tabs(address).open()
+def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
     slider = tab.page.get_by_role("slider", name="Moment")
     play = tab.page.get_by_role("button", name="Play")
     slider.fill("300")
@@ -109,12 +109,14 @@ def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None
         assert second.text(part) == first.text(part)
 
 
-def test_the_settings_of_today_and_of_the_better_gateway_count(tabs: Any, address: str) -> None:
-    tab = tabs(address).open(f"{SMALL}&today=sqm~95~95&better=sqm~95~95").idle()
+def test_the_settings_of_today_and_of_the_better_gateway_count(
+    tabs: Any, file_address: str
+) -> None:
+    tab = tabs(file_address).open(f"{SMALL}&today=sqm~95~95&better=sqm~95~95").idle()
     cells = tab.page.locator(".ladder td").all_inner_texts()
     assert len(cells) == 10
     assert cells[::2] == cells[1::2]
-    other = tabs(address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
+    other = tabs(file_address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
     cells = other.page.locator(".ladder td").all_inner_texts()
     assert cells[::2] != cells[1::2]
 
