@@ -7,7 +7,9 @@ from aqmlab.report.page import tables
 from aqmlab.results.labels import Label
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import tally, verdict
+from aqmlab.results.verdicts.columns import COLUMNS
 from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
+from aqmlab.results.verdicts.table import VerdictRow
 from aqmlab.results.verdicts.verdict import Finding, Medians, Verdict
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
@@ -142,3 +144,7 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
         label_called("pie", comparison.labels)
     rows = home_results.verdicts.filter(flow="call", need="one-way delay", decides=True)
     assert rows["difference"].null_count() == 1, "that of the baseline"
+
+
+def test_a_row_of_the_table_has_its_columns_in_order():
+    assert VerdictRow._fields == ("trial", *COLUMNS)
