@@ -48,7 +48,7 @@ def value_text(finding: Finding) -> str:
 def closest_text(verdict: Verdict) -> str:
     """The need that decides an application's verdict, and the part of its allowance that is left.
 
-    For the closest application of a condition, this need is the condition's closest.
+    The condition's closest need is that of `Tally.closest`.
     """
     decided = verdict.deciding
     if decided is None:
