@@ -11,7 +11,11 @@ from aqmlab.page.choices import choices
 
 from .conftest import SMALL
 
+both = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
+"""The page as one file and from a server. The two differ in how they load."""
 
+
+@both
 def test_the_page_opens_with_an_answer(tabs: Any, address: str) -> None:
     tab = tabs(address).open("")
     assert re.match(r"At [\d./]+ Mbit/s, ", tab.text("#headline"))
@@ -26,8 +30,8 @@ def test_every_tier_is_compared_and_concluded_in_sentences(tabs: Any, address: s
     assert sentences[0].startswith("With today's gateway, ")
 
 
-def test_a_household_is_built_by_picking_people_and_things(tabs: Any, file_address: str) -> None:
-    tab = tabs(file_address).open()
+def test_a_household_is_built_by_picking_people_and_things(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
     page = tab.page
     page.get_by_role("button", name="+ Gamer").click()
     group = page.get_by_role("group", name="What Gamer does")
@@ -41,8 +45,8 @@ def test_a_household_is_built_by_picking_people_and_things(tabs: Any, file_addre
     assert not any("Gamer" in row for row in page.locator("#apps-list h3").all_inner_texts())
 
 
-def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, file_address: str) -> None:
-    tab = tabs(file_address).open()
+def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
     tiers = choices()["tiers"]["nbn"]["tiers"]
     for place in (0, len(tiers) - 1):
         tab.page.get_by_role("slider", name="Tier").fill(str(place))
@@ -74,8 +78,8 @@ def test_the_minute_of_an_application_is_drawn_for_both_gateways(
         assert charts.nth(number).locator("canvas").bounding_box()["width"] > 200
 
 
-def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, file_address: str) -> None:
-    tab = tabs(file_address).open()
+def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, address: str) -> None:
+    tab = tabs(address).open()
     slider = tab.page.get_by_role("slider", name="Moment")
     play = tab.page.get_by_role("button", name="Play")
     slider.fill("300")
@@ -91,6 +95,7 @@ def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, file_address: str) ->
     assert tab.page.locator("#tank-today").get_attribute("aria-label").startswith("Today: ")
 
 
+@both
 def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None:
     first = tabs(address).open()
     first.page.get_by_role("button", name="+ Student").click()
@@ -109,14 +114,12 @@ def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None
         assert second.text(part) == first.text(part)
 
 
-def test_the_settings_of_today_and_of_the_better_gateway_count(
-    tabs: Any, file_address: str
-) -> None:
-    tab = tabs(file_address).open(f"{SMALL}&today=sqm~95~95&better=sqm~95~95").idle()
+def test_the_settings_of_today_and_of_the_better_gateway_count(tabs: Any, address: str) -> None:
+    tab = tabs(address).open(f"{SMALL}&today=sqm~95~95&better=sqm~95~95").idle()
     cells = tab.page.locator(".ladder td").all_inner_texts()
     assert len(cells) == 10
     assert cells[::2] == cells[1::2]
-    other = tabs(file_address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
+    other = tabs(address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
     cells = other.page.locator(".ladder td").all_inner_texts()
     assert cells[::2] != cells[1::2]
 
@@ -140,6 +143,7 @@ def test_edited_toml_runs_and_a_wrong_one_is_answered_with_a_sentence(
     assert "The text cannot be run." in tab.text("#notices")
 
 
+@both
 def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
     tabs: Any, address: str
 ) -> None:
