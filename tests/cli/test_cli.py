@@ -340,7 +340,7 @@ def test_schema_is_json(home, capsys):
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
-    arguments = ["run", "home.toml", "--seeds", "40", "--duration", "60 s", "--no-report"]
+    arguments = ["run", "home.toml", "--seeds", "40", "--duration", "20 s", "--no-report"]
     arguments += ["--set", "path.rate=50/10 Mbit/s", "--out", "out", "--jobs", "2"]
     process = in_a_process(*arguments, cwd=home, start_new_session=True)
     until = time.monotonic() + 60
