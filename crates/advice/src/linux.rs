@@ -59,11 +59,13 @@ fn size_table(framing: Framing) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Setting;
 
     const DOCSIS: Framing = Framing { bytes: 18, minimum: 64, atm: false, counted: 14 };
 
     fn gateway(down: Option<Bottleneck>) -> Gateway {
-        let params = std::iter::once(("limit".to_owned(), "1000".to_owned())).collect();
+        let limit = Setting::Text("1000".to_owned());
+        let params = std::iter::once(("limit".to_owned(), limit)).collect();
         let up = Bottleneck { bps: 1_900_500, qdisc: "fq_codel".to_owned(), params };
         Gateway {
             device: "eth0".to_owned(),
