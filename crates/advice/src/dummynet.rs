@@ -12,6 +12,18 @@ use crate::device::{Bottleneck, Gateway, Setting};
 /// is loaded.
 const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
 
+/// The commands that remove an earlier shaper. The rules are in a set of their own, because ipfw
+/// adds a rule again rather than replace it.
+const REMOVED: &str = "\
+# Nothing here outlives a restart. These four lines remove an earlier shaper
+ipfw -q delete set 17 2>/dev/null
+dnctl queue delete 1 2 2>/dev/null
+dnctl sched delete 1 2 2>/dev/null
+dnctl pipe delete 1 2 2>/dev/null
+# The firewall's further rules see the packets too
+sysctl net.inet.ip.fw.one_pass=0
+";
+
 /// The packets that `codel` and `pie` of Linux hold by default.
 const LIMIT: &str = "1000";
 
@@ -29,7 +41,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
             text += &shaped(gateway, shaper, number, side, packets);
         }
     }
-    if text.is_empty() { text } else { format!("{LOADED}{text}") }
+    if text.is_empty() { text } else { format!("{LOADED}{REMOVED}{text}") }
 }
 
 fn shaped(
@@ -62,7 +74,7 @@ fn shaped(
     };
     format!(
         "# Packets that {packets}: {} kbit/s of the line are {rate} kbit/s of IP\n{}{configured}\n\
-         ipfw add {number}00 {target} {number} ip from any to any {side} {}\n",
+         ipfw add {number}00 set 17 {target} {number} ip from any to any {side} {}\n",
         shaper.kbit(),
         unknown(shaper),
         gateway.bsd_device,
@@ -140,7 +152,10 @@ mod tests {
         let text = commands(&gateway);
         // The rate is 1900 · 1500 / 1518.
         assert!(text.contains("dnctl pipe 1 config bw 1877Kbit/s\n"), "{text}");
-        assert!(text.contains("ipfw add 100 queue 1 ip from any to any out xmit em0\n"), "{text}");
+        assert!(
+            text.contains("ipfw add 100 set 17 queue 1 ip from any to any out xmit em0\n"),
+            "{text}"
+        );
         assert!(!text.contains("pipe 2"), "{text}");
     }
 }

@@ -8,10 +8,21 @@ use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line.
+/// Returns the commands, one per line. They begin with those that remove an earlier shaper, because
+/// the kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
-    let mut lines: Vec<String> = Vec::new();
     let device = &gateway.device;
+    if gateway.up.is_none() && gateway.down.is_none() {
+        return String::new();
+    }
+    let mut lines = vec![
+        "# Nothing here outlives a restart. These three lines remove an earlier shaper".to_owned(),
+        format!("tc qdisc del dev {device} root 2>/dev/null"),
+        format!("tc qdisc del dev {device} ingress 2>/dev/null"),
+        format!("ip link del dev {IFB} 2>/dev/null"),
+        "# Offloads join packets, and a discipline would queue the whole batch".to_owned(),
+        format!("ethtool -K {device} gro off gso off tso off"),
+    ];
     if let Some(up) = &gateway.up {
         lines.push(format!("# Packets that leave the home: {} kbit/s on {device}", up.kbit()));
         lines.extend(shaped(device, up, gateway.framing));
@@ -33,6 +44,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
 
 fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
     let rate = shaper.kbit();
+    let burst = burst(rate);
     [
         format!(
             "tc qdisc replace dev {device} root handle 1: {} htb default 1",
@@ -40,10 +52,18 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
         ),
         format!(
             "tc class replace dev {device} parent 1: classid 1:1 htb rate {rate}kbit \
-             ceil {rate}kbit quantum 1514"
+             ceil {rate}kbit burst {burst} cburst {burst} quantum 1514"
         ),
         format!("tc qdisc replace dev {device} parent 1:1 handle 10: {}", shaper.spelled()),
     ]
+}
+
+/// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
+/// ATM. The bucket of tc is one packet, so a fast line would need a timer for each packet.
+/// sqm-scripts has the same values (functions.sh, `get_burst`).
+fn burst(kbit: u64) -> u64 {
+    const PACKET_ON_ATM: u64 = (1500u64 + 48).div_ceil(48) * 53;
+    (kbit / 8).max(PACKET_ON_ATM)
 }
 
 /// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
@@ -81,12 +101,12 @@ mod tests {
         let text = commands(&gateway(None));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
-            lines[1..],
+            lines[7..],
             [
                 "tc qdisc replace dev eth0 root handle 1: stab mtu 2047 tsize 512 mpu 64 \
                  overhead 4 linklayer ethernet htb default 1",
                 "tc class replace dev eth0 parent 1: classid 1:1 htb rate 1900kbit ceil 1900kbit \
-                 quantum 1514",
+                 burst 1749 cburst 1749 quantum 1514",
                 "tc qdisc replace dev eth0 parent 1:1 handle 10: fq_codel limit 1000",
             ]
         );
