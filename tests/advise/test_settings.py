@@ -12,7 +12,9 @@ from aqmlab.households.line import lines
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.model import Scenario
 
-BARE = Scenario.from_dict({"duration": "5 s", "path": {"rate": "10/1 Mbit/s"}, "apps": {"x": {"kind": "bulk"}}})
+BARE = Scenario.from_dict(
+    {"duration": "5 s", "path": {"rate": "10/1 Mbit/s"}, "apps": {"x": {"kind": "bulk"}}}
+)
 
 EVERY_KIND_OF_VALUE = (
     "pfifo limit=300",
