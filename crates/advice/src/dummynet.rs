@@ -86,7 +86,9 @@ fn unknown(shaper: &Bottleneck) -> String {
     let lacks =
         |name: &&String| !SHARED.contains(&name.as_str()) && name.as_str() != "dq_rate_estimator";
     let names = shaper.params.keys().filter(lacks);
-    names.map(|name| format!("# dummynet has no parameter `{name}`\n")).collect()
+    let lines: Vec<_> =
+        names.map(|name| format!("# dummynet has no parameter `{name}`\n")).collect();
+    lines.concat()
 }
 
 /// Returns the limit of a pipe's queue in packets.
