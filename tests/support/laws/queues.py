@@ -131,6 +131,8 @@ def _limit_bytes(link: dict[str, Any]) -> float:
     if param.type != "bytes":
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
+    if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
+        limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
 
