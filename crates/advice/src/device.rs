@@ -1,5 +1,6 @@
 //! The gateway to set up: its shapers, and the framing of its line.
 
+use aqmlab_core::Overhead;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -41,8 +42,8 @@ impl Framing {
 
     /// Returns the bytes of the line that an IP packet of `ip_len` bytes occupies.
     pub(crate) fn on_line(self, ip_len: u32) -> u64 {
-        let framed = u64::from((ip_len + self.bytes).max(self.minimum));
-        if self.atm { framed.div_ceil(48) * 53 } else { framed }
+        let Self { bytes, minimum, atm, counted: _ } = self;
+        Overhead { bytes, minimum, atm, counted: 0 }.on_link(ip_len).0
     }
 }
 

@@ -4,6 +4,8 @@
 //! charge what the line charges. Arriving packets pass an IFB, because a discipline only handles
 //! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
+use aqmlab_core::Overhead;
+
 use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
@@ -59,11 +61,12 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
 }
 
 /// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
-/// ATM. The bucket of tc is one packet, so a fast line would need a timer for each packet.
-/// sqm-scripts has the same values (functions.sh, `get_burst`).
+/// ATM. tc's default is 1600 bytes, so HTB on a fast line would need a timer for each packet.
+/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default:
+/// its timer is never late.
 fn burst(kbit: u64) -> u64 {
-    const PACKET_ON_ATM: u64 = (1500u64 + 48).div_ceil(48) * 53;
-    (kbit / 8).max(PACKET_ON_ATM)
+    let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
+    (kbit / 8).max(on_atm.on_link(1500).0)
 }
 
 /// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
