@@ -5,6 +5,13 @@
 //! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
 //! of their own. Every default in which dummynet differs from Linux is stated, so that both have
 //! the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//!
+//! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
+//! shaper's rules stand before the home's, so they would accept every packet of the line.
+//! The commands therefore clear `one_pass`, and packets continue at the next rule. The setting also
+//! holds for the home's own `pipe`, `queue` and `nat` rules. pf has a hook of its own and sees the
+//! packets with either setting. Source: FreeBSD 14 `sys/netpfil/ipfw/ip_fw_pfil.c`,
+//! `ipfw_check_packet`.
 
 use crate::device::{Bottleneck, Gateway, Setting};
 
@@ -20,7 +27,7 @@ ipfw -q delete set 17 2>/dev/null
 dnctl queue delete 1 2 2>/dev/null
 dnctl sched delete 1 2 2>/dev/null
 dnctl pipe delete 1 2 2>/dev/null
-# The firewall's further rules see the packets too
+# With one_pass=1, the shaper's rules would accept packets that a later rule of ipfw denies
 sysctl net.inet.ip.fw.one_pass=0
 ";
 
