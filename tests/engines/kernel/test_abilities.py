@@ -79,6 +79,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     put("", 0)
     monkeypatch.setattr(agents, "find", lambda say: program)
+    monkeypatch.setattr(agents, "is_there", lambda: True)
     monkeypatch.setattr(machine, "find_qemu", lambda: "qemu")
     monkeypatch.setattr(image, "find_kernel", lambda: (tmp_path / "vmlinuz", "6.1.0"))
     return put
