@@ -113,7 +113,7 @@ def address(request: pytest.FixtureRequest, built: Path) -> str:
 
 @pytest.fixture
 def file_address(built: Path) -> str:
-    """The page as one file."""
+    """The address of the page as one file."""
     return (built / "page.html").as_uri()
 
 

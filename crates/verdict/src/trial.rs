@@ -146,7 +146,7 @@ impl App {
         if direction == "up" { &self.up } else { &self.down }
     }
 
-    /// Returns the propagation delay of both directions.
+    /// Returns the sum of the propagation delays of both directions.
     pub(crate) fn rtt_base_ns(&self) -> u64 {
         self.up.delay_ns.saturating_add(self.down.delay_ns)
     }

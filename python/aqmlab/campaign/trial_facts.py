@@ -29,7 +29,7 @@ def stored_spec(text: str, trial: str) -> TrialSpec:
 
 
 def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
-    """The rate and the discipline of the slowest link of applications, for each direction.
+    """The rate and the discipline of the slowest link that an application uses, by direction.
 
     Links of a modem are excluded, because users compare settings of the gateway.
     """

@@ -86,7 +86,7 @@ class Engine(Protocol):
 
     @property
     def bit_cost(self) -> float:
-        """The run time for each bit/s of the links, relative to a second without traffic."""
+        """The run time per bit/s of the links, relative to that of a second without traffic."""
 
     @property
     def remark(self) -> str:

@@ -3,10 +3,10 @@
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
 //! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
-//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s if
-//! the video also lasts at least 600 s. Above the limit, the player checks again after a second. A
+//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s
+//! for a video of at least 600 s. At or above the limit, the player checks again after a second. A
 //! segment that takes too long is abandoned: the player resets the connection and opens a new
-//! connection. A failed request is repeated up to three times, after a second each.
+//! connection. A failed request is repeated up to three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each

@@ -57,7 +57,7 @@ class BoxFigure:
     """The meaning of a median of zero, in the legend."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One figure with a panel for each rate."""
+        """One drawing with a panel for each rate."""
         frame = data.carrying(results, "flows")
         choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)
@@ -129,7 +129,7 @@ class ShownPart:
     def of(
         cls, frame: pl.DataFrame, looks: Mapping[str, Look], most_rtts: int = data.MOST_RTTS
     ) -> ShownPart:
-        """The part of `frame` that stays readable. `looks` are those of queues."""
+        """The part of `frame` that stays readable. `looks` has the look of each queue."""
         rates, note_rates = data.chosen(frame, "rate_label", data.MOST_RATES, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
         queues, note_queues = data.chosen_queues(frame, looks)
@@ -150,12 +150,12 @@ class ShownPart:
 
     @property
     def compared(self) -> str:
-        """The conditions beside each other, in a caption."""
+        """The word in a caption for the things that are compared."""
         return "queue" if self.rates != [""] or self.rtts != [""] else "condition"
 
 
 Box = tuple[float | None, ...]
-"""The 25th, 50th and 75th percentile, and the tail if there is one."""
+"""The 25th, 50th and 75th percentile, and the 95th if the figure shows a tail."""
 Found = dict[tuple[str, str, str], Box]
 """Boxes by application, queue and round-trip time."""
 
@@ -170,7 +170,7 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
 
 
 def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, marker: str) -> None:
-    """Draws boxes at their positions on an axis; the axis has a zero if any box needs it."""
+    """Draws boxes at their positions; zeros and missing values are marked at zero."""
     missing = [x for x, (_, middle, *_) in boxes if middle is None]
     known = [(x, low, middle, high) for x, (low, middle, high, *_) in boxes if middle is not None]
     bars = [(x, max(low or 0, 0), high) for x, low, _, high in known if (high or 0) > 0]

@@ -183,7 +183,7 @@ class OverTime(Panelled):
         if self.log:
             log_axis(axes.yaxis)
         else:
-            # Keeps a full or constant line below the frame, where it is visible.
+            # Keeps the highest line visibly below the upper edge of the frame.
             axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
         if self.span_s is not None:
             axes.set_xlim(*self.span_s)
@@ -196,7 +196,7 @@ class OverTime(Panelled):
 
 @dataclass(frozen=True)
 class Shares(Panelled):
-    """Cumulative distributions of the values of all seeds together."""
+    """Cumulative distributions: for each share, the median over seeds of the value."""
 
     log: bool = True
 

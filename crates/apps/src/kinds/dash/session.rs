@@ -15,18 +15,21 @@ use crate::{ConnId, Io, Notice, Open};
 const INITIAL_KBPS: f64 = 1_000.0;
 /// The time after which the scheduler checks again if nothing is to be requested.
 const POLL: Duration = Duration::from_secs(1);
-/// `STABLE_BUFFER_TIME`, followed by the targets at the highest rate.
+/// `STABLE_BUFFER_TIME`: the buffer target below the highest rate.
 const STABLE: Duration = Duration::from_secs(12);
+/// The buffer target at the highest rate, for videos shorter than [`LONG`].
 const AT_TOP: Duration = Duration::from_secs(30);
+/// The buffer target at the highest rate, for long and endless videos.
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
+/// The length from which a video is long.
 const LONG: Duration = Duration::from_secs(600);
 /// The maximum throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3: the number of segment lengths after which a
-/// download is abandoned.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by that of 2.9.3: the estimated download time,
+/// in segment lengths, from which a download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 

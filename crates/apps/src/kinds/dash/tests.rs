@@ -47,7 +47,7 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
 
 #[test]
 fn a_slow_line_gets_the_rate_it_can_carry() {
-    // A row has the line rate in bit/s, the rule `abr`, and the expected median rate in Mbit/s.
+    // A row has the line rate in bit/s and the expected median rate in Mbit/s.
     for (bps, want) in [(1_500_000, 1.244_778), (500_000, 0.396_126), (4_000_000, 3.078_587)] {
         let mut net = Net::new(1).with_rate(bps);
         let summary = net.run_secs(&mut *build("dash", &[flat()]), 200);
@@ -85,8 +85,8 @@ fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut waits = 0;
     for (at, level) in came {
         let Some(asked) = times.iter().find(|&&when| when >= at) else { continue };
-        // Below 12 s, the request is immediate. Otherwise the request follows after the whole
-        // seconds in which the buffer falls below 12 s.
+        // Below 12 s, the request is immediate. Otherwise it follows after the number of whole
+        // seconds that the buffer takes to fall below 12 s.
         let want = if level < 12.0 { 0.0 } else { (level - 12.0).floor() + 1.0 };
         close(asked - at, want, 1e-6);
         waits += u32::from(want > 0.0);

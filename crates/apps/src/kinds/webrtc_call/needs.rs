@@ -2,8 +2,8 @@
 
 use crate::needs::{Measure, Need, Needs};
 
-/// These limits are judgements, except for speech, because no standard has limits for what people
-/// notice in a picture.
+/// These limits are judgements, except those of the opinion score and the frame delay, because no
+/// standard has limits for what people notice in a picture.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",
@@ -28,7 +28,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The rates are those at which `simulcast.cc` intends 360 lines, and the smallest picture.
+/// The source of the limits of 360 lines, for which `simulcast.cc` intends 500 kbit/s, and of 180
+/// lines, its smallest picture.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];

@@ -79,7 +79,7 @@ impl Screen {
         }
     }
 
-    /// Adds a frame that is rendered at `at`, or after the previous frame.
+    /// Adds a frame that is rendered at `at`, or with the previous frame if that is later.
     pub(crate) fn add(&mut self, frame: Frame, at: Instant) {
         let before = self.ahead.back().or(self.last.as_ref()).map_or(Instant::ZERO, |one| one.at);
         self.ahead.push_back(Rendered { at: at.max(before), frame });

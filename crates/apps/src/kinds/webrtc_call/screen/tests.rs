@@ -31,14 +31,14 @@ fn freezes(every: u64, span: u64, want: bool) {
     close(seen.frozen_percent.unwrap(), frozen, 1e-9);
 }
 
-/// Covers requirement C-105.
+/// Tests statement C-105.
 #[test]
 fn at_30_frames_a_second_a_freeze_begins_at_183_ms() {
     freezes(33, 182, false);
     freezes(33, 184, true);
 }
 
-/// Covers requirement C-106.
+/// Tests statement C-106.
 #[test]
 fn at_10_frames_a_second_a_freeze_begins_at_300_ms() {
     freezes(100, 299, false);
