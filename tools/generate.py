@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 HERE = ROOT / "docs"
 sys.path.append(str(Path(__file__).parent))
 
+import compared  # noqa: E402
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
 import households_section  # noqa: E402
@@ -142,6 +143,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "compared": compared.table,
     "homes": households_section.section,
     "directional": keys.directional,
     "file": _file,

@@ -77,7 +77,7 @@ def test_settings_have_the_lines_overhead_and_the_share_that_was_run(asked) -> N
     kbit = 20 * advice.case.share  # 20 kbit are 1 % of 2 Mbit/s
     assert f"rate {kbit}kbit" in advice.settings["tc"]
     assert "mpu 64 overhead 4 linklayer ethernet" in advice.settings["tc"]
-    assert "ifb" not in advice.settings["tc"]
+    assert "type ifb" not in advice.settings["tc"]
     assert "sqm.wan.download='0'" in advice.settings["uci"]
     assert f"bw {kbit * 1500 // 1518}Kbit/s" in advice.settings["dnctl"]
 

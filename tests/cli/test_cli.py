@@ -236,6 +236,20 @@ def test_lists_name_everything_with_its_parameters(home, capsys, topic):
             assert f"source: {entry['source']}" in text
 
 
+def test_a_list_of_everything_has_one_line_for_each_entry(home, capsys):
+    assert status_of(["list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert status_of(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 120
+    for topic, entries in found.items():
+        start = lines.index(topic) + 1
+        own = lines[start : start + len(entries) + 1]
+        assert [line.split()[0] for line in own if line] == [one["name"] for one in entries]
+        assert own[-1] == ""
+    assert "aqmlab list TOPIC NAME" in lines[-1]
+
+
 def test_one_entry_is_listed_alone(home, capsys):
     assert status_of(["list", "disciplines", "pie"]) == 0
     shown = capsys.readouterr().out
