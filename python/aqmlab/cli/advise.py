@@ -80,10 +80,10 @@ def _show(advice: Advice) -> None:
         print("In brackets: the share of the line's rate at which the router sends.\n")
     if advice.headline:
         print(advice.headline)
-    for one in advice.sentences:
-        if one["about"] != "detail":
-            print(one["text"])
-    details = [one["text"] for one in advice.sentences if one["about"] == "detail"]
+    for sentence in advice.sentences:
+        if sentence["about"] != "detail":
+            print(sentence["text"])
+    details = [sentence["text"] for sentence in advice.sentences if sentence["about"] == "detail"]
     if details:
         print("\nIn detail:", *details, sep="\n")
     if advice.case is not None and advice.settings:

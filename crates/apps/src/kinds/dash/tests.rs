@@ -189,7 +189,9 @@ fn a_video_in_the_middle_begins_at_its_highest_rate() {
     let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
     let rates = notes(&net, "rr_mbit");
     assert!(rates.len() >= 28);
-    rates.iter().for_each(|&rate| close(rate, 4.219_897, 1e-9));
+    for &rate in &rates {
+        close(rate, 4.219_897, 1e-9);
+    }
     close(known(&summary, "startup_ms"), 0.0, 0.0);
     // A slow line gets a lower rate before the buffer is empty.
     let mut net = Net::new(1).with_rate(1_000_000);
