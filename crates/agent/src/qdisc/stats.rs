@@ -203,7 +203,7 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
         // Packets beyond the memory limit are counted separately and are not dropped
         // (`fq_pie_qdisc_enqueue`).
         "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
-        // One counter before these has early and forced drops together.
+        // The first counter, `early`, is the sum of the early and the forced drops.
         "red" => (at(1), at(3), Vec::new()),
         _ => (0, 0, Vec::new()),
     }

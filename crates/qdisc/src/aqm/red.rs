@@ -37,10 +37,11 @@ use super::timer::{Clock, Timer};
 pub struct Settings {
     /// The hard limit. If `min` and `max` are both zero, they are derived from the limit.
     pub limit: Bytes,
-    /// The average from which arrivals are signalled at random; zero stands for a third of `max`.
+    /// The average queue length at and above which arrivals are signalled at random; zero stands
+    /// for a third of `max`.
     pub min: Bytes,
-    /// The average from which all arrivals are signalled; zero stands for a quarter of the limit,
-    /// or three times `min`.
+    /// The average queue length at and above which all arrivals are signalled; zero stands for a
+    /// quarter of the limit, or three times `min`.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
@@ -67,7 +68,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Red {
     thresholds: Thresholds,
-    /// The average, scaled by `2^wlog`.
+    /// The average queue length, scaled by `2^wlog`.
     qavg: u64,
     /// The number of packets since the last signal. `None` is the kernel's −1: the average was
     /// outside the thresholds.
@@ -189,7 +190,7 @@ impl Red {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Returns the average queue, as of the last arrival.
+    /// Returns the average queue length, as of the last arrival.
     pub fn average(&self) -> Bytes {
         Bytes(self.qavg >> self.thresholds.wlog)
     }

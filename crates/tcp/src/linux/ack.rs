@@ -30,7 +30,8 @@ impl Linux {
             return false;
         }
         if header.ack < tcb.snd.una {
-            // RFC 5961 §5.2: the acknowledgement is older than any segment that can be in flight.
+            // RFC 5961 §5.2: an acknowledgement number below SND.UNA − MAX.SND.WND is not
+            // acceptable.
             if header.ack + tcb.snd.max_window < tcb.snd.una {
                 if tcb.may_challenge() {
                     self.send_ack(tcb);

@@ -27,7 +27,7 @@ pub(super) struct RcvWindow {
     is_fixed: bool,
     /// The exponent `s` in the window's share of the memory, 1 − 2^−s.
     adv_win_scale: u32,
-    /// The scale of the window, from the start of the transfer.
+    /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
     /// The memory of unread data below which only `ssthresh` limits the window. The next field is
     /// the window in that case. For most segments, neither has to be computed again.
@@ -123,8 +123,8 @@ impl RcvWindow {
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
-    /// Returns whether even an empty buffer could not offer a window of at least `window` with a
-    /// scale of `shift`.
+    /// Returns whether even an empty buffer could not offer a window of at least `window` with the
+    /// shift count `shift`.
     #[inline]
     pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
         shift > 0 && expressible(self.ssthresh, shift) < window
@@ -140,7 +140,8 @@ impl RcvWindow {
     }
 }
 
-/// Returns the smallest window that is at least `window` and that a scale of `shift` can express.
+/// Returns the smallest window that is at least `window` and that a header with the shift count
+/// `shift` can express.
 #[inline]
 const fn expressible(window: u64, shift: u8) -> u64 {
     ((window + (1 << shift) - 1) >> shift) << shift

@@ -1,9 +1,9 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
 //! Source: the steps of `simulcast.cc` (libwebrtc 2025-06), of which one stream uses one at a time.
-//! The rates from which on a larger picture is allowed are those of `encoder_info_settings.cc` for
-//! VP8. The times between changes are those of `quality_scaler.cc`. The head of `webrtc_call.rs`
-//! lists what is a judgement.
+//! The rates at and above which a larger picture is allowed are those of `encoder_info_settings.cc`
+//! for VP8. The times between changes are those of `quality_scaler.cc`. The head of
+//! `webrtc_call.rs` lists our choices.
 
 use aqmlab_core::{Duration, Instant, Rng};
 
@@ -12,8 +12,8 @@ use super::wire::Frame;
 #[cfg(test)]
 mod tests;
 
-/// A resolution with its minimum rate, the rate from which on it is chosen, and the rate for which
-/// it is intended.
+/// A resolution with its minimum rate, the rate at and above which it is chosen, and the rate for
+/// which it is intended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     lines: u32,

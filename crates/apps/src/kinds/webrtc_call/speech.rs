@@ -18,7 +18,7 @@ mod neteq;
 
 /// The duration of the speech in a packet.
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
-/// The loss from which on packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
+/// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
 /// which the loss is rounded.
 const COPY_FROM: f64 = 0.005;
 /// The weight of the past after a millisecond.

@@ -93,8 +93,8 @@ impl AckedRate {
         }
         let first = in_order().map(|one| one.sent).min()?;
         let last = in_order().map(|one| one.sent).max()?;
-        // If several packets were sent last at the same time, the first of them to arrive counts as
-        // the last.
+        // If several packets have the latest send time, the one that arrived first counts as the
+        // last packet sent.
         let last_bytes = in_order().find(|one| one.sent == last)?.bytes;
         let bytes: f64 = in_order().map(|one| one.bytes).sum();
         Some(bps(bytes - last_bytes, last.since(first)))

@@ -19,7 +19,7 @@ const MIN_TSO_RATE: u64 = 1_200_000 / 8;
 const PACING_SHIFT: u32 = 10;
 const GSO_MAX: u64 = 65_536 - 1 - 320;
 
-/// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
+/// Returns the bandwidth `bw` times `gain`, minus the margin, in bytes per second.
 pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
     // The match avoids a division in the two cases that occur: windows in segments and windows in
     // bytes.
@@ -34,7 +34,7 @@ pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
 }
 
 impl Bbr {
-    /// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
+    /// Returns the bandwidth `bw` times `gain`, minus the margin, in bytes per second.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
         rate_of(self.units, bw, gain)
     }

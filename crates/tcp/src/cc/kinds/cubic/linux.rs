@@ -15,7 +15,7 @@ use super::root::cubic_root;
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 
-/// The factor of the window after a loss, in 1024ths.
+/// The factor by which a loss multiplies the window, in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
 /// `C` in 1024ths, times ten, which is `C` per round trip of the nominal 100 ms.
