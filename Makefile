@@ -27,7 +27,9 @@ $(READY): pyproject.toml Cargo.lock $(RUST)
 	@$(MAKE) --no-print-directory tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'building aqmlab (a few minutes the first time) ...' >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	  $(BIN)/python -m pip install --verbose --disable-pip-version-check --editable '.[dev]' 2>&1 | tee "$$log" | \
+	  sed -un 's/^ *\(Compiling [^ ]*\).*/  \1/p' >&2 || { tail -n 60 "$$log" >&2; exit 1; }
 	@touch $@
 
 setup: $(READY) ## build everything into .venv

@@ -103,10 +103,10 @@ class Tab:
         return [url for url in self.requests if not url.startswith(inside)]
 
 
-@pytest.fixture(params=["file", "server"])
+@pytest.fixture
 def address(request: pytest.FixtureRequest, built: Path) -> str:
-    """The page as one file and as a folder of a static host."""
-    if request.param == "file":
+    """The page as one file or, with the parameter "server", as a folder of a static host."""
+    if getattr(request, "param", "file") == "file":
         return (built / "page.html").as_uri()
     return str(request.getfixturevalue("server"))
 

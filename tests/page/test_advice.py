@@ -72,7 +72,9 @@ class Home:
         return concluded(setup, Runs(tiers, Tier.parse(self.tier), self.apps(), found))
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 12))]
+)
 def test_a_random_household_gets_the_sentences_of_advise(
     seed: int, tabs: Any, file_address: str, tmp_path: Path
 ) -> None:

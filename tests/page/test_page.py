@@ -11,7 +11,11 @@ from aqmlab.page.choices import choices
 
 from .conftest import SMALL
 
+both = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
+"""The page as one file and from a server. The two differ in how they load."""
 
+
+@both
 def test_the_page_opens_with_an_answer(tabs: Any, address: str) -> None:
     tab = tabs(address).open("")
     assert re.match(r"At [\d./]+ Mbit/s, ", tab.text("#headline"))
@@ -91,6 +95,7 @@ def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, address: str) -> None
     assert tab.page.locator("#tank-today").get_attribute("aria-label").startswith("Today: ")
 
 
+@both
 def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None:
     first = tabs(address).open()
     first.page.get_by_role("button", name="+ Student").click()
@@ -138,6 +143,7 @@ def test_edited_toml_runs_and_a_wrong_one_is_answered_with_a_sentence(
     assert "The text cannot be run." in tab.text("#notices")
 
 
+@both
 def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
     tabs: Any, address: str
 ) -> None:

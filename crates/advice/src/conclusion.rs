@@ -87,18 +87,20 @@ fn counted(case: &Case) -> TierCount {
     }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier, and the most of
-/// them well there. Among equals, one that can be set up at home goes first. Returns `None` if that
-/// is today's, or if no gateway serves everyone.
+/// Returns the position of the gateway that serves everyone at the slowest tier, there in the most
+/// seeds, and then the most applications well. Among equals, one that can be set up at home goes
+/// first. Returns `None` if that is today's, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
         let gateway = &known.gateways[at];
         let not_good = gateway.at(served).map_or(0, Case::not_good);
-        Some((known.order(served), not_good, at != 0 && !gateway.is_at_home, at))
+        let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
+        let is_elsewhere = at != 0 && !gateway.is_at_home;
+        Some((known.order(served), seeds_missed, not_good, is_elsewhere, at))
     };
     let best = (0..results.len()).filter_map(rank).min()?;
-    Some(best.3).filter(|&at| at != 0)
+    Some(best.4).filter(|&at| at != 0)
 }
 
 /// Returns the slower tiers at which the median of the round trips is within the limit. Only

@@ -26,7 +26,7 @@ mod openwrt;
 mod sentences;
 mod words;
 
-pub use device::{Bottleneck, Framing, Gateway};
+pub use device::{Bottleneck, Framing, Gateway, Setting};
 pub use evidence::{App, Candidate, Case, Evidence};
 pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
 pub use headline::Headline;

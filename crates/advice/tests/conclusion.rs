@@ -133,6 +133,17 @@ fn the_better_gateway_serves_at_a_slower_tier_or_serves_more_applications_well()
 }
 
 #[test]
+fn a_gateway_that_serves_in_every_seed_is_better_than_one_with_more_good_verdicts() {
+    let mut chance = verdict("game", "good", (20.0, 50.0));
+    chance["words_by_seed"] = json!([[1, "good"], [2, "bad"]]);
+    let none = gateway("today", &[("slow", game("bad", 900.0))]);
+    let chance = gateway("pie", &[("slow", vec![chance])]);
+    let sure = gateway("sqm", &[("slow", game("tolerable", 150.0))]);
+    let told = advised(None, &[none, chance, sure]);
+    assert_eq!(told.conclusion.better.as_deref(), Some("sqm"));
+}
+
+#[test]
 fn only_shorter_round_trips_are_gains_and_transfers_have_costs() {
     let now = vec![
         verdict("game", "bad", (400.0, 900.0)),

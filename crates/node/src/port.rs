@@ -1,10 +1,12 @@
 //! An output port: a queue discipline in front of a link of finite rate.
 
-use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
+use aqmlab_core::{
+    BitRate, Cx, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
+};
 use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 
+use crate::Shaper;
 use crate::pipe::Pipe;
-use crate::{Overhead, Shaper};
 
 /// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

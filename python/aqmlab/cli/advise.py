@@ -11,6 +11,7 @@ from aqmlab.campaign.scheduler import Silence
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.cli import console
 from aqmlab.cli.parameters.advise import AdviseParameters
+from aqmlab.results.verdicts.wording import unbroken
 
 _HEADS = {
     "tc": "A Linux gateway (as root; the device's name may differ)",
@@ -88,7 +89,7 @@ def _cell(outcome: CaseOutcome | None) -> str:
     """The number of bad applications, or else of those that are not good; the share, if shaped."""
     if outcome is None:
         return "not run"
-    share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"
+    share = "" if outcome.case.share is None else unbroken(f" ({outcome.case.share} %)")
     if outcome.bad:
         return f"{len(outcome.bad)} bad{share}"
     left = len(outcome.not_good)

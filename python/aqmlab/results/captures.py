@@ -21,6 +21,9 @@ from aqmlab.engines import registry
 from aqmlab.engines.engine import Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 
+EPOCH_S = 1_577_836_800
+"""The time at which captures begin: midnight of 1 January 2020, in Unix time."""
+
 
 def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:
     """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap.

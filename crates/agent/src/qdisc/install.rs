@@ -15,7 +15,7 @@
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
-use aqmlab_core::{Bytes, Direction};
+use aqmlab_core::{Bytes, Direction, Overhead};
 use aqmlab_trial::spec::{LinkSpec, ShaperSpec};
 use serde_json::Value as Json;
 
@@ -87,9 +87,7 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
 
 /// Returns the bytes that a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
-    let whole = Bytes(ip_len.into()) + link.overhead.bytes;
-    let framed = whole.max(link.overhead.minimum).0;
-    if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
+    Overhead::from(link.overhead).on_link(ip_len).0
 }
 
 /// Installs a link whose packets leave through `device`, in the namespace of this process.

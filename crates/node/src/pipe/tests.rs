@@ -1,8 +1,8 @@
 //! Ports behind a pipe: departures and their times.
 
-use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Packet, Rng, Value};
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Overhead, Packet, Rng, Value};
 
-use crate::{Overhead, Port, Shaper};
+use crate::{Port, Shaper};
 
 fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
     let kind = aqmlab_qdisc::kinds::find(kind).expect("a discipline");

@@ -53,6 +53,8 @@ class BoxFigure:
     """The column of a further percentile, to which a thin line extends."""
     least_floor: float = 0.0
     """The lower bound of the axis's least decade."""
+    zero: str = ZERO
+    """The meaning of a median of zero, in the legend."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One drawing with a panel for each rate."""
@@ -65,7 +67,7 @@ class BoxFigure:
             panel_title(axes, f"{rate} Mbit/s (down/up)" if rate else "")
             self._panel(axes, _lookup(rows, rate, self._columns), choice)
         self._scale(panels, rows, choice)
-        _legend(made, choice, panels)
+        _legend(made, choice, panels, self.zero)
         caption = (
             f"{self.title} of each application by {choice.compared}{data.place_note(choice.rtts)}. "
             f"Markers are medians, bars reach from the 25th to the 75th percentile"
@@ -191,7 +193,7 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
                   label=NO_DATA)  # fmt: skip
 
 
-def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
+def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes], zero: str) -> None:
     from matplotlib.lines import Line2D
 
     marked = len(choice.rtts) == 1
@@ -202,8 +204,8 @@ def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
             handles.append(Line2D([], [], color="#555555", marker=marker, linestyle=""))
             labels.append(f"RTT {rtt}")
     drawn = {line.get_label() for axes in panels for line in axes.lines}
-    for marker, text in (("v", ZERO), ("x", NO_DATA)):
-        if text not in drawn:
+    for marker, label, text in (("v", ZERO, zero), ("x", NO_DATA, NO_DATA)):
+        if label not in drawn:
             continue
         face = "white" if marker == "v" else "#555555"
         handles.append(

@@ -31,6 +31,7 @@ from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
 from aqmlab.campaign.store.manifest import TrialEntry
+from aqmlab.results.captures import EPOCH_S
 from aqmlab.results.export import packets
 from aqmlab.results.export.teacup_addresses import ConfigEnds, FlowNames
 
@@ -47,7 +48,6 @@ COMPLETED = "experiments_completed.txt"
 PREFIX = "exp_20200101-000000"
 """The prefix of experiments that no TEACUP config names."""
 
-_EPOCH_S = 1_577_836_800
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
@@ -210,12 +210,12 @@ def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[
             logger = "siftr" if app.tcp(side).profile.startswith("freebsd") else "web10g"
             yield (
                 f"{flow}_{logger}.cwnd",
-                "".join(f"{_EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
+                "".join(f"{EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
             )
             yield (
                 f"{flow}_{logger}.tcp_rtt",
                 "".join(
-                    f"{_EPOCH_S + row['t_s']:.6f},{row['srtt_ms']:.3f},{row['srtt_ms']:.3f}\n"
+                    f"{EPOCH_S + row['t_s']:.6f},{row['srtt_ms']:.3f},{row['srtt_ms']:.3f}\n"
                     for row in own
                     if row["srtt_ms"] is not None
                 ),
@@ -243,7 +243,7 @@ def _chunks(trial: TrialRows, flows: FlowNames) -> Iterator[tuple[str, str]]:
 
 
 def _chunk(chunk: Mapping[str, float], length_s: float, number: int) -> str:
-    asked_s = _EPOCH_S + chunk["t_s"] - chunk["fetch_s"]
+    asked_s = EPOCH_S + chunk["t_s"] - chunk["fetch_s"]
     fields = (
         f"{chunk['chunk_bytes']:.0f}",
         f"{chunk['ar_mbit']:.6f}",

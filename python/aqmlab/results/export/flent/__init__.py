@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from aqmlab import __version__
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.captures import EPOCH_S
 from aqmlab.results.export.flent import calls, sampling
 from aqmlab.results.export.flent.form import (
     Document,
@@ -43,7 +44,7 @@ __all__ = ["SUFFIX", "TABLES", "document", "file_bytes", "file_stem"]
 VERSION = 4
 SUFFIX = ".flent.gz"
 
-_EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime.fromtimestamp(EPOCH_S, datetime.UTC)
 _LARGEST_SEED = 10**15
 """The largest seed that a file's date can represent: 10^15 microseconds are 32 years."""
 
