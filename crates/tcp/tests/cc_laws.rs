@@ -31,7 +31,8 @@ fn c81_a_loss_leaves_each_its_share() {
     }
 }
 
-/// C-83: after a second loss below the former maximum, the new maximum is 0.85 of the window.
+/// C-83: after a second loss at a window below the former maximum, the new maximum is 0.85 of that
+/// window.
 #[test]
 fn c83_fast_convergence_gives_up_more() {
     for name in ["cubic", "cubic_rfc"] {

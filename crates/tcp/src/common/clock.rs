@@ -15,7 +15,7 @@ pub(crate) enum Expiry {
     /// below 63 ticks, 8 ticks below 504 ticks, ...). The timer is never early, and at most one
     /// granule late.
     Wheel,
-    /// The timer expires at the first tick that is not early.
+    /// The timer expires at the first tick by which the time of `n` ticks has passed.
     Tick,
     /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
     /// of the present tick. The timer is therefore up to one tick early.

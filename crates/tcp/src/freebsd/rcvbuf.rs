@@ -54,7 +54,7 @@ impl ReceiveBuffer {
         self.limit(65_535 << tcb.options.rcv_shift);
     }
 
-    /// Limits the window that is offered to `limit`.
+    /// Limits the offered window to `limit`.
     pub(super) fn limit(&mut self, limit: u64) {
         self.limit = self.limit.min(limit);
     }
@@ -101,8 +101,9 @@ impl ReceiveBuffer {
     }
 
     /// Grows the buffer by a step if more than 7/8 of the buffer arrived in a round trip of the
-    /// loaded path. The round trip ends with the echo of a timestamp that is later than that at
-    /// which counting began. Echoes that are at least one second later are ignored.
+    /// loaded path. The round trip ends with the echo of a timestamp that is later than the
+    /// timestamp at the start of counting. Echoes of timestamps at least one second later are
+    /// ignored.
     #[inline]
     pub(super) fn on_data(&mut self, header: &TcpHeader, profile: &Profile) {
         if !profile.receive_tuning || self.is_fixed || header.ts_ecr == 0 {

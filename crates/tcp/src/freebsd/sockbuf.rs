@@ -140,11 +140,11 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs, by the end of their data, each with its cost.
+/// The mbufs: the end of each mbuf's data, and its memory.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,
-    /// The total cost (`sb_mbcnt`).
+    /// The total memory of the mbufs (`sb_mbcnt`).
     cost: u64,
     /// The free space in the last mbuf.
     left: u64,

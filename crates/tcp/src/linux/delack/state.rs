@@ -228,8 +228,8 @@ impl DelayedAck {
 
     /// Returns the delay of the pending acknowledgement.
     pub(super) fn delay(&self, tcb: &Tcb) -> Duration {
-        // Before the first data there is no delay, so a single FIN is acknowledged at the next
-        // tick.
+        // Before the first data there is no delay, so a FIN without data before it is acknowledged
+        // at the next tick.
         let mut ato = self.ato.unwrap_or(Duration::ZERO);
         if ato > self.least {
             let mut bound = tcb.clock.round(MAX_DELAY);
