@@ -2,7 +2,8 @@
 
 use aqmlab_core::Duration;
 
-/// The time before the end of a run in which a message that is due may still arrive later.
+/// The time before the end of a run within which due messages do not count, because they may still
+/// be in transit.
 const IN_TRANSIT: Duration = Duration::from_secs(1);
 
 /// Returns the percentage of scheduled messages that did not arrive. The first message was due at

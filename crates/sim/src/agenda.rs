@@ -265,7 +265,8 @@ impl Tree {
         self.quads[quad].0[place]
     }
 
-    /// Sets the key of an actor, and repeats the comparisons above it that it may change.
+    /// Sets the key of an actor, and repeats the comparisons on the path to the root that the key
+    /// may change.
     #[inline]
     fn replay(&mut self, index: usize, key: u128) {
         let (mut node, mut place) = self.place(index);

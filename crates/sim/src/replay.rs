@@ -225,7 +225,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Checks that no operation before an update is too far after it.
+    /// Checks that no operation that preceded an update takes place too long after the update.
     fn check(&self, updates: &[usize], times: &[i64]) -> Result<(), SpecError> {
         for (&place, due) in updates.iter().zip(&self.dues) {
             let before = place.checked_sub(1).and_then(|place| times.get(place));

@@ -356,6 +356,7 @@ fn time_with_little_to_send_is_no_time_to_grow() {
         window.cwnd
     };
     let (busy, limited) = (grow(0), grow(6));
-    // The time before the first full acknowledgement, a round trip in this test, counts as full.
+    // The time before the first acknowledgement at a full window, here one round trip, counts as
+    // time at a full window.
     assert!(busy.abs_diff(limited) <= 4, "{busy} without, {limited} with little to send");
 }

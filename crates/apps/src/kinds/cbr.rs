@@ -90,7 +90,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
 ];
 
 /// Datagrams at a constant rate carry live content, such as that of a camera. Nobody answers, so
-/// their delay may be as long as that of telemonitoring.
+/// the limits of delay are the limits of telemonitoring.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "cbr",

@@ -2,11 +2,12 @@
 //! segment.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
-//! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
-//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s
-//! for a video of at least 600 s. At or above the limit, the player checks again after a second. A
-//! segment that takes too long is abandoned: the player resets the connection and opens a new
-//! connection. A failed request is repeated up to three times, each time after a second.
+//! has the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is below
+//! a limit, the player requests the next segment at once. The limit is 12 s. At the highest rate it
+//! is 30 s, or 60 s for a video of at least 600 s. At or above the limit, the player checks again
+//! after a second. A segment that takes too long is abandoned: the player resets the connection and
+//! opens a new connection. A failed request is repeated up to three times, each time after a
+//! second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -90,7 +91,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "length",
                 default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
                 bounds: bounds::SPAN,
-                doc: "Length of the video; off never ends.",
+                doc: "Length of the video; off for a video without end.",
             },
             Param {
                 name: "vbr",

@@ -93,7 +93,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "client_delay",
             default: ms(3_000),
             bounds: bounds::WAIT,
-            doc: "Time from the server's start to that of its clients.",
+            doc: "Time from the start of the server to the start of its clients.",
         },
         Param {
             name: "oversleep",
@@ -187,7 +187,8 @@ impl Game {
             return;
         };
         let payload = self.model.size(side, io.rng());
-        // Several clients share the counters of one direction, so they also share its numbers.
+        // Several clients share the counters of one direction, so they also share its sequence
+        // numbers.
         let number = &mut self.sent[side.index()];
         io.send(client.conn, side, payload, datagrams::stamp(*number, io.now()));
         *number += 1;

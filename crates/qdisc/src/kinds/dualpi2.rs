@@ -8,10 +8,10 @@
 //! | | `dualpi2` (Linux) | `dualpi2_rfc` |
 //! |---|---|---|
 //! | limit | packets, and memory | bytes; an arrival needs room for a full frame |
-//! | native L4S signal | step at `step_thresh`, beside the coupled one | ramp, in place of the coupled one if larger |
+//! | native L4S signal | step at `step_thresh`, beside the coupled signal | ramp, in place of the coupled signal if larger |
 //! | scheduler | weighted round robin, classic 10 % | weighted round robin, classic 1/16, or time shift |
 //! | no PI2 signal | while less than two frames are left | – |
-//! | signals | at departure, or with `drop_early` at arrival | at departure |
+//! | PI2 signals | at departure, or with `drop_early` at arrival | at departure |
 
 mod linux;
 mod params;

@@ -5,7 +5,8 @@
 //! losses, and probes.
 //!
 //! Differences: the round-trip time is measured by reports, minus the receiver's wait, where
-//! libwebrtc uses that of RTCP. Network estimates by the receiver, off by default, are left out.
+//! libwebrtc uses the round-trip time of RTCP. Network estimates by the receiver, off by default,
+//! are left out.
 
 use aqmlab_core::{Duration, Instant};
 

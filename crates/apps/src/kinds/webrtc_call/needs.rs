@@ -2,8 +2,8 @@
 
 use crate::needs::{Measure, Need, Needs};
 
-/// These limits are judgements, except those of the opinion score and the frame delay, because no
-/// standard has limits for what people notice in a picture.
+/// These limits are judgements, because no standard has limits for what people notice in a picture.
+/// Only the limits of the opinion score and of the frame delay have a source.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",

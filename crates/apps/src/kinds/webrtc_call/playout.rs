@@ -1,10 +1,10 @@
 //! The de-jitter buffer of the picture, which determines when a frame is rendered.
 //!
 //! Source: libwebrtc (2025-06) `timing.cc` and `video_stream_buffer_controller.cc`. A frame is
-//! rendered at the time at which it is expected, plus the playout delay. The expected time is that
-//! of an average frame (`clock`). The target of the playout delay is the variation of the delays
-//! (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at most to this
-//! target.
+//! rendered at the time at which it is expected, plus the playout delay. The expected time is the
+//! arrival time of an average frame (`clock`). The target of the playout delay is the variation of
+//! the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at
+//! most to this target.
 //!
 //! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
 //! where libwebrtc waits until it is decoded.

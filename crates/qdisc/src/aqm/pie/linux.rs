@@ -3,8 +3,8 @@
 //! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
 //! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - The delay is that of the last packet sent; it is zero if the departure left an empty queue.
-//!   The guard against early drops uses this delay, not the delay at the last update.
+//! - The delay is the sojourn time of the last packet sent; it is zero if the departure left an
+//!   empty queue. The guard against early drops uses this delay, not the delay at the last update.
 //! - If the delay exceeds 250 ms, each update adds 2 % to the probability, beyond the 2 % cap.
 //! - The time between departures reduces the burst allowance, which therefore does not shrink while
 //!   nothing is sent. PIE is never switched off.

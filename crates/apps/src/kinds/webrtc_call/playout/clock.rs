@@ -16,7 +16,7 @@ const ALARM: f64 = 60_000.0;
 const DRIFT: f64 = 6_600.0;
 const MOST_ERROR: f64 = 7_000.0;
 
-/// The relation of the times.
+/// The relation of capture times and arrival times.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
