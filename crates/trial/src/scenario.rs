@@ -15,7 +15,8 @@ pub const HOST_JITTER: Duration = Duration::from_micros(50);
 /// The largest extra delay of an application's start.
 pub const START_JITTER: Duration = Duration::from_millis(50);
 
-/// The bytes beyond IP that lines charge, and those that the discipline in front of a line counts.
+/// The bytes beyond IP that lines charge, and the bytes beyond IP that the discipline in front of a
+/// line counts.
 ///
 /// `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
 /// check sequence. The others are `ethernet`, `docsis`, `pppoe-ptm` (VDSL) and `pppoe-llcsnap`

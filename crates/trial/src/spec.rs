@@ -317,8 +317,8 @@ impl RouteSpec {
         self.reorder && self.jitter > Duration::ZERO
     }
 
-    /// Returns the largest extra delay, including that of a host. Both jitters are drawn together,
-    /// because both delay a packet's arrival.
+    /// Returns the largest extra delay, including the extra delay of a host. Both jitters are drawn
+    /// together, because both delay a packet's arrival.
     #[must_use]
     pub fn jitter_with(&self, host: Duration) -> Duration {
         self.jitter.saturating_add(host)

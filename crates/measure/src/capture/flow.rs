@@ -14,7 +14,7 @@ use crate::series::Series;
 /// A packet of the flow at one tap. Times count from the beginning of the tap's capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    /// The tap: 0 or 1.
+    /// Whether the packet has the direction of the flow's tuple.
     pub(super) tap: usize,
     /// Whether the packet's direction is that of the flow's tuple.
     pub(super) forward: bool,
