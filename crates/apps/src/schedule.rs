@@ -7,8 +7,8 @@ use aqmlab_core::Duration;
 const IN_TRANSIT: Duration = Duration::from_secs(1);
 
 /// Returns the percentage of scheduled messages that did not arrive. The first message was due at
-/// the start of `span`, and the others every `interval` after it; `arrived` messages arrived.
-/// Returns `None` if the span is too short for a message to be missing.
+/// the start of `span`, and the other messages every `interval` after it; `arrived` messages
+/// arrived. Returns `None` if the span is too short for a message to be missing.
 pub(crate) fn missing_percent(span: Duration, interval: Duration, arrived: u64) -> Option<f64> {
     let counted = span.saturating_sub(IN_TRANSIT);
     if counted == Duration::ZERO {

@@ -1,7 +1,7 @@
 //! Composes a trial from a scenario without loops, for a page that has no Python.
 //!
 //! The scenario may use only a part of the keys that `aqmlab run` accepts. The keys describe one
-//! line, with or without a modem, the gateway's disciplines, and applications of one TCP.
+//! line, with or without a modem, the gateway's disciplines, and applications with the default TCP.
 //! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
 //! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
 //! accepted scenario has the same meaning for the page and for Python.

@@ -123,8 +123,8 @@ impl<S> Flows<S> {
     }
 
     /// Resets all flows of dummynet's scheduler, which must be empty. `forget` resets the state of
-    /// a flow. If salts are drawn at random, the next packet draws a new one. Other schedulers keep
-    /// their state.
+    /// a flow. If salts are drawn at random, the next packet draws a new salt. Other schedulers
+    /// keep their state.
     pub fn reset(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {

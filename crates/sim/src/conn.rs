@@ -78,8 +78,8 @@ pub(crate) struct Source {
     pub(crate) priority: u8,
 }
 
-/// Returns the five-tuple of a connection. Addresses and ports are those of TEACUP's testbed: the
-/// home is 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
+/// Returns the five-tuple of a connection. The addresses follow TEACUP's testbed: the home is
+/// 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
 pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     let host = 2 + app % 250;
     let protocol = match open.transport {

@@ -142,8 +142,9 @@ const STARTUP: Need =
         );
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
-/// The picture is judged as that of television. High definition begins at 720 lines, and standard
-/// definition at 480 lines. A video that offers fewer lines is compared with its own best picture.
+/// The picture is judged by the resolutions of television. High definition begins at 720 lines, and
+/// standard definition at 480 lines. A video that offers fewer lines is compared with its own best
+/// picture.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",

@@ -14,9 +14,9 @@ use crate::series::Series;
 /// A packet of the flow at one tap. Times count from the beginning of the tap's capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    /// Whether the packet has the direction of the flow's tuple.
+    /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Whether the packet's direction is that of the flow's tuple.
+    /// Whether the packet has the direction of the flow's tuple.
     pub(super) forward: bool,
     pub(super) at: Instant,
     /// The time at the other tap, if the packet was captured there.

@@ -2,7 +2,7 @@
 //! controller keeps the queueing delay near a target.
 //!
 //! Sources: RFC 8033 and three implementations, which differ measurably. Each module implements one
-//! and states its differences from the others.
+//! and states its differences from the other implementations.
 //!
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|

@@ -137,7 +137,7 @@ pub(super) const FLOWS: Param = Param {
     doc: "Number of queues into which flows are hashed.",
 };
 
-/// The number of bytes that a flow may send per round; the bounds are those of Linux's
+/// The number of bytes that a flow may send per round; the bounds are as in Linux's
 /// `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",

@@ -1,9 +1,9 @@
 //! `red`: random early detection as in Linux.
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
-//! `limit` bytes. With `ecn`, ECN-capable packets are marked and others are dropped. With
+//! `limit` bytes. With `ecn`, ECN-capable packets are marked and other packets are dropped. With
 //! `harddrop`, all packets are dropped if the average queue length is `max` or more. With `ecn` and
-//! `nodrop`, packets that are not ECN-capable are kept where others are marked.
+//! `nodrop`, packets that are not ECN-capable are kept where ECN-capable packets are marked.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 

@@ -318,7 +318,7 @@ impl Qdisc for Sfq {
 /// The slots by their number of packets. Each depth is a list with its newest member first, so
 /// finding the longest queue needs no search.
 struct Depths {
-    /// The links of the slots, followed by those of the list heads.
+    /// The links of the slots, followed by the links of the list heads.
     links: Vec<Link>,
     slots: usize,
     deepest: usize,

@@ -18,7 +18,7 @@ pub(crate) enum Expiry {
     /// The timer expires at the first tick by which the time of `n` ticks has passed.
     Tick,
     /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
-    /// of the present tick. The timer is therefore up to one tick early.
+    /// of the current tick. The timer is therefore up to one tick early.
     Callout,
 }
 
@@ -122,7 +122,7 @@ impl Clock {
             shift += 3;
             start <<= 3;
         }
-        // Rounds up by a whole granule even if the value is a multiple, because the present tick is
+        // Rounds up by a whole granule even if the value is a multiple, because the current tick is
         // only partly over.
         ((expires >> shift) + 1) << shift
     }

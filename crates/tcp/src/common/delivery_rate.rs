@@ -113,8 +113,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Updates the application limit after an acknowledgement of `acked_sacked` segments, which
-    /// `delivered` must already include.
+    /// Updates the application limit and the time of the last delivery after an acknowledgement of
+    /// `acked_sacked` segments, which `delivered` must already include.
     #[inline]
     pub(crate) fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
         if self.app_limited != 0 && self.delivered > self.app_limited {

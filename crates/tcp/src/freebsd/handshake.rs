@@ -12,7 +12,7 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The segment size until the peer states its own (`net.inet.tcp.mssdflt`).
+/// The segment size until the peer states a size (`net.inet.tcp.mssdflt`).
 const DEFAULT_MSS: u64 = 536;
 
 impl FreeBsd {

@@ -215,7 +215,7 @@ impl Script {
         self.connection.as_mut().expect("opened before")
     }
 
-    /// Returns the peer's clock in milliseconds, which equals that of this end.
+    /// Returns the peer's clock in milliseconds, which equals the clock of this end.
     fn clock(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32 + 1_000
     }

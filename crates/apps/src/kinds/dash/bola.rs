@@ -110,7 +110,7 @@ impl Bola {
         self.last = Some(now);
     }
 
-    /// Returns the decision at the present time.
+    /// Returns the decision at the current time.
     pub(crate) fn choose(
         &mut self,
         view: View,

@@ -152,7 +152,7 @@ impl Segments {
     }
 
     /// Returns the size in bytes of segment `number` at the rate with `index`. Segments must be
-    /// requested in order; the last one may be requested again.
+    /// requested in order; the last segment may be requested again.
     pub(crate) fn size(&mut self, number: u64, index: usize, rng: &mut Rng) -> u64 {
         while self.made <= number {
             self.make(rng);

@@ -158,7 +158,7 @@ fn music_plays_without_a_pause_at_its_rate() {
     let summary = net.run_secs(&mut *build("audio_stream", &[]), 600);
     close(known(&summary, "rr_median_mbit"), 0.32, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
-    // The traffic is that of 320 kbit/s, plus the buffer of 60 s, headers and requests.
+    // The traffic is 320 kbit/s of music, plus the buffer of 60 s, headers and requests.
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit, 0.32 * 665.0 * 1.04, 8.0);
 }

@@ -132,7 +132,7 @@ mod tests {
         for n in 0..300 {
             delay(&mut playout, n, 40 + 30 * u64::from(n % 3 == 0), false);
         }
-        // The average frame takes 50 ms, and the late ones 70 ms.
+        // The average frame takes 50 ms, and the late frames take 70 ms.
         let calm = delay(&mut playout, 301, 40, false);
         assert!((70.0..120.0).contains(&calm), "{calm}");
         close(delay(&mut playout, 302, 400, false), 400.0, 0.5);

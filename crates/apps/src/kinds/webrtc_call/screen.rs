@@ -5,9 +5,9 @@
 //! ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first five intervals are never
 //! freezes.
 //!
-//! Differences: libwebrtc includes an interval in its own mean; this module uses the mean of the
-//! intervals before it. A freeze at the end of the call counts, and so does a pause of more than 5
-//! s.
+//! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
+//! module uses the mean of the intervals before it. A freeze at the end of the call counts, and so
+//! does a pause of more than 5 s.
 
 use std::collections::VecDeque;
 

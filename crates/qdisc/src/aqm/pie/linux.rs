@@ -270,7 +270,7 @@ impl Vars {
         }
     }
 
-    /// Returns the delays at present and at the last update.
+    /// Returns the current delay and the delay at the last update.
     fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
         if !params.dq_rate_estimator {
             return (self.qdelay, self.qdelay_old);

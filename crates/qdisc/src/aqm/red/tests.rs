@@ -12,7 +12,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Returns a law whose average queue length and backlog are both `average` bytes.
+/// Returns a law with an average queue length of `average` bytes. It stays constant while arrivals
+/// find a backlog of this length.
 fn at(settings: &Settings, average: u64) -> Red {
     let mut law = Red::new(settings);
     law.qavg = average << law.thresholds.wlog;

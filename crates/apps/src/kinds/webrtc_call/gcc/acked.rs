@@ -93,7 +93,7 @@ impl AckedRate {
         }
         let first = in_order().map(|one| one.sent).min()?;
         let last = in_order().map(|one| one.sent).max()?;
-        // If several packets have the latest send time, the one that arrived first counts as the
+        // If several packets have the latest send time, the packet that arrived first counts as the
         // last packet sent.
         let last_bytes = in_order().find(|one| one.sent == last)?.bytes;
         let bytes: f64 = in_order().map(|one| one.bytes).sum();

@@ -214,7 +214,7 @@ enum Phase {
     Standard,
     /// Conservative slow start: the number of rounds since it began, and the delay that started it.
     Conservative { rounds: u32, baseline: Duration },
-    /// The first slow start is over; later ones use standard slow start (RFC 9406 §4.3).
+    /// The first slow start is over; later slow starts are standard (RFC 9406 §4.3).
     Done,
 }
 
@@ -246,7 +246,7 @@ impl PlusPlus {
         }
     }
 
-    /// Compares this round's minimum delay with that of the last round.
+    /// Compares this round's minimum delay with the minimum delay of the last round.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {
