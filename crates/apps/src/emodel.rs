@@ -1,7 +1,7 @@
 //! The E-model, which rates the quality of a call from its delay and its loss.
 //!
-//! Source: ITU-T G.107 with the default values of its other terms. The equipment impairments of
-//! codecs come from G.113 Appendix I. There are two forms:
+//! Source: ITU-T G.107 with the default values of all terms except delay and loss. The equipment
+//! impairments of codecs come from G.113 Appendix I. There are two forms:
 //!
 //! - [`simple`]: R = 93.2 − `Id` − `Ie_eff` with `Id` as in Cole and Rosenbluth (2001), the usual
 //!   form in network measurement;

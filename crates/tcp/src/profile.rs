@@ -109,7 +109,7 @@ profile! {
     @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
-    /// The delay of an acknowledgement; the minimum delay if it adapts.
+    /// The delay of an acknowledgement; the minimum delay if the delay adapts.
     delayed_ack (duration) = ms(40);
     /// The longest delay of an acknowledgement.
     @Linux delayed_ack_max (duration) = ms(200);

@@ -38,7 +38,7 @@ pub struct Spec {
     pub duration: Duration,
     /// The bottlenecks. Most scenarios have two: number 0 is upstream, number 1 is downstream.
     pub links: Vec<LinkSpec>,
-    /// The applications that use them.
+    /// The applications that use the links.
     pub apps: Vec<AppSpec>,
     /// The measurements to keep.
     #[serde(default)]

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::seeds::{self, BySeed};
 use crate::wording::{apart, quantity, readable};
 
-/// The word for a need or an application, from the best to the worst.
+/// The word for a need or an application. Later words are worse; the first two words mean that
+/// nothing can be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Word {
     /// Nothing is known of the application's needs.

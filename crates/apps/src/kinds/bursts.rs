@@ -111,9 +111,9 @@ const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.
 const MOST_MS: f64 = 60_000.0;
 const MOST_BYTES: u64 = 10_000_000;
 
-/// A transfer with a deadline is late after it. A transfer with a size and without a deadline is
-/// judged as bulk data. A transfer without a size stands for a page or a mail, and is judged by its
-/// round trips.
+/// A transfer with a deadline is late after the deadline. A transfer with a size and without a
+/// deadline is judged as bulk data. A transfer without a size stands for a page or a mail, and is
+/// judged by its round trips.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",

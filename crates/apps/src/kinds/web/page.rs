@@ -99,7 +99,8 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     /// The host that serves the object.
     pub(crate) host: usize,
-    /// The number of the object that refers to this object. The first object has its own number.
+    /// The number of the object that refers to this object. For the first object, this is the
+    /// object's own number.
     pub(crate) parent: usize,
 }
 

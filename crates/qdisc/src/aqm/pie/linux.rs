@@ -12,8 +12,8 @@
 //!   Under lasting overload the probability exceeds 1, and every packet is dropped until the
 //!   probability has come down.
 //! - At a probability of exactly 10 %, ECN-capable packets are still marked. A mark resets the
-//!   accumulated probability only if the random draw chose the packet. It does not if the bound of
-//!   8.5 chose the packet.
+//!   accumulated probability if the random draw chose the packet, but not if the bound of 8.5 chose
+//!   the packet.
 //! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};

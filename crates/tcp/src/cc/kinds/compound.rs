@@ -6,7 +6,7 @@
 //! the minimum of its samples, if there are at least three. Delayed acknowledgements therefore do
 //! not look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ
 //! = 1; the average of gamma moves halfway to each new value; by the formula, the delay window
-//! grows only above a window of 16 segments, and no further threshold disables it.
+//! grows only above a window of 16 segments, and no further threshold disables the delay window.
 //!
 //! The connection's window is the sum of both windows. The controller stores the delay window
 //! separately.

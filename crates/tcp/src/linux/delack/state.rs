@@ -122,7 +122,7 @@ impl DelayedAck {
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Handles the peer's FIN. A host with a fixed delay acknowledges it at once.
+    /// Handles the peer's FIN. A host with a fixed delay acknowledges the FIN at once.
     pub(in crate::linux) fn on_fin(&mut self) {
         self.pingpong = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
@@ -194,7 +194,8 @@ impl DelayedAck {
         } else if gap < ato {
             self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
         } else if gap > tcb.rtt.rto {
-            // The sender has not restarted its window and needs acknowledgements.
+            // After a gap longer than the timeout, the sender has probably not restarted its
+            // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
         }
     }

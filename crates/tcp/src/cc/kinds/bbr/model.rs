@@ -161,7 +161,8 @@ impl Bbr {
     }
 
     /// Returns the part of `in_flight` that will be in the network when the next burst departs.
-    /// While the rate is above the bandwidth, it includes that burst (`bbr_packets_in_net_at_edt`).
+    /// While the rate is above the bandwidth, the result includes that burst
+    /// (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let micros = ack.until_departure.as_micros();
@@ -253,8 +254,8 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered by then has left
-    /// the network, and the departing burst of a probe has entered it.
+    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered before the
+    /// departure has left the network, and the departing burst of a probe has entered it.
     #[test]
     fn data_delivered_before_the_departure_has_left_the_network() {
         let mut bbr = Bbr::new(1, 250);
