@@ -3,7 +3,8 @@
 //! A [`Recording`] has the operations of a discipline in order. They are enqueues and dequeues,
 //! each with the time that the discipline read and its result. The agent records the kernel's
 //! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
-//! numbers come from the recording. If one packet differs, the disciplines therefore differ.
+//! numbers come from the recording. A packet that differs therefore shows a difference between the
+//! disciplines.
 //!
 //! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. Its
 //! updates then fall between the same operations as in the recording. The kernel's timers wait

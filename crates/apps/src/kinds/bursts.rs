@@ -3,8 +3,8 @@
 //!
 //! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
 //! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
-//! (2017, §VI), with their times to complete. The source does not state the interval of
-//! notifications and uploads; the default of once a minute is not from the source.
+//! (2017, §VI), with their times to complete. Armitage et al. do not state the interval of
+//! notifications and uploads; the default of once a minute is not from a source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

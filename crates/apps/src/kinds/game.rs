@@ -9,9 +9,9 @@
 //!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
 //!   sizes are made positive and shifted by N·o. This model follows the actual draw, because pktgen
 //!   sent the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
-//! - `faerber`: Färber 2002, Counter-Strike. The server sends sizes of Ext(120, 36) every Ext(55,
-//!   6) ms, and the client sizes of Ext(80, 5.7) every 40 ms. They are taken as bytes of UDP
-//!   payload.
+//! - `faerber`: Färber 2002, Counter-Strike. The server sends packets with sizes of Ext(120, 36)
+//!   every Ext(55, 6) ms, and the client packets with sizes of Ext(80, 5.7) every 40 ms. The sizes
+//!   are taken as bytes of UDP payload.
 //!
 //! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
 //! 10 permits an excess of 1/16 of the timeout (`kern_select`: the timeout shifted right by

@@ -8,8 +8,8 @@
 //! is used until the next signal. A packet is signalled when the product of two numbers reaches
 //! that random number: the average above the lower threshold, and the packets since the last
 //! signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd, Gummadi and
-//! Shenker 2001) changes `max_p` every half second. Linux tests its bounds before the step, so
-//! `max_p` ranges from 0.9 % to 51 %.
+//! Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p` before the
+//! step, so `max_p` ranges from 0.9 % to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
 //! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns

@@ -1,7 +1,7 @@
 //! Scripts: timelines of a peer's segments, of an application's calls, and of the expected results.
 //!
 //! A script is read line by line; `#` starts a comment. The application is always awake, unless the
-//! script sets `wakeup`. The set-up comes first, with one word per line:
+//! script sets `wakeup`. The set-up comes first, with one setting per line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)

@@ -14,7 +14,8 @@
 //! - At a probability of exactly 10 %, ECN-capable packets are still marked. A mark resets the
 //!   accumulated probability if the random draw chose the packet, but not if the bound of 8.5 chose
 //!   the packet.
-//! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
+//! - With the departure-rate estimator, the rate is in whole units of 2^-8 byte per 64 ns, and the
+//!   delay in whole units of 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 

@@ -6,9 +6,9 @@
 //!
 //! - the random phase at which a connection enters the gain cycle comes from a named stream. The
 //!   stream's name consists of the parameter `seed`, the time at which the connection was
-//!   established, and the handshake's round-trip time. Different connections therefore have
-//!   different phases, and a repeated run has the same phases. Two connections share their phases
-//!   if their seed, round-trip time and nanosecond of establishment are equal;
+//!   established, and the handshake's round-trip time. Two connections draw the same phases if
+//!   their seed, round-trip time and nanosecond of establishment are equal. Other connections draw
+//!   independently, and a repeated run draws the same phases;
 //! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
 //!   Linux sets `app_limited` of the connection.
 //!

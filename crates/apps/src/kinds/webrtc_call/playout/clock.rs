@@ -1,8 +1,8 @@
 //! The receiver's time of a frame, from the time at which the frame was captured.
 //!
-//! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames relates the
-//! times of capture and arrival, by recursive least squares. A lasting change of the delay, or a
-//! pause, lets the line move.
+//! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames, fitted by
+//! recursive least squares, relates the capture times and the arrival times. A lasting change of
+//! the delay, or a pause, lets the line move.
 
 use aqmlab_core::{Duration, Instant};
 
