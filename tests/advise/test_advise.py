@@ -10,7 +10,7 @@ import pytest
 from aqmlab import cli
 from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways_of
+from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import scenario_of
@@ -57,6 +57,11 @@ def _asked(**changes) -> AdviceQuestion:
     return AdviceQuestion(**(given | changes))
 
 
+def test_tiers_without_a_unit_are_in_mbit() -> None:
+    assert [*map(str, tiers_of("50/20, 25/5"))] == ["25/5 Mbit/s", "50/20 Mbit/s"]
+    assert [*map(str, tiers_of("2/1, 1.5/0.5 Gbit/s"))] == ["1500/500 Mbit/s", "2000/1000 Mbit/s"]
+
+
 def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None:
     ran = Counted()
     first = advise(_asked(), out=tmp_path / "one", jobs=1, progress=ran)
@@ -89,7 +94,7 @@ def test_sentences_name_the_application_as_a_person_would_and_both_sides(asked) 
     assert any("anna's telephone call" in text for text in said["spoils"])
     assert any("anna's cloud backup" in text for text in said["cost"])
     assert any("round trips of anna's telephone call" in text for text in said["gain"])
-    assert any("seeds" in text for text in said["sure"])
+    assert any("simulations" in text for text in said["detail"])
 
 
 def test_cases_before_a_modem_have_its_queue_and_framing() -> None:
@@ -151,7 +156,8 @@ def test_the_command_prints_tiers_sentences_and_settings(asked, capsys) -> None:
     assert cli.status_of(words) == 0
     shown = capsys.readouterr()
     assert "10/1 Mbit/s" in shown.out and "tc qdisc replace dev eth0" in shown.out
-    assert "slowest tier that serves everyone" in shown.out
+    assert "slowest speed at which nobody is badly off" in shown.out
+    assert "In detail:" in shown.out
     assert cli.status_of([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["better"] == "sqm-up" and told["settings"]["tc"]

@@ -174,7 +174,7 @@ def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
     ]
     for wrong, said in [
         ({"hosts__home__profile": ["linux,windows"]}, "unknown host profile `linux,windows`"),
-        ({"path__qdisc": '{kind = "pie"}'}, "`=` is not a parameter"),
+        ({"path__qdisc": '{kind = "pie"}'}, "unknown discipline `{kind`"),
         ({"path__rtt": None}, "path__rtt: `off` is not a duration"),
         ({"path__rtt": ["1 ms", None]}, "path__rtt: `off` is not a duration"),
     ]:

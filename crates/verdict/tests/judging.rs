@@ -311,7 +311,7 @@ fn a_sentence_names_word_effect_numbers_and_notes() {
     let found = judged(&trial, &[flow("save", "down", &known)], &apps, &Stated::default());
     assert_eq!(
         found[0].sentence,
-        "save: bad, it crawls, fair share reached 10 % (good from 50 %, tolerable from 12.5 %), \
+        "save: bad, it is slower than its share, fair share reached 10 % (good from 50 %, tolerable from 12.5 %), \
          1 of 10 Mbit/s: 9 Mbit/s unused, 20 MB in 16 s"
     );
     assert_eq!(found[0].findings[0].margin, Some(1.0 - 90.0 / 50.0));

@@ -74,9 +74,18 @@ def _show(advice: Advice) -> None:
         table.add_row(str(tier), *cells)
     print(advice.title)
     console.stdout().print(table)
+    if any(
+        outcome.case.share for one in advice.results.values() for outcome in one.outcomes.values()
+    ):
+        print("In brackets: the share of the line's rate at which the router sends.\n")
     if advice.headline:
         print(advice.headline)
-    print("\n".join(one["text"] for one in advice.sentences))
+    for sentence in advice.sentences:
+        if sentence["about"] != "detail":
+            print(sentence["text"])
+    details = [sentence["text"] for sentence in advice.sentences if sentence["about"] == "detail"]
+    if details:
+        print("\nIn detail:", *details, sep="\n")
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
         if advice.note:

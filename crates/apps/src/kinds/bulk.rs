@@ -61,7 +61,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     "gets its part of the line",
     &[
         Need::from("fair share reached", Measure::FairShare, [100.0, 50.0, 12.5], "%")
-            .because("it crawls", "RFC 5348 §1; G.1010 Table I.2"),
+            .because("it is slower than its share", "RFC 5348 §1; G.1010 Table I.2"),
         Need::up_to("transferred in", Measure::TransferTime, [15_000.0, 60_000.0], "ms")
             .because("it takes too long", "G.1010 Table I.2: bulk data, up to 10 MB"),
     ],

@@ -55,6 +55,16 @@ const HEADER: Param = Param {
     doc: "Size of an HTTP response's header in bytes.",
 };
 
+/// The bounds of `reserve`. The lower bound is above half a second, where a player stops.
+const RESERVE: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs(3_600));
+const BUFFERED: Param = Param {
+    name: "buffered",
+    default: Value::Duration(Duration::ZERO),
+    bounds: Bounds::span(Duration::ZERO, Duration::from_secs(3_600)),
+    doc: "Playing time in the buffer at the start, as in the middle of a video. Above zero, the \
+          player starts at its highest rate.",
+};
+
 /// Registers `dash` and `audio_stream`.
 pub const KINDS: &[Kind<dyn App>] = &[
     Kind {
@@ -99,6 +109,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 bounds: Bounds::Any,
                 doc: "Whether segments of one rate differ in size.",
             },
+            BUFFERED,
             REQUEST,
             HEADER,
         ],
@@ -122,6 +133,13 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 bounds: CHUNKS,
                 doc: "Playing time of a chunk.",
             },
+            Param {
+                name: "reserve",
+                default: params::ms(60_000),
+                bounds: RESERVE,
+                doc: "Playing time below which the player requests the next chunk.",
+            },
+            BUFFERED,
             REQUEST,
             HEADER,
         ],
@@ -190,7 +208,9 @@ fn build_video(args: &Args) -> Box<dyn App> {
 fn build_audio(args: &Args) -> Box<dyn App> {
     let chunk = args.duration("chunk");
     let rate: BitRate = args.rate("rate");
-    Box::new(Dash::new(config(args, chunk, Abr::Fixed(0), vec![(rate.as_bps(), Spread::NONE)])))
+    let ladder = vec![(rate.as_bps(), Spread::NONE)];
+    let reserve = Some(args.duration("reserve"));
+    Box::new(Dash::new(Config { reserve, ..config(args, chunk, Abr::Fixed(0), ladder) }))
 }
 
 fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) -> Config {
@@ -201,6 +221,8 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
         lines: &[],
         abr,
         length: None,
+        reserve: None,
+        buffered: args.duration("buffered"),
         request: args.bytes("request").0,
         header: args.bytes("header").0,
     }

@@ -53,6 +53,11 @@ pub(crate) struct Config {
     pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,
+    /// The playing time in the buffer below which the player requests the next segment; `None`
+    /// for the rule of dash.js.
+    pub(crate) reserve: Option<Duration>,
+    /// The playing time in the buffer at the start.
+    pub(crate) buffered: Duration,
     pub(crate) request: u64,
     pub(crate) header: u64,
 }
@@ -115,12 +120,16 @@ impl Session {
         };
         let mut session = Self {
             link: Link::open(config.server, io),
-            player: Player::new(io.now()),
+            player: Player::new(io.now(), config.buffered),
             segments: Segments::new(config.segment, config.ladder.clone()),
             throughputs: Throughputs::default(),
             rules,
             measures: Measures::default(),
-            quality: abr::index_for(&rates, INITIAL_KBPS),
+            quality: if config.buffered > Duration::ZERO {
+                rates.len() - 1
+            } else {
+                abr::index_for(&rates, INITIAL_KBPS)
+            },
             number: 0,
             request: None,
             abandoned: false,
@@ -242,6 +251,10 @@ impl Session {
     }
 
     fn target(&self) -> Duration {
+        self.config.reserve.unwrap_or_else(|| self.dashjs_target())
+    }
+
+    fn dashjs_target(&self) -> Duration {
         match (self.quality == self.rates.len() - 1, self.config.length) {
             (false, _) => STABLE,
             (true, Some(length)) if length < LONG => AT_TOP,

@@ -164,6 +164,44 @@ fn music_plays_without_a_pause_at_its_rate() {
 }
 
 #[test]
+fn a_film_with_a_full_reserve_uses_its_own_rate_from_the_start() {
+    let span = |name, secs| (name, Value::Duration(Duration::from_secs(secs)));
+    let mut film = vec![("rate", rate(15_000_000)), span("chunk", 4), span("reserve", 12)];
+    film.push(span("buffered", 12));
+    let mut net = Net::new(1).with_rate(50_000_000).with_delay(Duration::from_millis(1));
+    let summary = net.run_secs(&mut *build("audio_stream", &film), 120);
+    close(known(&summary, "startup_ms"), 0.0, 0.0);
+    close(known(&summary, "stalls_count"), 0.0, 0.0);
+    let most = notes(&net, "buffer_s").into_iter().fold(0.0, f64::max);
+    assert!((12.0..16.0).contains(&most), "{most}");
+    let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
+    close(mbit / 120.0, 15.0 * 1.04, 0.6);
+    // A line of 10 Mbit/s loads two seconds of the film in three seconds. The 11.5 s in the buffer
+    // above the limit of 0.5 s therefore last for 34.5 s.
+    let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(1));
+    let summary = net.run_secs(&mut *build("audio_stream", &film), 60);
+    assert!(known(&summary, "stalls_count") > 0.0);
+}
+
+#[test]
+fn a_video_in_the_middle_begins_at_its_highest_rate() {
+    let buffered = ("buffered", Value::Duration(Duration::from_secs(30)));
+    let mut net = Net::new(1).with_rate(50_000_000);
+    let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
+    let rates = notes(&net, "rr_mbit");
+    assert!(rates.len() >= 28);
+    for &rate in &rates {
+        close(rate, 4.219_897, 1e-9);
+    }
+    close(known(&summary, "startup_ms"), 0.0, 0.0);
+    // On a slow line the player chooses a lower rate before the buffer is empty.
+    let mut net = Net::new(1).with_rate(1_000_000);
+    let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
+    close(known(&summary, "stalls_count"), 0.0, 0.0);
+    assert!(*notes(&net, "rr_mbit").last().unwrap() < 1.0);
+}
+
+#[test]
 fn a_camera_sends_upwards() {
     let mut net = Net::new(1).with_rate(5_000_000);
     let app = build("dash", &[word("direction", "up")]);
