@@ -116,7 +116,7 @@ impl Pipe {
         self.rest.get_or_insert(Rest::Idle { watched });
     }
 
-    /// Returns whether the pipe was freed before `now`. Each freeing is reported once.
+    /// Returns whether the pipe has been freed by `now`. Each freeing is reported once.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
         let Some(Rest::Idle { watched }) = self.rest else { return false };
         let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;

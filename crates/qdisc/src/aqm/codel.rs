@@ -101,7 +101,8 @@ pub struct Codel {
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// The end of the interval that began when the sojourn time rose above target. It is zero if
-    /// the last judged packet was below target or had at most `mtu` behind it.
+    /// the last judged packet had a sojourn time below target, or at most `mtu` bytes behind it.
+    /// FreeBSD uses `largest` in place of `mtu`.
     first_above_time: u64,
     /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
     /// state.

@@ -57,13 +57,15 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "min",
                 default: Value::Number(5.0),
                 bounds: AVERAGES,
-                doc: "Average queue length in packets above which arrivals are signalled at random.",
+                doc: "Average queue length in packets above which arrivals are signalled at \
+                      random.",
             },
             Param {
                 name: "max",
                 default: Value::Number(15.0),
                 bounds: AVERAGES,
-                doc: "Average queue length in packets from which all arrivals are signalled (with gentle, from 2 max).",
+                doc: "Average queue length in packets from which all arrivals are signalled \
+                      (with gentle, from 2 max).",
             },
             Param {
                 name: "weight",

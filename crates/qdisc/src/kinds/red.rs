@@ -29,13 +29,15 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "min",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue length from which arrivals are signalled at random; 0 for a third of max.",
+            doc: "Average queue length from which arrivals are signalled at random; 0 for a \
+                  third of max.",
         },
         Param {
             name: "max",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue length from which all arrivals are signalled; 0 for limit/4 or 3 min.",
+            doc: "Average queue length from which all arrivals are signalled; 0 for limit/4 or \
+                  3 min.",
         },
         Param {
             name: "avpkt",
@@ -60,7 +62,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "harddrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether packets are dropped rather than marked when the average queue length is max or more.",
+            doc: "Whether packets are dropped rather than marked when the average queue \
+                  length is max or more.",
         },
         Param {
             name: "nodrop",
@@ -72,7 +75,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "adaptive",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether the probability adapts to keep the average queue length midway between min and max.",
+            doc: "Whether the probability adapts to keep the average queue length midway \
+                  between min and max.",
         },
         Param {
             name: "idle_from",

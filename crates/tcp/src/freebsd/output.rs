@@ -28,8 +28,8 @@ struct Plan {
 }
 
 impl FreeBsd {
-    /// Sends the segments that are due. Holes come first, then the range of go-back-N, then new
-    /// data. Without data, it sends an acknowledgement if one is due.
+    /// Sends the segments that are due. Holes come first, then the data that go-back-N sends
+    /// again, then new data. Without data, it sends an acknowledgement if one is due.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::No);
     }

@@ -132,8 +132,8 @@ fn scale_of(largest: u64) -> u8 {
 }
 
 impl FreeBsd {
-    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`). The scaled
-    /// number may express less than the window that is offered.
+    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`),
+    /// rounded down to a multiple of the window scale. `tcb` keeps the window before the rounding.
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let (shift, mss) = (tcb.options.rcv_shift, u64::from(tcb.window.mss));
         let buffer = &mut self.receive_buffer;

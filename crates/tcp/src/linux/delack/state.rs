@@ -128,7 +128,7 @@ impl DelayedAck {
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Stops immediate acknowledgements while the window is small.
+    /// Ends quick acknowledgements, because the free space in the buffer is small.
     pub(in crate::linux) fn end_quick(&mut self) {
         self.quick = 0;
     }

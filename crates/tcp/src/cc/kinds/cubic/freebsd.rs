@@ -272,7 +272,8 @@ impl CongestionControl for Cubic {
         if congestion.signal == Signal::EcnEcho {
             self.last_congestion = self.clock.at(congestion.now);
         }
-        // A host that counts segments is not FreeBSD.
+        // FreeBSD counts the window in bytes. For a host that counts segments, the lower bound is two
+        // segments.
         if window.segment == 1 { threshold.max(2) } else { threshold }
     }
 
