@@ -108,9 +108,10 @@ fn sure(gateway: &GatewayResult, seeds: usize) -> Option<String> {
 
 fn setback(one: &Setback, gateway: &GatewayResult) -> String {
     format!(
-        "With {}, {} does worse at {} than at {}: a faster line is not always better.",
+        "With {}, {} {} worse at {} than at {}: a faster line is not always better.",
         gateway.title,
         listed(&one.apps),
+        if one.apps.len() == 1 { "does" } else { "do" },
         one.tier,
         one.slower
     )
