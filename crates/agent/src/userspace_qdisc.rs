@@ -210,7 +210,7 @@ impl Half {
         })
     }
 
-    /// Sends and forwards the packets that are due at `now`, and reads new ones.
+    /// Sends and forwards the packets that are due at `now`, and reads new packets.
     fn step(
         &mut self,
         now: Instant,

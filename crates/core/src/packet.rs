@@ -57,7 +57,7 @@ pub struct PacketFields {
     /// The packet's number, unique within a run and in order of transmission. In a real network,
     /// the packet's contents identify it at both ends of a path.
     pub id: u64,
-    /// The time at which the packet entered its present queue.
+    /// The time at which the packet entered its current queue.
     pub enqueued: Instant,
     /// The index of the application to which the packet belongs.
     pub flow: u32,

@@ -57,8 +57,8 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
-    /// The serial number of the arrival, which ensures that each is used once; 0 before the first
-    /// arrival.
+    /// The serial number of the arrival, which ensures that each arrival is used once; 0 before the
+    /// first arrival.
     serial: u32,
 }
 
@@ -191,7 +191,8 @@ impl DirectionMeter {
         back: &mut Self,
         limits: Limits,
     ) {
-        // Nearly all packets arrive in the order of sending, and none waits for an earlier one.
+        // Nearly all packets arrive in the order of sending, and no packet waits for an earlier
+        // packet.
         if self.landed == 0 && self.flights.front().is_some_and(|first| first.id == id) {
             self.expected = 0;
             return self.land_in_order(id, ip_len, now, back, limits);

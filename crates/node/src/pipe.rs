@@ -6,9 +6,9 @@
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
 //! of its scheduler table. It frees the instance of an idle scheduler together with the state of
-//! the discipline: CoDel's count, PIE's probability, RED's average, the keys of hashes. The next
-//! packet creates a new instance. An idle time of 64 ms always frees the instance; a shorter idle
-//! time may free it.
+//! the discipline: CoDel's count, PIE's probability, RED's average queue length, the keys of
+//! hashes. The next packet creates a new instance. An idle time of 64 ms always frees the instance;
+//! a shorter idle time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
@@ -116,7 +116,7 @@ impl Pipe {
         self.rest.get_or_insert(Rest::Idle { watched });
     }
 
-    /// Returns whether the pipe was freed before `now`. Each freeing is reported once.
+    /// Returns whether the pipe has been freed by `now`. Each freeing is reported once.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
         let Some(Rest::Idle { watched }) = self.rest else { return false };
         let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;

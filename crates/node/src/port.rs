@@ -202,7 +202,7 @@ impl Port {
         (self.log.waiting() > 0).then_some(self.free)
     }
 
-    /// Returns the time that the link spent sending until `end`, which must be the present. A
+    /// Returns the time that the link spent sending until `end`, which must be the current time. A
     /// packet still being sent counts up to `end`.
     pub fn busy_until(&self, end: Instant) -> Duration {
         // With dummynet, `free` is the tick of the next poll, which is later than the end of the
@@ -259,7 +259,7 @@ pub struct PortLog {
 impl PortLog {
     /// Returns the number of packets that wait in the discipline. Every packet offered is sent,
     /// dropped or waiting, so counters replace a call of the discipline. A packet that is lost on
-    /// the air was sent before.
+    /// the air was already counted as sent.
     #[inline]
     const fn waiting(&self) -> u64 {
         self.offered + self.drops[Reason::Path.index()] - self.sent - self.dropped

@@ -75,7 +75,7 @@ pub trait Qdisc: Send {
     /// their state.
     fn reset(&mut self) {}
 
-    /// Returns the gauges by name, such as drop probability, average queue and active flows.
+    /// Returns the gauges by name, such as drop probability, average queue length and active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

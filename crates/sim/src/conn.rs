@@ -19,7 +19,7 @@ pub(crate) struct Conn {
     pub(crate) priority: u8,
     /// The ECN field of datagrams.
     pub(crate) ecn: Ecn,
-    /// Whether the application subscribes to reads.
+    /// Whether the application is notified of data that it has read.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
@@ -50,8 +50,8 @@ pub(crate) struct End {
     /// Whether the packets enter the host's own link first.
     pub(crate) is_on_own_link: bool,
     pub(crate) slot: Slot,
-    /// The place of its next call. A call of an application that is awake waits outside the agenda.
-    /// The agenda may then hold a later call, which that call replaces.
+    /// The place of the end's next call. The call of an application that is awake waits in `Reads`.
+    /// It replaces a later call that the agenda may hold.
     pub(crate) next: Order,
     pub(crate) finished: bool,
 }
@@ -78,8 +78,8 @@ pub(crate) struct Source {
     pub(crate) priority: u8,
 }
 
-/// Returns the five-tuple of a connection. Addresses and ports are those of TEACUP's testbed: the
-/// home is 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
+/// Returns the five-tuple of a connection. The addresses follow TEACUP's testbed: the home is
+/// 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
 pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     let host = 2 + app % 250;
     let protocol = match open.transport {

@@ -31,7 +31,7 @@ pub(crate) struct Route {
     /// The lines from each link to the next link, and from the last link to the host. A route
     /// without links has only the line to the host.
     lines: Box<[u32]>,
-    /// The random streams are outside the route, because few flows are impaired.
+    /// The impairments are outside the route, because few flows are impaired.
     impairments: Option<Box<Impairments>>,
     /// The number of packets lost after the last link.
     pub(crate) lost: u64,
@@ -222,8 +222,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
-    /// packet's jitter. Returns `None` if the packet is lost.
+    /// Returns the next line of a packet that leaves its link at `at`, and `at` plus the packet's
+    /// jitter. Returns `None` if the packet is lost.
     #[inline]
     pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(u32, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];

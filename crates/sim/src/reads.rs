@@ -1,8 +1,9 @@
 //! The calls of applications that are awake. They are the most frequent calls of most ends.
 //!
-//! A process reads a moment after data has arrived. Such calls have places in the order of all
-//! calls, but they wait in a queue and not in the agenda. All hosts of a kind take equally long to
-//! wake, so a new call usually belongs at the end of the queue.
+//! An application that is awake reads a moment after data has arrived. The calls of these
+//! applications have places in the order of all calls, but they wait in a queue and not in the
+//! agenda. All hosts of a kind take equally long to wake, so a new call usually belongs at the end
+//! of the queue.
 
 use aqmlab_core::{Ring, Side};
 

@@ -49,7 +49,7 @@ pub(crate) struct World<O> {
 enum Entry {
     /// The entry, if there is one, is for a future call.
     Waits,
-    /// The entry is for the present call.
+    /// The entry is for the call that the agenda is making.
     Served,
 }
 

@@ -1,9 +1,9 @@
-//! Congestion control: the amount of data in flight, and its rate.
+//! Congestion control: the amount of data in flight, and the sending rate.
 //!
-//! The division of work is that of Linux. The connection detects losses, keeps the recovery states
-//! and, by PRR, sets `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses
-//! the threshold of a reduction, and may pace. A controller that always sets `cwnd` itself (BBR)
-//! returns true from [`CongestionControl::controls_cwnd`].
+//! The work is divided as in Linux. The connection detects losses, keeps the recovery states and,
+//! by PRR, sets `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses the
+//! slow-start threshold after a congestion event, and may set a pacing rate. A controller that
+//! always sets `cwnd` itself (BBR) returns true from [`CongestionControl::controls_cwnd`].
 
 mod jiffies;
 pub mod kinds;
@@ -57,9 +57,10 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
-    /// The minimum round-trip time (on Linux that of the last 300 s; see the profile).
+    /// The minimum round-trip time (on Linux, over the last 300 s; see the profile).
     pub min_rtt: Option<Duration>,
-    /// Whether the window limited the sender, and not the application or the peer.
+    /// Whether the congestion window limited the sender, rather than the application or the peer's
+    /// window.
     pub cwnd_limited: bool,
     /// The first unacknowledged byte. It delimits rounds together with `snd_nxt`.
     pub snd_una: u64,
@@ -110,7 +111,7 @@ pub struct Congestion {
 pub enum Signal {
     /// A queue marked a packet (RFC 3168).
     EcnEcho,
-    /// A packet was lost, which fast recovery repairs.
+    /// A packet was lost. Fast recovery repairs the loss.
     Loss,
     /// The retransmission timer expired.
     Rto,

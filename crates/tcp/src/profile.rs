@@ -55,9 +55,9 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether new data is sent at each of the first two duplicate acknowledgements (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement that reports new data is a duplicate, regardless of
-    /// its window. Before 10.3, an acknowledgement was a duplicate if it carried no data and did
-    /// not change the window.
+    /// Whether, with SACK, an acknowledgement that selectively acknowledges new data counts as a
+    /// duplicate, regardless of its window. Before 10.3, an acknowledgement was a duplicate if it
+    /// carried no data and did not change the window.
     @FreeBsd sack_news (flag) = false;
     /// The number of segments by which a segment may be reordered before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
@@ -109,12 +109,12 @@ profile! {
     @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
-    /// The delay of an acknowledgement; the minimum delay if it adapts.
+    /// The delay of an acknowledgement; the minimum delay if the delay adapts.
     delayed_ack (duration) = ms(40);
     /// The longest delay of an acknowledgement.
     @Linux delayed_ack_max (duration) = ms(200);
-    /// The maximum number of consecutive immediate acknowledgements, at the start and after
-    /// disturbances.
+    /// The maximum number of consecutive immediate acknowledgements, at the start and after events
+    /// such as duplicate data or a long gap.
     @Linux quick_acks (count) = 16;
     /// Whether a full-sized segment with PSH is acknowledged as soon as it is read.
     @Linux push_acks (flag) = true;

@@ -113,7 +113,8 @@ impl Tcb {
         }
     }
 
-    /// RFC 3168 §6.1: only new data is ECN-capable, and the first segment of new data carries CWR.
+    /// RFC 3168 §6.1: only new data is ECN-capable, and the first segment of new data after a
+    /// reduction carries CWR.
     #[inline]
     fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {
@@ -146,7 +147,7 @@ impl Tcb {
         self.out.push(Some(Segment { header, ecn, retransmission }));
     }
 
-    /// Sends a SYN or a SYN-ACK. If it carries a timestamp, its value is `ts_val`.
+    /// Sends a SYN or a SYN-ACK. If the segment carries a timestamp, the timestamp is `ts_val`.
     pub(crate) fn emit_syn(&mut self, kind: SynKind, transmission: Transmission, ts_val: u32) {
         let answers = kind == SynKind::SynAck;
         let (timestamps, sack, scaling) = if answers {

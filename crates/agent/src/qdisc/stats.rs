@@ -183,8 +183,8 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
 }
 
 /// Returns drops at the limit, marks, and gauges, from a discipline's own counters
-/// (`linux/pkt_sched.h`). RED does not report its average, and FQ-PIE does not report the
-/// probabilities of flows.
+/// (`linux/pkt_sched.h`). RED does not report its average queue length, and FQ-PIE does not report
+/// the probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     let gauge = |name: &'static str, place: usize| (name, at(place) as f64);

@@ -3,13 +3,13 @@
 //! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
 //! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
 //! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
-//! `wait`. As in both simulators, RED keeps the first packet that finds the average above the lower
-//! threshold, and any packet that finds at most one packet queued.
+//! `wait`. As in both simulators, RED keeps the first packet that finds the average queue length
+//! above the lower threshold, and any packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
-//! - above the upper threshold, `gentle` rises from the adapted probability; ns-3 continues from
-//!   the initial probability;
+//! - with `gentle`, the probability above the upper threshold rises from the adapted probability;
+//!   ns-3 starts from the initial probability;
 //! - the adapted probability stays at 1 % or more, as in the paper; ns-3 computes a far lower bound
 //!   from the rate;
 //! - an idle period begins when the last packet leaves, not at the first empty dequeue.
@@ -79,7 +79,7 @@ struct Tuned {
     packets_per_second: f64,
 }
 
-/// The default rate of ns.
+/// The default link rate of ns-3 in bit/s.
 const DEFAULT_RATE: u64 = 1_500_000;
 const LEAST_MAX_P: f64 = 0.01;
 const MOST_MAX_P: f64 = 0.5;

@@ -31,13 +31,14 @@ impl Handshake {
         self.first_syn
     }
 
-    /// Returns the time since the SYN. By Karn's rule, it is a sample only if the SYN was sent
-    /// once.
+    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` if it was
+    /// retransmitted (Karn's algorithm).
     pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
         self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
     }
 
-    /// Returns whether `header` echoes the timestamp of the first SYN after a retransmission.
+    /// Returns whether the SYN was retransmitted and `header` echoes the timestamp of the first
+    /// SYN.
     pub(crate) fn is_first_echoed(&self, header: &TcpHeader) -> bool {
         let first = self.first_syn.filter(|_| self.retransmits > 0).map(Clock::timestamp_of);
         header.timestamps && Some(header.ts_ecr) == first

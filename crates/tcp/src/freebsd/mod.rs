@@ -92,7 +92,7 @@ impl FreeBsd {
         }
     }
 
-    /// Returns the expiry rule, which is that of callouts.
+    /// Returns the expiry rule of FreeBSD's callouts.
     pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
         Expiry::Callout
     }
@@ -163,7 +163,7 @@ impl FreeBsd {
         tcb.wakeup.unread.is_empty()
     }
 
-    /// Takes the unread data, of which there is none.
+    /// Takes the unread data. There is none, as [`Self::reads_silently`] requires.
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         tcb.take_unread()
     }

@@ -28,8 +28,8 @@ struct Plan {
 }
 
 impl FreeBsd {
-    /// Sends the segments that are due. Holes come first, then the range of go-back-N, then new
-    /// data. Without data, it sends an acknowledgement if one is due.
+    /// Sends the segments that are due. Holes come first, then the data that go-back-N sends
+    /// again, then new data. Without data, it sends an acknowledgement if one is due.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::No);
     }
@@ -75,8 +75,8 @@ impl FreeBsd {
         false
     }
 
-    /// Returns whether this is NewReno's retransmission, which is one segment at a time. Pacing
-    /// does not delay it, because no later event would send it.
+    /// Returns whether `plan` is a retransmission of NewReno's recovery, which retransmits one
+    /// segment at a time. Pacing does not delay it, because no later event would send it.
     fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
         !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
     }
@@ -97,8 +97,8 @@ impl FreeBsd {
         if tcb.options.sack && self.recovery.is_active() {
             retransmitted = self.holes.retransmitted;
             if let Some(hole) = self.holes.next() {
-                // The comparison is unsigned. If more was retransmitted than the window allows, the
-                // whole hole fits.
+                // The subtraction is unsigned. If more was retransmitted than the window allows, it
+                // wraps to a large number, and the window does not limit the repair.
                 let space = plan.window.checked_sub(retransmitted).unwrap_or(u64::MAX);
                 self.plan_repair(tcb, &mut plan, hole, space);
             }

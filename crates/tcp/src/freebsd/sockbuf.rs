@@ -106,8 +106,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer. If they do not all fit, as many as fit are added,
-    /// provided that these exceed the low-water mark.
+    /// Adds up to `bytes` to the send buffer. If they do not all fit, fills the free space,
+    /// provided that it is at least the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);
@@ -140,11 +140,11 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs, by the end of their data, each with its cost.
+/// The mbufs: the end of each mbuf's data, and its memory.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,
-    /// The total cost (`sb_mbcnt`).
+    /// The total memory of the mbufs (`sb_mbcnt`).
     cost: u64,
     /// The free space in the last mbuf.
     left: u64,

@@ -101,7 +101,7 @@ impl Linux {
         }
     }
 
-    /// Returns the expiry rule: that of the timer wheel, or whole ticks on a host without a wheel.
+    /// Returns the expiry rule: the timer wheel, or whole ticks on a host without a wheel.
     pub(crate) fn expiry(&self, profile: &Profile) -> Expiry {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }

@@ -115,7 +115,7 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Computes the window of a buffer that holds little.
+    /// Computes the window of a nearly empty buffer, and the memory up to which it applies.
     fn update_wide(&mut self) {
         let full = self.clamp.min(self.window_in(self.buffer));
         let needed = self.memory_for(self.ssthresh.max(full / 2));
@@ -159,7 +159,7 @@ impl Linux {
         self.rcv_window.offer(tcb);
     }
 
-    /// Limits the window that is offered to `limit`.
+    /// Limits the offered window to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
         self.rcv_window.update_wide();
@@ -240,8 +240,9 @@ impl Linux {
         if growth == 0 {
             return;
         }
-        // The head of a received segment is empty and does not count, so its memory is its payload.
-        // The kernel's rule for segments that cost more therefore never applies.
+        // The linear part of a received `skb` is empty and does not count, so the memory of a
+        // segment is its payload. The kernel's rule for segments that cost more therefore never
+        // applies.
         let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
         window.ssthresh += growth.min(step);
         window.update_wide();

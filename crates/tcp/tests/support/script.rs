@@ -1,7 +1,7 @@
 //! Scripts: timelines of a peer's segments, of an application's calls, and of the expected results.
 //!
 //! A script is read line by line; `#` starts a comment. The application is always awake, unless the
-//! script sets `wakeup`. The set-up comes first, with one word per line:
+//! script sets `wakeup`. The set-up comes first, with one setting per line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)
@@ -215,7 +215,7 @@ impl Script {
         self.connection.as_mut().expect("opened before")
     }
 
-    /// Returns the peer's clock in milliseconds, which equals that of this end.
+    /// Returns the peer's clock in milliseconds, which equals the clock of this end.
     fn clock(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32 + 1_000
     }

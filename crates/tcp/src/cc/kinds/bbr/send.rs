@@ -13,7 +13,7 @@ use crate::cc::{Ack, Window};
 
 /// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
 const MARGIN_PERCENT: u64 = 1;
-/// The rate in bytes per second below which a burst has one segment: 1.2 Mbit/s.
+/// The rate below which the minimum burst is one segment: 1.2 Mbit/s, in bytes per second.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
 /// A burst is a millisecond of data at the rate (`sk_pacing_shift`), up to 64 KiB minus headers.
 const PACING_SHIFT: u32 = 10;

@@ -93,8 +93,8 @@ impl RttRecord {
     }
 }
 
-/// Returns K for a maximum of `segments`, in 256ths of a second. The cube root is approximated by a
-/// parabola fitted between 1/8 and 1.
+/// Returns K for a maximum window of `segments`, in 256ths of a second. The cube root is
+/// approximated by a parabola fitted between 1/8 and 1.
 #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
 fn k_of(segments: u64) -> i64 {
     let mut s = ((segments.wrapping_mul(ONE_SUB_BETA) << SHIFT) / C_FACTOR) as i64;
@@ -272,7 +272,8 @@ impl CongestionControl for Cubic {
         if congestion.signal == Signal::EcnEcho {
             self.last_congestion = self.clock.at(congestion.now);
         }
-        // A host that counts segments is not FreeBSD.
+        // FreeBSD counts the window in bytes. For a host that counts segments, the lower bound is two
+        // segments.
         if window.segment == 1 { threshold.max(2) } else { threshold }
     }
 
