@@ -171,6 +171,10 @@ impl<S> Flows<S> {
                 return Some(index);
             }
             flow.deficit += self.quantum;
+            if flow.on == On::Old && flow.next == NOBODY {
+                // The only flow with packets keeps its place.
+                continue;
+            }
             self.remove_first(index);
             self.append(index, On::Old);
         }

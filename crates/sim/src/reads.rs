@@ -24,15 +24,24 @@ impl Default for Call {
 }
 
 /// The calls to come, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reads {
     waiting: Ring<Call>,
+    /// The place of the first call.
+    first: Order,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self { waiting: Ring::default(), first: Order::NEVER }
+    }
 }
 
 impl Reads {
     /// Adds a call of an end.
     #[inline]
     pub(crate) fn push(&mut self, call: Call) {
+        self.first = self.first.min(call.place);
         if self.waiting.back().is_none_or(|last| last.place < call.place) {
             self.waiting.push(call);
         } else {
@@ -49,14 +58,16 @@ impl Reads {
 
     /// Returns the place of the first call.
     #[inline]
-    pub(crate) fn first(&self) -> Order {
-        self.waiting.front().map_or(Order::NEVER, |call| call.place)
+    pub(crate) const fn first(&self) -> Order {
+        self.first
     }
 
     /// Removes and returns the first call.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
-        self.waiting.pop()
+        let call = self.waiting.pop();
+        self.first = self.waiting.front().map_or(Order::NEVER, |call| call.place);
+        call
     }
 }
 

@@ -194,6 +194,18 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
+    /// Returns the number of bytes of the next event, if it is the only one and a read.
+    #[inline]
+    pub fn poll_sole_read(&mut self) -> Option<u64> {
+        let events = &mut self.tcb.events;
+        let &Event::Readable(bytes) = events.front()? else { return None };
+        if events.len() > 1 {
+            return None;
+        }
+        events.clear();
+        Some(bytes)
+    }
+
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
     /// before that time.
     #[inline]

@@ -149,13 +149,14 @@ impl FreeBsd {
 
     /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
     /// two segments if the buffer is small. If a delayed acknowledgement is pending, no update is
-    /// due.
-    pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
+    /// due. `unread` bytes take space in the buffer.
+    #[inline]
+    pub(super) fn is_window_update_due(&self, tcb: &Tcb, unread: u64) -> bool {
         if self.owed_ack.delayed {
             return false;
         }
         let buffer = &self.receive_buffer;
-        let (mss, space) = (u64::from(tcb.window.mss), buffer.space(tcb));
+        let (mss, space) = (u64::from(tcb.window.mss), buffer.size.saturating_sub(unread));
         let (open, shift) = (tcb.rcv.open(), tcb.options.rcv_shift);
         let possible = space.min(65_535 << shift);
         let growth = possible.saturating_sub(open);

@@ -88,6 +88,7 @@ impl SendBuffer {
     }
 
     /// Grows the buffer by a step if the buffer limits the sender, and not the peer or `window`.
+    #[inline]
     pub(super) fn grow(&mut self, snd: &SendSequence, window: u64, profile: &Profile) {
         let held = snd.buffered();
         if self.grows
@@ -119,7 +120,14 @@ impl FreeBsd {
 
     /// Fills the buffer for an application that writes without limit, or wakes an application that
     /// waits for space.
+    #[inline]
     pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
+        if tcb.writer.has_more() {
+            self.use_space(tcb);
+        }
+    }
+
+    fn use_space(&mut self, tcb: &mut Tcb) {
         while tcb.writer.is_unlimited
             && tcb.state.may_write()
             && self.send_buffer.has_space(&tcb.snd)
