@@ -10,7 +10,7 @@ use aqmlab_trial::spec::{AppSpec, Controller, Named, TcpSpec};
 use super::endpoints;
 
 /// The congestion controllers that both the kernel and the simulator have.
-const OURS: &[&str] = &["cubic", "reno", "bbr"];
+const OURS: &[&str] = &["cubic", "reno", "bbr", "dctcp"];
 /// The parameters of CUBIC that are parameters of the kernel's module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 

@@ -10,4 +10,5 @@ aqmlab_core::kinds! {
     cubic,
     compound,
     bbr,
+    dctcp,
 }

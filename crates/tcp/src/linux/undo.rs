@@ -167,6 +167,7 @@ impl Linux {
             return true;
         }
         self.recovery.open();
+        tcb.notify(CcEvent::Opened);
         false
     }
 
@@ -195,6 +196,7 @@ impl Linux {
         }
         if proven || tcb.options.sack {
             self.recovery.open();
+            tcb.notify(CcEvent::Opened);
         }
         true
     }
