@@ -10,5 +10,6 @@ aqmlab_core::kinds! {
     cubic,
     compound,
     bbr,
+    bbr3,
     dctcp,
 }

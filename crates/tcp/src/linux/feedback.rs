@@ -78,3 +78,24 @@ impl Linux {
         tcb.transmissions.forget_below(tcb.snd.una);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::common::scoreboard::Sent;
+    use crate::linux::testing;
+
+    /// Linux's count includes the whole burst. Here each segment has its own.
+    #[test]
+    fn each_segment_of_a_burst_has_its_own_count_of_data_in_flight() {
+        let (_, mut tcb) = testing::open("bbr3");
+        for number in 1..=3 {
+            let sent = Sent::new(number * 1_448, 1_448, 0);
+            tcb.record_transmission(sent.end());
+            tcb.board.push(sent);
+        }
+        for number in 1..=3 {
+            let record = tcb.transmissions.get((number + 1) * 1_448).expect("it was sent");
+            assert_eq!(u64::from(record.in_flight), number);
+        }
+    }
+}
