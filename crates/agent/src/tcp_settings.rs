@@ -211,6 +211,14 @@ mod tests {
                 json!({"settings": {"tcp_ecn": 3}}),
                 "at.settings.tcp_ecn: 3: Linux 6.1 has no AccECN",
             ),
+            (
+                json!({"cc": {"kind": "bbr3"}}),
+                "at.cc: `bbr3`: the kernel does not have it; its own is",
+            ),
+            (
+                json!({"cc": {"kind": "prague"}}),
+                "at.cc: `prague`: the kernel does not have it; it needs",
+            ),
             (json!({"settings": {"sakc": true}}), "at.settings.sakc"),
         ] {
             let problem = check("at", &tcp(endpoint)).expect_err("it cannot be");

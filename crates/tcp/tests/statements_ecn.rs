@@ -313,6 +313,26 @@ fn a_receiver_of_dctcp_echoes_each_mark() {
     assert_eq!(step(Ecn::Ect0), [(end_of(before + 4), false)]);
 }
 
+/// C-192: Prague without accurate ECN is Reno, and its packets are not ECN-capable.
+#[test]
+fn prague_without_accurate_ecn_is_reno() {
+    for answer in [0b000, 0b001, 0b101, 0b111] {
+        let (mut end, syn, third) = End::active(host(0, "prague"), ace(answer), Ecn::NotEct);
+        assert_eq!((syn.header.flags.ace(), syn.ecn, third.ecn), (0b111, Ecn::Ect1, Ecn::NotEct));
+        let mut reno = End::active(host(0, "reno"), NO_BITS, Ecn::NotEct).0;
+        for end in [&mut end, &mut reno] {
+            assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::NotEct));
+            end.now += Duration::from_millis(40);
+            end.arrive(NO_BITS, 1 + 4 * 1_460, 0, Ecn::NotEct);
+        }
+        assert_eq!(end.tcp.metrics().cwnd_bytes, reno.tcp.metrics().cwnd_bytes, "{answer:03b}");
+        assert_eq!(end.tcp.metrics().ssthresh_bytes, None);
+    }
+    let (mut end, _, third) = End::active(host(0, "prague"), ace(0b011), Ecn::Ect1);
+    assert_eq!((third.header.flags.ace(), third.ecn), (0b011, Ecn::Ect1));
+    assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect1));
+}
+
 /// A host whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
 #[test]
 fn dctcp_without_ecn_is_reno() {

@@ -41,6 +41,8 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if !OURS.contains(&name) {
         let near = match name {
             "newreno" => "; its own is `reno`",
+            "bbr3" => "; its own is `bbr`, version 1",
+            "prague" => "; it needs L4STeam's kernel",
             "cubic_rfc" | "cubic_freebsd" => "; its own is `cubic`",
             _ => "",
         };

@@ -12,4 +12,5 @@ aqmlab_core::kinds! {
     bbr,
     bbr3,
     dctcp,
+    prague,
 }
