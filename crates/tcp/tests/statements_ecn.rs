@@ -230,7 +230,7 @@ fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     (cc_path::gauge(&*cc, "alpha") * 1_024.0) as u64
 }
 
-/// C-182: after n windows in which every segment is marked, the estimate of Linux exceeds
+/// C-88, C-182: after n windows in which every segment is marked, the estimate of Linux exceeds
 /// 1 − (15/16)ⁿ by less than 1/64, because of its fixed point.
 #[test]
 fn dctcps_estimate_rises_by_a_sixteenth_of_the_rest() {
