@@ -72,6 +72,20 @@ def test_a_hint_names_each_key_once(refusal):
             "hint: write a space before parameters: `fq_codel limit=3`",
         ),
         (
+            third('qdisc = "cake bandwidth 20mbit"'),
+            "home.toml:3: path.qdisc: unknown discipline `cake`\n\n"
+            "hint: cake is not modelled; `fq_codel` is the nearest to it",
+        ),
+        (
+            third('qdisc = "fq_codel target=5 ms"'),
+            "home.toml:3: path.qdisc: `ms` is not a parameter\n\n"
+            "hint: write `target=5ms`, without a space",
+        ),
+        (
+            third('up.qdisc = "codel noecn"'),
+            "home.toml:3: path.up.qdisc: `noecn` is not a parameter\n\nhint: write `ecn=false`",
+        ),
+        (
             third('qdisc = "fq_codel lmit=3"'),
             "home.toml:3: path.qdisc.lmit: unknown parameter `lmit` of `fq_codel`\n\n"
             "hint: did you mean `limit`?",

@@ -26,9 +26,9 @@ mod openwrt;
 mod sentences;
 mod words;
 
-pub use device::{Bottleneck, Framing, Gateway};
+pub use device::{Bottleneck, Framing, Gateway, Setting};
 pub use evidence::{App, Candidate, Case, Evidence};
-pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
+pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
 pub use headline::Headline;
 pub use sentences::Sentence;
 pub use words::owned;

@@ -6,9 +6,10 @@
 //!                               down ←┘
 //! ```
 //!
-//! HTB and the discipline form the bottleneck at the interfaces between the gateway and the provider.
-//! Netem delays each application's packets by its share of the base RTT at the interfaces to the
-//! hosts. The delay therefore follows the bottleneck in both directions, as in the simulator.
+//! HTB and the discipline form the bottleneck at the interfaces between the gateway and the
+//! provider. At the interfaces to the hosts, netem delays each application's packets by the
+//! propagation delay of the application's route. The delay therefore follows the bottleneck in both
+//! directions, as in the simulator.
 //!
 //! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's IP
 //! input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). The bottleneck must
@@ -16,7 +17,7 @@
 //! the bottleneck's queue as the host's own, and limit it to a few packets.
 //!
 //! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
-//! On the host's own kernel, this module also replaces netem.
+//! On the host's own kernel, that module also replaces netem.
 //!
 //! Each application has its own address at both ends, as in the simulator.
 
@@ -186,7 +187,8 @@ impl Testbed {
 }
 
 /// Sets the priority of packets at the bottleneck to the priority of their application. The cable
-/// and the router reset the priority of the sender's socket (`____dev_forward_skb`, `ip_forward`).
+/// and the router reset the priority that the sender's socket has set (`____dev_forward_skb`,
+/// `ip_forward`).
 fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
     let sender = direction.receiver().peer();
     let set = |(index, app): (usize, &AppSpec)| {

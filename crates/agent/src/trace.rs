@@ -91,7 +91,8 @@ fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;
     let Trace { kind, options, rate_bps, .. } = trace;
-    // By default, the kernel counts 14 bytes more than the IP length, and tc does not accept zero.
+    // By default, the kernel counts 14 bytes more than the IP length, and tc refuses a size table
+    // that changes nothing.
     let sizes = match trace.overhead - 14 {
         0 => String::new(),
         extra => format!("stab overhead {extra}"),

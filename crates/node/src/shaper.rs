@@ -41,7 +41,7 @@ pub enum Shaper {
 }
 
 impl Shaper {
-    /// Returns the longest time on the wire for which credit is kept.
+    /// Returns the maximum credit, as a transmission time.
     pub(crate) fn credit(self, rate: BitRate) -> Duration {
         match self {
             Self::Line | Self::Dummynet => Duration::ZERO,

@@ -143,8 +143,8 @@ impl<O: Observer> World<O> {
         set_timer(end, entry, &mut self.network, &mut self.reads);
     }
 
-    /// Notifies the application of the events of one end, and sets its timer. Removes the connection
-    /// if both ends have finished.
+    /// Notifies the application of the events of one end, and sets its timer. Removes the
+    /// connection if both ends have finished.
     #[inline(never)]
     fn notify(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
@@ -260,7 +260,7 @@ impl<O: Observer> World<O> {
                 self.drain(conn, side, Entry::Waits);
                 continue;
             }
-            // Emptying a list from its end costs less than using a ring buffer.
+            // Clearing a list after its last entry costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
             if !deliver_one(self) {

@@ -1,8 +1,8 @@
 //! The port and the radio of a link.
 
-use aqmlab_core::{Bytes, Duration};
+use aqmlab_core::{Bytes, Duration, Overhead};
 use aqmlab_node::wifi::{HtRate, RadioConfig, Width};
-use aqmlab_node::{Overhead, Port, Shaper};
+use aqmlab_node::{Port, Shaper};
 
 use crate::arguments::arguments;
 use crate::error::SpecError;
@@ -54,7 +54,7 @@ const fn shaper(spec: ShaperSpec) -> Shaper {
 }
 
 fn overhead(at: &str, spec: OverheadSpec) -> Result<Overhead, SpecError> {
-    let OverheadSpec { bytes, minimum, atm, counted } = spec;
+    let OverheadSpec { bytes, minimum, atm: _, counted } = spec;
     for (name, bytes) in [("bytes", bytes), ("minimum", minimum), ("counted", counted)] {
         if bytes > MOST_OVERHEAD {
             let (found, most) = (bytes.0, MOST_OVERHEAD.0);
@@ -62,8 +62,7 @@ fn overhead(at: &str, spec: OverheadSpec) -> Result<Overhead, SpecError> {
             return Err(SpecError::new(format!("{at}.overhead.{name}"), problem));
         }
     }
-    let [bytes, minimum, counted] = [bytes, minimum, counted].map(|bytes| bytes.0 as u32);
-    Ok(Overhead { bytes, minimum, atm, counted })
+    Ok(spec.into())
 }
 
 /// Returns the radio of the link at `at`.

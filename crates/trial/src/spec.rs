@@ -12,7 +12,7 @@ mod units;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use aqmlab_core::{BitRate, Bytes, Direction, Duration, Instant, Side};
+use aqmlab_core::{BitRate, Bytes, Direction, Duration, Instant, Overhead, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -213,6 +213,18 @@ pub struct OverheadSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub counted: Bytes,
+}
+
+impl From<OverheadSpec> for Overhead {
+    fn from(spec: OverheadSpec) -> Self {
+        let count = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
+        Self {
+            bytes: count(spec.bytes),
+            minimum: count(spec.minimum),
+            atm: spec.atm,
+            counted: count(spec.counted),
+        }
+    }
 }
 
 /// A kind by name, with the parameters that differ from the defaults.

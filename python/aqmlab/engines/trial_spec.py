@@ -1,4 +1,4 @@
-"""The resolved trial as types, one to one with `crates/trial/src/spec.rs`.
+"""The resolved trial as types, each of which corresponds to a type in `crates/trial/src/spec.rs`.
 
 All numbers are in base units, and all names are known. The core's JSON Schema
 (`_core.trial_schema()`) states the same form, and a test compares the two.
@@ -76,7 +76,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """Zero for an 802.11n link, which has the rate of its radio."""
+    """The radio's own rate, or zero, for an 802.11n link."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""
@@ -158,7 +158,7 @@ class MeasureSpec(_Spec, frozen=True, kw_only=True):
     window_ns: Natural = 1_000_000_000
     """The width of a throughput window."""
     step_ns: Natural = 250_000_000
-    """The distance between the starts of two windows."""
+    """The time between the starts of successive windows."""
     sample_ns: Natural = 100_000_000
     """The interval at which TCPs and queues are sampled; zero for never."""
     packets: bool = False

@@ -64,7 +64,7 @@ SHAPERS = ("line", "htb", "dummynet")
 """Rate limiters: the wire itself, Linux's HTB or FreeBSD's dummynet.
 
 HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
-charges the packet to the bucket afterwards. After a pause it therefore sends two packets at once.
+charges the packet to the bucket afterwards. After a pause it therefore sends two packets together.
 dummynet sends packets at its clock ticks, which are one millisecond apart.
 """
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
+from aqmlab.scenario.catalogue import table_of
 from aqmlab.scenario.links import Link
-from aqmlab.scenario.notation import Table, kind_table, rate_pair
+from aqmlab.scenario.notation import Table, rate_pair
 
 Keys = tuple[str, ...]
 """The path of a member in nested tables."""
@@ -220,7 +221,7 @@ def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
 
 def _located(layer: Layer, keys: Keys, text: str) -> Table:
     try:
-        return kind_table(text)
+        return table_of("disciplines", text)
     except BadValueError as problem:
         raise problem.at(layer.where(keys)) from None
 

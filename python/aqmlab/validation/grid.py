@@ -70,7 +70,7 @@ class Cell:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of its trials."""
+        """The seeds of the cell's trials."""
         return tuple(range(1, int(self.words["seeds"]) + 1))
 
     @cached_property

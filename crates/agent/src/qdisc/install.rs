@@ -8,14 +8,14 @@
 //!
 //! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges the packet
 //! afterwards. A link shaped by HTB has tc's default bucket, [`BURST`]. A line has a bucket worth
-//! [`SLACK_NS`] of the link's time, so it is never further ahead of an ideal link. A bucket of one
-//! packet would send two packets at once after a pause. The bucket also compensates late timers, so
-//! that a busy link carries its whole rate. HTB releases a packet at the beginning of its time on
-//! the wire; for a line, `testbed::netem` adds that time.
+//! [`SLACK_NS`] of the link's time, so it is never ahead of an ideal link by more than this time. A
+//! bucket of one packet would send two packets at once after a pause. The bucket also compensates
+//! late timers, so that a busy link carries its whole rate. HTB releases a packet at the beginning
+//! of its time on the wire; for a line, `testbed::netem` adds that time.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
-use aqmlab_core::{Bytes, Direction};
+use aqmlab_core::{Bytes, Direction, Overhead};
 use aqmlab_trial::spec::{LinkSpec, ShaperSpec};
 use serde_json::Value as Json;
 
@@ -87,9 +87,7 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
 
 /// Returns the bytes that a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
-    let whole = Bytes(ip_len.into()) + link.overhead.bytes;
-    let framed = whole.max(link.overhead.minimum).0;
-    if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
+    Overhead::from(link.overhead).on_link(ip_len).0
 }
 
 /// Installs a link whose packets leave through `device`, in the namespace of this process.

@@ -94,7 +94,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// Applies the bounds of `sfq_change` to sizes.
+/// Applies the bounds of `sfq_change` to the sizes that are read back.
 fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     let divisor = args.count("divisor");
     let flows = args.count("flows").min(divisor);

@@ -61,7 +61,7 @@ pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), Stri
     let (process, fd) = (std::process::id(), namespace.as_raw_fd());
     run_all(&[
         format!("ip link add {} type veth peer name {}", end(near), end(far)),
-        // Otherwise, segments of up to 64 kB would cross the queue as one packet.
+        // With offloads, segments of up to 64 kB would cross the queue as one packet.
         format!("ethtool -K {near} tso off gso off gro off"),
         format!("ethtool -K {far} tso off gso off gro off"),
         format!("ip link set {far} netns /proc/{process}/fd/{fd}"),

@@ -7,8 +7,9 @@
 //!
 //! - the random waits between probes come from a named stream, as in `bbr`;
 //! - each segment of a burst has its own count of data in flight at its transmission. Linux's count
-//!   includes the whole burst;
-//! - PLB, which moves a flow to another path, and `fast_ack_mode` are not modelled.
+//!   includes the whole burst.
+//!
+//! PLB, which moves a flow to another path, and `fast_ack_mode` are not modelled.
 //!
 //! `bbr3/model.rs` measures the path, `bbr3/cycle.rs` is the state machine, `bbr3/bounds.rs` bounds
 //! the data in flight, and `bbr3/send.rs` derives a rate and a window.
