@@ -88,7 +88,7 @@ impl Controller for Module {
             now: at(conn.now),
             delivered: conn.delivered,
             tx_in_flight: lost.tx_in_flight,
-            lost: lost.lost,
+            lost: lost.losses,
             app_limited: lost.app_limited,
             was_delivered: false,
         };

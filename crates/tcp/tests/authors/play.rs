@@ -77,7 +77,7 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
     pub tx_in_flight: u64,
-    pub lost: u64,
+    pub losses: u64,
     pub app_limited: bool,
 }
 
@@ -352,7 +352,7 @@ impl<C: Controller> Play<'_, C> {
         self.conn.in_flight -= 1;
         let lost = Lost {
             tx_in_flight: packet.tx_in_flight,
-            lost: self.conn.lost - packet.prior.lost,
+            losses: self.conn.lost - packet.prior.lost,
             app_limited: packet.app_limited,
         };
         self.to.lost(&self.conn, &lost);

@@ -6,7 +6,11 @@
 //! window, the threshold, the pacing rate, the segment size and the burst after each of them.
 //! `whole.txt` has every decision of a few runs. docs/explanation/traces.md describes the method.
 
-#![allow(unreachable_pub, reason = "the program that ran the authors' code shares these modules")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "the program that ran the authors' code shares these modules"
+)]
 
 #[path = "../authors/module.rs"]
 mod module;

@@ -158,8 +158,8 @@ impl Bbr3 {
     /// (`bbr_is_inflight_too_high`).
     pub(super) fn is_inflight_too_high(&self, sample: &Flight) -> bool {
         let by_loss = sample.lost > 0
-            && sample.in_flight > 0
-            && sample.lost > (sample.in_flight * LOSS_THRESH) >> SCALE;
+            && sample.segments > 0
+            && sample.lost > (sample.segments * LOSS_THRESH) >> SCALE;
         let by_ecn = sample.delivered_ce > 0
             && sample.delivered > 0
             && self.ecn_eligible
@@ -239,7 +239,7 @@ impl Bbr3 {
         if !self.bw_probe_samples || lost.was_delivered {
             return;
         }
-        let flight = Flight { in_flight: lost.tx_in_flight, lost: lost.lost, ..Flight::default() };
+        let flight = Flight { segments: lost.tx_in_flight, lost: lost.lost, ..Flight::default() };
         if self.is_inflight_too_high(&flight) {
             self.on_inflight_too_high(inflight_at_loss(&flight), lost.app_limited);
         }
@@ -252,7 +252,8 @@ impl Bbr3 {
             return;
         }
         let in_flight = self.signals.inflight_latest + 1;
-        if self.is_inflight_too_high(&Flight { in_flight, lost: 1, ..Flight::default() }) {
+        if self.is_inflight_too_high(&Flight { segments: in_flight, lost: 1, ..Flight::default() })
+        {
             self.on_inflight_too_high(in_flight, app_limited);
         }
     }
@@ -261,7 +262,7 @@ impl Bbr3 {
 /// A flight of segments with its losses and marks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flight {
-    pub(super) in_flight: u64,
+    pub(super) segments: u64,
     pub(super) lost: u64,
     pub(super) delivered: u64,
     pub(super) delivered_ce: u64,
@@ -270,7 +271,7 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn of(sample: &Sample) -> Self {
         Self {
-            in_flight: sample.tx_in_flight,
+            segments: sample.tx_in_flight,
             lost: sample.lost,
             delivered: sample.delivered,
             delivered_ce: sample.delivered_ce,
@@ -282,7 +283,7 @@ impl Flight {
 /// one segment did (`bbr_inflight_hi_from_lost_skb`).
 pub(super) fn inflight_at_loss(flight: &Flight) -> u64 {
     let (Some(in_flight), Some(lost)) =
-        (flight.in_flight.checked_sub(1), flight.lost.checked_sub(1))
+        (flight.segments.checked_sub(1), flight.lost.checked_sub(1))
     else {
         return UNBOUNDED;
     };

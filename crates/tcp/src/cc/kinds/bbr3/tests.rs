@@ -215,7 +215,7 @@ fn start_up_continues_after_a_probe_of_the_round_trip_time() {
 fn the_crossing_of_the_loss_threshold_is_interpolated() {
     for (in_flight, lost, want) in [(101, 2, 101), (101, 4, 100), (101, 1, 102), (0, 1, UNBOUNDED)]
     {
-        let flight = Flight { in_flight, lost, ..Flight::default() };
+        let flight = Flight { segments: in_flight, lost, ..Flight::default() };
         assert_eq!(inflight_at_loss(&flight), want, "{in_flight} {lost}");
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7.
 
+use std::cmp::Ordering;
+
 use super::rate::{MINIMUM_RATE, RTT2SEC_SHIFT, mul_shr};
 use super::{ALPHA_BITS, CWND_UNIT, MAX_ALPHA, MTU_SYS, ONE_CWND, Prague, SHIFT_G};
 
@@ -84,13 +86,13 @@ impl Prague {
     /// Moves the connection's window by at most one segment.
     fn step(&mut self, clamp: u64) {
         let target = self.whole_cwnd(clamp);
-        if self.view.cwnd > target {
-            self.view.cwnd -= 1;
-            self.view.ssthresh = self.view.cwnd;
-        } else if self.view.cwnd < target {
-            self.view.cwnd += 1;
-        } else {
-            return;
+        match self.view.cwnd.cmp(&target) {
+            Ordering::Greater => {
+                self.view.cwnd -= 1;
+                self.view.ssthresh = self.view.cwnd;
+            }
+            Ordering::Less => self.view.cwnd += 1,
+            Ordering::Equal => return,
         }
         self.update_ai_ack_increase();
     }
