@@ -78,11 +78,11 @@ impl Connection {
                 false
             }
             State::Listen => {
-                self.process_listen(header);
+                self.process_listen(header, ecn);
                 false
             }
             State::SynSent => {
-                self.process_syn_sent(header);
+                self.process_syn_sent(header, ecn);
                 false
             }
             State::SynReceived => self.process_syn_received(header),

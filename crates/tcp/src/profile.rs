@@ -73,6 +73,10 @@ profile! {
     window_scale (flag) = true;
     /// Whether a retransmitted SYN no longer requests ECN (RFC 3168 §6.1.1.1).
     ecn_fallback (flag) = true;
+    /// The ECN that the host requests and accepts, in addition to `ecn`, as Linux's sysctl: 0 none,
+    /// 1 requests and accepts ECN, 2 accepts ECN, 3 requests and accepts AccECN (RFC 9768), 4
+    /// accepts AccECN and requests ECN, 5 accepts AccECN.
+    @Linux tcp_ecn (count) = 0, Bounds::Whole(0, 5);
     /// Segments of the initial window.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);
     /// The maximum bytes of an initial window of more than two segments; zero for no limit.

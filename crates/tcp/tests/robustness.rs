@@ -32,7 +32,7 @@ fn header() -> impl Strategy<Value = TcpHeader> {
                 sack.push(ack, start, end);
             }
             // Half of all segments have only the flag ACK, as in an established connection.
-            let flags = if flags % 2 == 0 { TcpFlags::ACK } else { TcpFlags(flags) };
+            let flags = if flags % 2 == 0 { TcpFlags::ACK } else { TcpFlags(u16::from(flags)) };
             TcpHeader {
                 seq,
                 ack,

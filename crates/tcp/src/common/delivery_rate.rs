@@ -64,6 +64,11 @@ impl PendingSample {
             retransmitted: false,
         }
     }
+
+    /// Returns the end of the newest acknowledged segment, if there is one.
+    pub(crate) fn newest_end(&self) -> Option<u64> {
+        self.prior_at.map(|_| self.last_end)
+    }
 }
 
 /// Returns whether a segment was transmitted after another. Each segment is given by its

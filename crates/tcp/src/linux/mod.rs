@@ -8,6 +8,8 @@ mod ack;
 mod cwnd;
 mod data_queue;
 mod delack;
+mod ecn;
+mod feedback;
 mod handshake;
 mod input;
 mod loss;

@@ -181,6 +181,9 @@ impl Linux {
         self.emit(tcb, (seq, payload), control, Transmission::Original);
         sent.sent = tcb.clock.now;
         tcb.rate.on_sent(&mut sent, nothing_out);
+        if tcb.transmissions.are_kept {
+            tcb.record_transmission(sent.end());
+        }
         tcb.board.push(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);

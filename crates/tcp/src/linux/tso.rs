@@ -14,6 +14,7 @@ use aqmlab_core::Duration;
 
 use super::Linux;
 use super::output::Push;
+use crate::cc::TsoSegments;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
@@ -59,6 +60,10 @@ impl Tcb {
         if !self.profile.bursts {
             return 1;
         }
+        let least = match self.cc.tso_segments() {
+            TsoSegments::Least(least) => least,
+            TsoSegments::Exactly(segments) => return segments,
+        };
         let mut bytes = self.send_rate() >> 10;
         if let Some(min_rtt) = self.rtt.min() {
             let halvings = min_rtt.as_micros() >> RTT_SHIFT;
@@ -66,7 +71,7 @@ impl Tcb {
                 bytes += GSO_MAX >> halvings;
             }
         }
-        let (mss, least) = (u64::from(mss), self.cc.min_tso_segments());
+        let mss = u64::from(mss);
         // Most flows are slow enough that they need no division.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }

@@ -168,6 +168,7 @@ impl Linux {
             return true;
         }
         self.recovery.open();
+        tcb.notify(CcEvent::Opened);
         false
     }
 
@@ -196,6 +197,7 @@ impl Linux {
         }
         if proven || tcb.options.sack {
             self.recovery.open();
+            tcb.notify(CcEvent::Opened);
         }
         true
     }

@@ -23,7 +23,7 @@ mod send;
 use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
-use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, TsoSegments, Window};
 use aggregation::Aggregation;
 use filter::WindowedMax;
 use policer::Policer;
@@ -272,7 +272,7 @@ impl CongestionControl for Bbr {
                 self.full_bw_count = 0;
                 self.reset_policer();
             }
-            CcEvent::TransmitStart(_) | CcEvent::IdleRestart | CcEvent::DuplicateAck(_) => {}
+            _ => {}
         }
     }
 
@@ -305,8 +305,8 @@ impl CongestionControl for Bbr {
         BitRate::new(self.pacing_rate.max(1).saturating_mul(8))
     }
 
-    fn min_tso_segments(&self) -> u64 {
-        self.least_segments()
+    fn tso_segments(&self) -> TsoSegments {
+        TsoSegments::Least(self.least_segments())
     }
 
     fn sndbuf_windows(&self) -> u64 {

@@ -194,7 +194,7 @@ impl CongestionControl for Compound {
                 self.forget_round();
                 self.dwnd = 0.0;
             }
-            CcEvent::RecoveryEntered | CcEvent::DuplicateAck(_) | CcEvent::Undone => {}
+            _ => {}
         }
     }
 
