@@ -171,6 +171,7 @@ fn counters(port: &Port) -> Counters {
         backlog_bytes: backlog.bytes.0,
         drops: log.dropped(),
         overlimit: log.drops[aqmlab_core::Reason::Overlimit.index()],
+        filtered: log.drops[aqmlab_core::Reason::Filtered.index()],
         marks: log.marks,
     }
 }

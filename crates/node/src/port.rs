@@ -126,7 +126,7 @@ impl Port {
     /// The pipe, if there is one, polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
-        if let Some(pipe) = &mut self.pipe {
+        if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
             pipe.rests(now);
         }
     }
@@ -194,11 +194,18 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before. The time is in the past if
-    /// credit is left.
+    /// Returns the time of the next poll if no packet is offered before: the time at which the link
+    /// is free and the discipline ready. The time is in the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.qdisc.backlog().packets > 0).then_some(self.free)
+        (self.qdisc.backlog().packets > 0).then(|| self.free.max(self.qdisc.ready_at()))
+    }
+
+    /// Returns the time from which the discipline gives its packets, if it has packets and that time
+    /// is after `now`. A driver that calls [`Self::pull`] needs it.
+    pub fn ready_after(&self, now: Instant) -> Option<Instant> {
+        let ready = self.qdisc.ready_at();
+        (ready > now && self.qdisc.backlog().packets > 0).then_some(ready)
     }
 
     /// Returns the time that the link spent sending until `end`, which must be the present. A
@@ -289,7 +296,7 @@ impl Log for PortLog {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Args;
+    use aqmlab_core::{Args, Value};
 
     use super::*;
 
@@ -362,6 +369,28 @@ mod tests {
             assert!(busy <= end.since(Instant::ZERO), "{shaper:?}: {busy}");
             assert!(busy >= Duration::from_millis(2_995), "{shaper:?}: {busy}");
         }
+    }
+
+    #[test]
+    fn a_discipline_with_a_shaper_of_its_own_is_polled_when_it_is_ready() {
+        let kind = aqmlab_qdisc::kinds::find("cake").unwrap();
+        let rate = Value::Rate(BitRate::new(12_000_000).unwrap());
+        let args = Args::defaults(kind.params).with("bandwidth", rate);
+        let (line, rng) = (BitRate::new(100_000_000).unwrap(), Rng::stream(1, "port"));
+        let mut port = Port::new((kind.build)(&args), line, Overhead::default(), rng);
+        for id in 0..3 {
+            port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO);
+        }
+        let mut left = Vec::new();
+        let mut now = Instant::ZERO;
+        while let Some(due) = port.poll_timeout() {
+            now = now.max(due);
+            left.push(now.as_nanos() / 1_000);
+            assert!(port.poll_transmit(now).is_some(), "it is ready at {now}");
+            assert!(port.poll_transmit(now).is_none());
+            assert_eq!(port.ready_after(now).is_some(), port.backlog().packets > 0);
+        }
+        assert_eq!(left, [0, 1_000, 2_000]);
     }
 
     #[test]

@@ -111,10 +111,14 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
         Value::Duration(span) | Value::MaybeDuration(Some(span)) => {
             entry.set_item("default", span.as_nanos())?;
         }
-        Value::MaybeDuration(None) => entry.set_item("default", py.None())?,
+        Value::MaybeDuration(None) | Value::MaybeRate(None) => {
+            entry.set_item("default", py.None())?;
+        }
         Value::Count(count) => entry.set_item("default", count)?,
         Value::Bytes(size) => entry.set_item("default", size.0)?,
-        Value::Rate(rate) => entry.set_item("default", rate.as_bps())?,
+        Value::Rate(rate) | Value::MaybeRate(Some(rate)) => {
+            entry.set_item("default", rate.as_bps())?;
+        }
         Value::Number(number) => entry.set_item("default", number)?,
         Value::Flag(flag) => entry.set_item("default", flag)?,
         Value::Word(word, choices) => {
@@ -139,6 +143,6 @@ fn base_units(value: Value) -> Option<End> {
         Value::Bytes(size) => Some(End::Whole(size.0)),
         Value::Rate(rate) => Some(End::Whole(rate.as_bps())),
         Value::Number(number) => Some(End::Real(number)),
-        Value::MaybeDuration(_) | Value::Flag(_) | Value::Word(..) => None,
+        Value::MaybeDuration(_) | Value::MaybeRate(_) | Value::Flag(_) | Value::Word(..) => None,
     }
 }

@@ -376,7 +376,7 @@ impl Books {
 /// model gives the usual 768 bytes for an acknowledgement and 2304 bytes for a full frame. The
 /// kernel's own value varies by driver.
 #[inline]
-fn memory_of(packet: &Packet) -> Bytes {
+pub(crate) fn memory_of(packet: &Packet) -> Bytes {
     const HEADROOM: u64 = 64;
     const SHARED_INFO: u64 = 320;
     const DESCRIPTOR: u64 = 256;

@@ -15,4 +15,5 @@ aqmlab_core::kinds! {
     fq_pie,
     red,
     ared,
+    cake,
 }

@@ -15,8 +15,8 @@ pub(crate) struct Conn {
     pub(crate) opener: Side,
     /// The tuple of the home's packets. The tuple of the internet's packets is the reverse.
     pub(crate) tuple: FiveTuple,
-    pub(crate) tuple_hash: [u32; 2],
-    pub(crate) priority: u8,
+    /// What the packets of each end have in common, home first.
+    pub(crate) labels: [Label; 2],
     /// Whether the packets of each end enter that host's own link first.
     pub(crate) own_link: [bool; 2],
     /// Whether the application subscribes to reads.
@@ -40,6 +40,27 @@ impl Conn {
             (None, Some(ends)) => Some(*ends[side.index()].tcp.stats()),
             (None, None) => None,
         }
+    }
+}
+
+/// The fields that all packets from one end of a connection have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Label {
+    tuple_hash: u32,
+    source: u32,
+    destination: u32,
+    priority: u8,
+}
+
+impl Label {
+    /// Returns the fields of both ends of a connection whose home sends packets of `tuple`.
+    pub(crate) fn of(tuple: FiveTuple, priority: u8) -> [Self; 2] {
+        [tuple, tuple.reversed()].map(|tuple| Self {
+            tuple_hash: tuple.hash(),
+            source: tuple.source,
+            destination: tuple.destination,
+            priority,
+        })
     }
 }
 
@@ -68,19 +89,28 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
 }
 
 /// A packet of `ip_len` bytes from `side`, before it has an identity.
-pub(crate) fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> PacketFields {
+pub(crate) fn blank(
+    conn: u32,
+    flow: u32,
+    side: Side,
+    label: Label,
+    ip_len: u32,
+) -> PacketFields {
     PacketFields {
         id: 0,
         enqueued: Instant::ZERO,
         flow,
         conn,
-        tuple_hash: 0,
+        tuple_hash: label.tuple_hash,
+        source: label.source,
+        destination: label.destination,
         ip_len,
         len: ip_len,
         direction: side.sends(),
         hop: 0,
         ecn: Ecn::NotEct,
-        priority: 0,
+        dscp: 0,
+        priority: label.priority,
         header: Header::Udp(UdpHeader { tag: 0 }),
     }
 }
@@ -92,16 +122,13 @@ pub(crate) fn packet_of(
     conn: u32,
     flow: u32,
     side: Side,
-    tuple_hash: u32,
-    priority: u8,
+    label: Label,
 ) -> PacketFields {
     let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
     PacketFields {
-        tuple_hash,
-        priority,
         ecn: segment.ecn,
         header: Header::Tcp(segment.header),
-        ..blank(conn, flow, side, ip_len)
+        ..blank(conn, flow, side, label, ip_len)
     }
 }
 

@@ -14,13 +14,13 @@ use crate::wifi::{Medium, Place};
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
-    slot: Slot,
+    pub(crate) slot: Slot,
     /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of its next call, if it has no radio.
-    called: Instant,
+    /// The time of its next call. A link with a radio is called only to wait for its discipline.
+    pub(crate) called: Instant,
 }
 
 /// The route of one flow in one direction.

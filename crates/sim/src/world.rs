@@ -13,7 +13,7 @@ use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
 use crate::agenda::{Actor, Order, Slot};
-use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
+use crate::conn::{Conn, End, Label, blank, notice, packet_of, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
@@ -133,11 +133,10 @@ impl<O: Observer> World<O> {
         let conn = &mut conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
-        let now = network.now;
+        let (now, label) = (network.now, conn.labels[side.index()]);
         loop {
             while let Some(segment) = end.tcp.poll_transmit(now) {
-                let (hash, priority) = (conn.tuple_hash[side.index()], conn.priority);
-                network.send(packet_of(segment, index, conn.app, side, hash, priority));
+                network.send(packet_of(segment, index, conn.app, side, label));
             }
             if !conn.own_link[side.index()]
                 || !end.tcp.note_waiting(network.own.waiting(index, side))
@@ -306,8 +305,10 @@ impl<O: Observer> World<O> {
             transport: open.transport,
             opener: open.from,
             tuple,
-            tuple_hash: [tuple.hash(), tuple.reversed().hash()],
-            priority: self.apps[app as usize].priority.unwrap_or(open.priority),
+            labels: Label::of(
+                tuple,
+                self.apps[app as usize].priority.unwrap_or(open.priority),
+            ),
             own_link: [Side::Home, Side::Wan]
                 .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
@@ -330,11 +331,10 @@ impl<O: Observer> World<O> {
             Transport::Icmp => Header::Icmp(header),
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
+        let label = conn.labels[at.index()];
         self.network.send(PacketFields {
-            tuple_hash: conn.tuple_hash[at.index()],
-            priority: conn.priority,
             header,
-            ..blank(index, conn.app, at, 28 + payload)
+            ..blank(index, conn.app, at, label, 28 + payload)
         });
     }
 

@@ -65,8 +65,8 @@ def test_packets_are_the_same_for_a_seed_and_a_prefix_of_longer_traces() -> None
 
 
 def test_a_discipline_that_cannot_be_traced_is_refused_by_name() -> None:
-    with pytest.raises(RefusedError, match="`cake` cannot be traced; there are pfifo"):
-        traces.make("cake", 0, packets=10)
+    with pytest.raises(RefusedError, match="`choke` cannot be traced; there are pfifo"):
+        traces.make("choke", 0, packets=10)
 
 
 @pytest.mark.vm

@@ -12,6 +12,8 @@ use super::layout::Types;
 const TRACING: &str = "/sys/kernel/tracing";
 /// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
 const NUMBER: u32 = 14 + 20 + 8;
+/// The offset of IPv4's identification, which numbers packets that are sent with their own headers.
+const IDENTIFICATION: u32 = 14 + 4;
 /// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
 /// The size of the recording buffer, for about six lines of a hundred bytes per packet.
@@ -36,6 +38,10 @@ pub(crate) struct Doors {
 const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
 /// The probe of a random number of 32 bits.
 const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
+/// The probe of a random number of 16 bits.
+const HALF: &str = "r8:aqmlab/half get_random_u16 value=$retval:u16";
+/// The probe of the hashes of addresses and flows, which CAKE computes itself.
+const KEYS: &str = "r8:aqmlab/keys flow_hash_from_keys hash=$retval:u32";
 /// The probe of a random number of 64 bits, which the kernel writes to a buffer on the caller's
 /// stack. The lines of the call and of the result both record the address of the buffer.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
@@ -51,6 +57,11 @@ impl Doors {
     /// even if the discipline has one.
     pub(crate) fn is_shared(&self) -> bool {
         self.dequeue == HTB
+    }
+
+    /// Returns whether the discipline removes packets that it does not count as lost.
+    pub(crate) fn consumes(&self) -> bool {
+        self.extra.contains(&KEYS)
     }
 
     /// Returns whether the discipline hashes with its own key. The hash of the packet is then
@@ -99,6 +110,10 @@ const DOORS: &[Doors] = &[
         timed(doors("pie", "sch_pie:pie_qdisc_enqueue", "sch_pie:pie_qdisc_dequeue", "pie_")),
     ),
     with(
+        &[KEYS, HALF, WORD],
+        timed(doors("cake", "sch_cake:cake_enqueue", "sch_cake:cake_dequeue", "cake_")),
+    ),
+    with(
         &[ASK, FILL, FQ_PIE_TIMER],
         timed(doors(
             "fq_pie",
@@ -121,18 +136,20 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
 pub(crate) type Gap = String;
 
 /// Sets the probes of a discipline, whose module must be loaded.
-pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
+/// Packets that are sent with their own headers (`raw`) are numbered by their identification.
+pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
     // Full packet addresses, not hashed ones, identify the packets.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
-    for line in lines(doors, types)? {
+    for line in lines(doors, types, raw)? {
         append("kprobe_events", &line)?;
     }
     write("trace", "")?;
     write("events/skb/kfree_skb/enable", "1")?;
+    write("events/skb/consume_skb/enable", if doors.consumes() { "1" } else { "0" })?;
     write("events/aqmlab/enable", "1")
 }
 
@@ -140,21 +157,23 @@ pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
 pub(crate) fn end() -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
+    write("events/skb/consume_skb/enable", "0")?;
     match missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?) {
         Some(lost) => Ok(Err(lost)),
         None => read("trace").map(Ok),
     }
 }
 
-fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
+fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String> {
     let field = |name| types.offset("sk_buff", name);
     let (data, counted) = (field("data")?, field("cb")?);
     let (hash, memory) = (field("hash")?, field("truesize")?);
     let Doors { enqueue, dequeue, .. } = doors;
+    let (number, width) = if raw { (IDENTIFICATION, "u16") } else { (NUMBER, "u32") };
     let mut lines = vec![
         format!(
             "p:aqmlab/offer {enqueue} skb=%di:x64 len=+{counted}(%di):u32 \
-             id=+{NUMBER}(+{data}(%di)):u32 mem=+{memory}(%di):u32"
+             id=+{number}(+{data}(%di)):{width} mem=+{memory}(%di):u32"
         ),
         format!("r8:aqmlab/offered {enqueue} code=$retval:u32"),
         format!("p:aqmlab/take {dequeue}"),
@@ -216,6 +235,6 @@ mod tests {
 
     #[test]
     fn what_cannot_be_recorded_is_named() {
-        assert!(find("cake").is_err_and(|said| said.contains("`cake`") && said.contains("sfq")));
+        assert!(find("choke").is_err_and(|said| said.contains("`choke`") && said.contains("sfq")));
     }
 }

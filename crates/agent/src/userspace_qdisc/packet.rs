@@ -51,11 +51,14 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         // The connection number is unused, because disciplines identify flows by their hashes.
         conn: 0,
         tuple_hash: tuple.hash(),
+        source,
+        destination,
         ip_len,
         len: ip_len,
         direction,
         hop: 0,
         ecn: ecn(header[SERVICES]),
+        dscp: header[SERVICES] >> 2,
         priority: 0,
         header: match protocol {
             TCP => Header::Tcp(TcpHeader::default()),
