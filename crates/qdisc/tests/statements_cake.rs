@@ -3,10 +3,10 @@
 mod rig;
 
 use aqmlab_core::{Duration, Ecn, Packet, PacketFields};
+use rig::Rig;
 use rig::cake::{
     START, bytes, cake, coded, departures, flag, hashed, mbit, rtt_ms, statistic, word,
 };
-use rig::Rig;
 
 /// The transmission time of a frame of 1514 bytes at 10 Mbit/s.
 const FRAME: Duration = Duration::from_nanos(1_211_200);

@@ -99,7 +99,8 @@ fn c129_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
     (0..50).for_each(|id| rig.offer(START, between(id, 0, [1, 100], 500)));
     // The flow is left with a part of its second round's quantum.
     departures(&mut rig, START, 8);
-    let count = |rig: &Rig| ["sparse", "bulk"].map(|of| statistic(rig, &format!("tin0_{of}_flows")));
+    let count =
+        |rig: &Rig| ["sparse", "bulk"].map(|of| statistic(rig, &format!("tin0_{of}_flows")));
     assert_eq!(count(&rig), [0, 1]);
     // A single frame uses up the whole quantum of another flow, which is then empty.
     rig.offer(rig.qdisc.ready_at(), between(900, 7, [7, 100], 1_514));

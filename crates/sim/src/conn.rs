@@ -89,13 +89,7 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
 }
 
 /// A packet of `ip_len` bytes from `side`, before it has an identity.
-pub(crate) fn blank(
-    conn: u32,
-    flow: u32,
-    side: Side,
-    label: Label,
-    ip_len: u32,
-) -> PacketFields {
+pub(crate) fn blank(conn: u32, flow: u32, side: Side, label: Label, ip_len: u32) -> PacketFields {
     PacketFields {
         id: 0,
         enqueued: Instant::ZERO,

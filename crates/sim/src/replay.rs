@@ -356,7 +356,9 @@ impl<'a> Player<'a> {
         Self {
             recording,
             hashes: recording.hashes.iter().copied().collect(),
-            hosts: hosts.map(|&(flow, source, destination)| (flow, [source, destination])).collect(),
+            hosts: hosts
+                .map(|&(flow, source, destination)| (flow, [source, destination]))
+                .collect(),
             drops: by_place(&recording.drops),
             draws: by_place(&recording.draws),
             later: by_place(&recording.later),

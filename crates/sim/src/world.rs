@@ -305,10 +305,7 @@ impl<O: Observer> World<O> {
             transport: open.transport,
             opener: open.from,
             tuple,
-            labels: Label::of(
-                tuple,
-                self.apps[app as usize].priority.unwrap_or(open.priority),
-            ),
+            labels: Label::of(tuple, self.apps[app as usize].priority.unwrap_or(open.priority)),
             own_link: [Side::Home, Side::Wan]
                 .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
@@ -332,10 +329,8 @@ impl<O: Observer> World<O> {
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
         let label = conn.labels[at.index()];
-        self.network.send(PacketFields {
-            header,
-            ..blank(index, conn.app, at, label, 28 + payload)
-        });
+        self.network
+            .send(PacketFields { header, ..blank(index, conn.app, at, label, 28 + payload) });
     }
 
     fn sample(&mut self) {

@@ -106,7 +106,9 @@ fn value(said: &str, like: Value) -> Value {
             let word = words.iter().find(|word| **word == said).expect("one of the words");
             Value::Word(word, words)
         }
-        Value::MaybeDuration(_) | Value::Rate(_) | Value::MaybeRate(_) => unreachable!("dummynet has none"),
+        Value::MaybeDuration(_) | Value::Rate(_) | Value::MaybeRate(_) => {
+            unreachable!("dummynet has none")
+        }
     }
 }
 

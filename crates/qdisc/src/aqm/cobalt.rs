@@ -176,7 +176,7 @@ impl Cobalt {
     /// Returns `from` plus interval/√count (`cobalt_control`).
     fn control(&self, params: &Params, from: Instant) -> Instant {
         let interval = u64::from(params.interval.as_nanos() as u32);
-        from + Duration::from_nanos(interval * u64::from(self.rec_inv_sqrt) >> 32)
+        from + Duration::from_nanos((interval * u64::from(self.rec_inv_sqrt)) >> 32)
     }
 
     /// Records that the queue lost a packet because a buffer overflowed.
@@ -249,7 +249,7 @@ const INV_SQRT: [u32; 16] = {
 /// One step towards 1/√count from `x`: x·(3 − count·x²)/2 (`cobalt_newton_step`).
 const fn newton_step(x: u32, count: u32) -> u32 {
     let x = x as u64;
-    let squared = x * x >> 32;
+    let squared = (x * x) >> 32;
     let factor = (3_u64 << 32).wrapping_sub((count as u64).wrapping_mul(squared)) >> 2;
     (factor.wrapping_mul(x) >> 31) as u32
 }

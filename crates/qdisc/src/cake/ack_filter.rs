@@ -16,9 +16,8 @@ use super::tin::Waiting;
 pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<usize> {
     let last = queue.len().checked_sub(1).filter(|&last| last > 0 && filter != AckFilter::Off)?;
     let trigger = &queue[last].packet;
-    let after = tcp(trigger).filter(|header| {
-        header.flags.has(TcpFlags::ACK) && !header.flags.has(TcpFlags::SYN)
-    })?;
+    let after = tcp(trigger)
+        .filter(|header| header.flags.has(TcpFlags::ACK) && !header.flags.has(TcpFlags::SYN))?;
     let mut candidate: Option<(usize, u8)> = None;
     for (place, waiting) in queue.iter().enumerate().take(last) {
         let Some(header) = tcp(&waiting.packet).filter(|_| same_flow(&waiting.packet, trigger))
@@ -63,8 +62,7 @@ fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;
     let newer = |one: u32, other: u32| (one.wrapping_sub(other) as i32) > 0;
     let (value, echo) = if after.timestamps { (after.ts_val, after.ts_ecr) } else { (0, 0) };
-    let is_newer =
-        header.timestamps && (newer(header.ts_val, value) || newer(header.ts_ecr, echo));
+    let is_newer = header.timestamps && (newer(header.ts_val, value) || newer(header.ts_ecr, echo));
     flags == TcpFlags::ACK.0 && header.payload == 0 && !is_newer
 }
 

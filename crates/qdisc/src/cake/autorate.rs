@@ -46,6 +46,6 @@ impl Autorate {
         let rate = self.window_bytes.wrapping_mul(SECOND.as_nanos()).checked_div(window)?;
         self.peak = ewma(self.peak, rate, if rate > self.peak { 2 } else { 8 });
         (self.window_bytes, self.window_begin) = (0, now);
-        Some(self.peak * 15 >> 4)
+        Some((self.peak * 15) >> 4)
     }
 }

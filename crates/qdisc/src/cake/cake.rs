@@ -96,12 +96,11 @@ impl Cake {
         let salt = *self.salt.get_or_insert_with(|| cx.rng.next_u32());
         let isolation = self.settings.isolation;
         let hosts = [packet.source, packet.destination].map(|address| spread(address ^ salt));
-        let flow = match isolation.flows {
-            true => spread(packet.tuple_hash ^ salt),
-            false => {
-                let chosen = hosts.iter().zip(isolation.hosts).filter(|(_, chosen)| *chosen);
-                chosen.fold(0, |flow, (host, _)| flow ^ host)
-            }
+        let flow = if isolation.flows {
+            spread(packet.tuple_hash ^ salt)
+        } else {
+            let chosen = hosts.iter().zip(isolation.hosts).filter(|(_, chosen)| *chosen);
+            chosen.fold(0, |flow, (host, _)| flow ^ host)
         };
         Hashes { flow, hosts }
     }
@@ -274,16 +273,15 @@ impl Cake {
             let decision = flow.cobalt.judge(&tin.params, now, head, || cx.rng.next_u32());
             let is_last = flow.queue.is_empty();
             if !decision.drop || is_last {
-                let packet = match decision.signal && head.is_ect {
-                    true => cx.mark(packet, Reason::Sojourn),
-                    false => packet,
-                };
-                tin.counters.note_delivery(head.sojourn, decision.signal && head.is_ect);
+                let is_marked = decision.signal && head.is_ect;
+                tin.counters.note_delivery(head.sojourn, is_marked);
+                let packet = if is_marked { cx.mark(packet, Reason::Sojourn) } else { packet };
                 self.deliver(slot, charged, now);
                 return Taken::Packet(packet);
             }
             tin.counters.drops += 1;
-            let reason = if decision.signal && !head.is_ect { Reason::Sojourn } else { Reason::Early };
+            let reason =
+                if decision.signal && !head.is_ect { Reason::Sojourn } else { Reason::Early };
             cx.drop(packet, reason);
             if self.settings.is_ingress {
                 self.charge(turn, charged, now, false);

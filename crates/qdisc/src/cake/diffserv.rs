@@ -33,8 +33,7 @@ pub struct Share {
 
 impl Mode {
     /// tc's keywords.
-    pub const WORDS: &[&str] =
-        &["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
+    pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
 
     /// Returns the mode of a keyword in [`Self::WORDS`].
     pub fn of(word: &str) -> Self {
@@ -93,7 +92,7 @@ impl Mode {
                 let first = Share { rate, quantum: 256 };
                 let next = |share: &Share| {
                     let Share { rate, quantum } = *share;
-                    Some(Share { rate: rate * 7 >> 3, quantum: quantum * 7 >> 3 })
+                    Some(Share { rate: (rate * 7) >> 3, quantum: (quantum * 7) >> 3 })
                 };
                 std::iter::successors(Some(first), next).take(TINS).collect()
             }

@@ -39,6 +39,6 @@ impl Rate {
     /// Returns the transmission time of `len` bytes, rounded down.
     #[inline]
     pub(super) fn time(self, len: u32) -> Duration {
-        Duration::from_nanos(u64::from(len) * self.ns >> self.shift)
+        Duration::from_nanos((u64::from(len) * self.ns) >> self.shift)
     }
 }

@@ -58,8 +58,7 @@ fn c115_times_follow_the_rate() {
         (1_250_000, 9_689_600, 14_534_400, 109_534_400),
         (5_000_000, 2_422_400, 5_000_000, 100_000_000),
     ] {
-        let want =
-            Params { mtu_time: ns(mtu_time), target: ns(target), interval: ns(interval) };
+        let want = Params { mtu_time: ns(mtu_time), target: ns(target), interval: ns(interval) };
         assert_eq!(params(bps, "internet"), want, "{bps} bit/s");
     }
     let lan = params(1_000_000_000, "lan");

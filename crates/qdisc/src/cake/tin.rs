@@ -167,11 +167,12 @@ impl Tin {
     /// Returns the quantum of a flow's turn: the flow's share of its host's quantum. The random
     /// number makes the mean exact.
     pub(super) fn quantum_of(&self, slot: usize, rng: &mut Rng) -> i32 {
-        let load = |end: usize| match self.isolation.limits[end] {
-            true => self.hosts[end].bulk_flows(self.flows[slot].hosts[end]),
-            false => 1,
-        };
-        let load = load(0).max(load(1)).max(1);
+        let mut load = 1;
+        for (end, host) in self.flows[slot].hosts.into_iter().enumerate() {
+            if self.isolation.limits[end] {
+                load = load.max(self.hosts[end].bulk_flows(host));
+            }
+        }
         let share = u32::from(u16::MAX / load);
         ((u32::from(self.flow_quantum) * share + u32::from(rng.next_u16())) >> 16) as i32
     }

@@ -62,9 +62,10 @@ def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
     chance = random.Random(f"headers {seed}")
     flows = [_Flow(chance, number, ecn) for number, ecn in enumerate(plain.ecn)]
     made = [flows[flow].packet(chance, size, length) for _, flow, size in plain.packets]
+    # An acknowledgement is short. Shorter gaps keep the load of the plain packets.
     packets = tuple(
-        (gap, flow, size)
-        for (gap, flow, _), (_, size, _) in zip(plain.packets, made, strict=True)
+        (gap * size // wanted, flow, size)
+        for (gap, flow, wanted), (_, size, _) in zip(plain.packets, made, strict=True)
     )
     return Headed(
         packets=replace(plain, packets=packets),

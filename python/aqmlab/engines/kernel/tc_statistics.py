@@ -13,8 +13,10 @@ _TINS = {
 }
 """The names of CAKE's tins in the order in which tc shows them, by their number."""
 
-_NOT_COUNTED = frozenset(("bytes", "packets", "drops", "requeues", "backlog", "qlen"))
-"""Statistics of any discipline, which a comparison counts itself."""
+_NOT_COUNTED = frozenset(
+    ("bytes", "packets", "drops", "requeues", "backlog", "qlen", "refcnt")
+)
+"""Fields of any discipline, which are no gauges. A comparison counts packets itself."""
 
 
 def gauges(listed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, float]:

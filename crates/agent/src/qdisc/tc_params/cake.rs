@@ -84,9 +84,8 @@ mod tests {
 
     #[test]
     fn keywords_are_given_to_tc_as_numbers() {
-        let options = |params: &serde_json::Value| {
-            given(&json!({"kind": "cake", "params": params})).options
-        };
+        let options =
+            |params: &serde_json::Value| given(&json!({"kind": "cake", "params": params})).options;
         assert_eq!(
             options(&json!({})),
             "unlimited diffserv3 triple-isolate internet raw noatm no-ack-filter egress nowash"
@@ -96,8 +95,12 @@ mod tests {
             "ack_filter": "aggressive", "ingress": true, "memlimit": 4_000_000,
         }));
         for words in [
-            "bandwidth 20000000bit", "rtt 30000us", "overhead 22 noatm mpu 64",
-            "ack-filter-aggressive", "ingress", "memlimit 4000000",
+            "bandwidth 20000000bit",
+            "rtt 30000us",
+            "overhead 22 noatm mpu 64",
+            "ack-filter-aggressive",
+            "ingress",
+            "memlimit 4000000",
         ] {
             assert!(told.contains(words), "{words} is not in {told}");
         }
