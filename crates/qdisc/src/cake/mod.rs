@@ -16,7 +16,9 @@
 //! | [`heap`]       | the heap that finds the longest queue                                     |
 //! | [`ack_filter`] | the removal of redundant acknowledgements                                 |
 //! | [`autorate`]   | the estimate of the rate of arrivals                                      |
-//! | [`cake`]       | the discipline                                                            |
+//! | [`cake`]       | the discipline's state and configuration                                  |
+//! | [`arrivals`]   | arrivals, and drops by overflow                                           |
+//! | [`departures`] | the choice of a tin, a flow and a packet                                  |
 //! | [`report`]     | the statistics that `tc -s` shows                                         |
 //!
 //! The law is [`crate::aqm::cobalt`].
@@ -31,10 +33,12 @@
 //! - `overhead` is not negative.
 
 mod ack_filter;
+mod arrivals;
 mod autorate;
 #[expect(clippy::module_inception, reason = "the discipline among its parts")]
 mod cake;
 mod chains;
+mod departures;
 pub mod diffserv;
 mod heap;
 mod length;

@@ -9,6 +9,15 @@ use aqmlab_core::{Duration, Instant};
 
 use super::rate::Rate;
 
+/// The fate of a packet that is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The packet leaves.
+    Delivered,
+    /// The packet is dropped, and had used the link before.
+    Dropped,
+}
+
 /// The global shaper.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shaper {
@@ -47,10 +56,10 @@ impl Shaper {
 
     /// Charges a packet of `len` bytes.
     #[inline]
-    pub(super) fn charge(&mut self, len: u32, is_delivered: bool) {
+    pub(super) fn charge(&mut self, len: u32, fate: Fate) {
         let time = self.rate.time(len);
         self.next += time;
-        if is_delivered {
+        if fate == Fate::Delivered {
             self.failsafe += time + Duration::from_nanos(time.as_nanos() >> 1);
         }
     }

@@ -9,6 +9,7 @@ use super::length::{Charge, Framing};
 use super::rate::Rate;
 use super::sets::{Hosts, Tags, Way};
 use super::settings::{Isolation, LINK_WORDS, times};
+use super::shaper::Fate::{Delivered, Dropped};
 use super::shaper::{Clock, Shaper};
 use super::tin::Hashes;
 use super::tin::Tin;
@@ -123,16 +124,16 @@ fn c118_a_drop_moves_one_clock_and_a_delivery_the_other_by_half_more() {
     let mut shaper = Shaper::default();
     shaper.rate = rate;
     shaper.wake(NOW);
-    for delivered in [true, false, true, false, true, false] {
-        shaper.charge(1_000, delivered);
+    for fate in [Delivered, Dropped, Delivered, Dropped, Delivered, Dropped] {
+        shaper.charge(1_000, fate);
     }
     // Six packets of 1 ms, and three of 1.5 ms.
     assert_eq!(shaper.ready_at(), NOW + Duration::from_micros(4_500));
-    shaper.charge(1_000, true);
+    shaper.charge(1_000, Delivered);
     assert_eq!(shaper.ready_at(), NOW + Duration::from_micros(6_000));
-    shaper.charge(1_000, true);
+    shaper.charge(1_000, Delivered);
     assert_eq!(shaper.ready_at(), NOW + Duration::from_micros(7_500));
-    shaper.charge(1_000, true);
+    shaper.charge(1_000, Delivered);
     assert_eq!(shaper.ready_at(), NOW + Duration::from_micros(9_000));
 }
 

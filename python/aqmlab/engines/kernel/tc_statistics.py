@@ -13,9 +13,7 @@ _TINS = {
 }
 """The names of CAKE's tins in the order in which tc shows them, by their number."""
 
-_NOT_COUNTED = frozenset(
-    ("bytes", "packets", "drops", "requeues", "backlog", "qlen", "refcnt")
-)
+_NOT_COUNTED = frozenset(("bytes", "packets", "drops", "requeues", "backlog", "qlen", "refcnt"))
 """Fields of any discipline, which are no gauges. A comparison counts packets itself."""
 
 
