@@ -60,7 +60,7 @@ fn ecn_flags(header: &TcpHeader) -> u8 {
 /// Returns whether a segment only acknowledges, and has no timestamp newer than that of `after`.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;
-    let newer = |one: u32, other: u32| (one.wrapping_sub(other) as i32) > 0;
+    let newer = |one: u32, other: u32| (1..1 << 31).contains(&one.wrapping_sub(other));
     let (value, echo) = if after.timestamps { (after.ts_val, after.ts_ecr) } else { (0, 0) };
     let is_newer = header.timestamps && (newer(header.ts_val, value) || newer(header.ts_ecr, echo));
     flags == TcpFlags::ACK.0 && header.payload == 0 && !is_newer

@@ -74,7 +74,7 @@ impl Cake {
     /// Returns the charged length of a packet, and records its lengths.
     #[inline]
     fn measure(&mut self, packet: &Packet) -> u32 {
-        let charge = &self.settings.charge;
+        let charge = self.settings.charge;
         let network = charge.network_len(packet);
         let charged = charge.of(network);
         for (extremes, len) in self.lengths.iter_mut().zip([network, charged]) {

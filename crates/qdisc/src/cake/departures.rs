@@ -69,7 +69,7 @@ impl Cake {
                     return true;
                 }
                 if tin.deficit <= 0 {
-                    tin.deficit += i32::from(tin.quantum);
+                    tin.deficit += i64::from(tin.quantum);
                 }
                 empty &= !is_active;
             }
@@ -155,7 +155,7 @@ impl Cake {
     #[inline]
     fn spend(&mut self, slot: usize, charged: u32) {
         let tin = &mut self.tins[self.turn];
-        tin.flows[slot].deficit -= charged as i32;
-        tin.deficit = tin.deficit.wrapping_sub(charged as i32);
+        tin.flows[slot].deficit -= i64::from(charged);
+        tin.deficit -= i64::from(charged);
     }
 }

@@ -111,8 +111,8 @@ const DIFFSERV8: [u8; 64] = [
     7, 2, 2, 2, 2, 2, 2, 2, //
 ];
 
-/// The codepoints of voice: CS4, CS5, VA, EF, CS6 and CS7. Those of video: 4, CS2, AF2x, CS3, AF3x
-/// and AF4x. Those of bulk: LE and CS1.
+/// The codepoints of voice: CS4, CS5, VA, EF, CS6 and CS7. Those of video: 4, CS2, CS3, and the
+/// classes 2 to 4 of assured forwarding. Those of bulk: LE and CS1.
 const DIFFSERV4: [u8; 64] = tins(&[
     (1, &[1, 8]),
     (2, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),

@@ -30,13 +30,13 @@ pub struct Charge {
 impl Charge {
     /// Returns the length before overhead, as tc's `min_network_size` counts it.
     #[inline]
-    pub(super) fn network_len(&self, packet: &PacketFields) -> u32 {
+    pub(super) fn network_len(self, packet: &PacketFields) -> u32 {
         if self.overhead.is_some() { packet.ip_len } else { packet.len }
     }
 
     /// Returns the charged length of a packet of `network_len` bytes.
     #[inline]
-    pub(super) fn of(&self, network_len: u32) -> u32 {
+    pub(super) fn of(self, network_len: u32) -> u32 {
         let len = network_len + u32::from(self.overhead.unwrap_or(0));
         let len = len.max(self.mpu.into());
         match self.framing {

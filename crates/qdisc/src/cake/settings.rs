@@ -89,7 +89,7 @@ impl Isolation {
     }
 
     /// Returns whether all packets share one queue.
-    pub(super) const fn is_blind(&self) -> bool {
+    pub(super) const fn is_blind(self) -> bool {
         !self.flows && !self.hosts[0] && !self.hosts[1]
     }
 }

@@ -166,7 +166,7 @@ fn c127_the_quantum_of_a_hosts_flow_is_exact_in_the_mean() {
     }
     let draws: Vec<_> = (0..100_000).map(|_| tin.quantum_of(1, &mut rng)).collect();
     assert!(draws.iter().all(|quantum| [504, 505].contains(quantum)));
-    let mean = f64::from(draws.iter().sum::<i32>()) / 1e5;
+    let mean = draws.iter().sum::<i64>() as f64 / 1e5;
     assert!((mean - 504.66).abs() < 0.02, "{mean}");
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Waiting {
 pub(super) struct Flow {
     pub(super) queue: VecDeque<Waiting>,
     pub(super) backlog: u32,
-    pub(super) deficit: i32,
+    pub(super) deficit: i64,
     pub(super) cobalt: Cobalt,
     /// The slots of its source and its destination.
     hosts: [u16; 2],
@@ -70,7 +70,7 @@ pub(super) struct Tin {
     pub(super) flow_quantum: u16,
     /// The tin's weight if the rate is not limited.
     pub(super) quantum: u16,
-    pub(super) deficit: i32,
+    pub(super) deficit: i64,
     pub(super) backlog: u32,
     pub(super) sparse_flows: u16,
     pub(super) bulk_flows: u16,
@@ -166,7 +166,7 @@ impl Tin {
 
     /// Returns the quantum of a flow's turn: the flow's share of its host's quantum. The random
     /// number makes the mean exact.
-    pub(super) fn quantum_of(&self, slot: usize, rng: &mut Rng) -> i32 {
+    pub(super) fn quantum_of(&self, slot: usize, rng: &mut Rng) -> i64 {
         let mut load = 1;
         for (end, host) in self.flows[slot].hosts.into_iter().enumerate() {
             if self.isolation.limits[end] {
@@ -174,7 +174,7 @@ impl Tin {
             }
         }
         let share = u32::from(u16::MAX / load);
-        ((u32::from(self.flow_quantum) * share + u32::from(rng.next_u16())) >> 16) as i32
+        i64::from((u32::from(self.flow_quantum) * share + u32::from(rng.next_u16())) >> 16)
     }
 
     /// Counts an arrival of `len` bytes, which removed an acknowledgement of `removed` bytes.
