@@ -46,9 +46,21 @@ test: setup $(SIMULATOR) ## run every test; boots one virtual machine where that
 	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+# Installs an extra of pyproject.toml without a build of the package itself.
+install_extra = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")' | \
+	  xargs -d '\n' $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+dist: setup $(SIMULATOR) ## build a wheel and an sdist into dist, and try the wheel without a compiler
+	@$(call install_extra,dist)
+	@$(BIN)/python tools/dist.py
+	@$(BIN)/python -m pytest -m dist tests/dist
+
+docs: setup ## build the documentation site into target/docs/site, strictly
+	@$(call install_extra,docs)
+	@$(BIN)/python tools/documentation/build.py
+
 soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["fuzz"])' | \
-	  xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check || true  # tools/soak.py says what is skipped
+	@$(call install_extra,fuzz) || true  # tools/soak.py says what is skipped
 	@$(BIN)/python tools/soak.py
 
 fuzz: setup ## fuzz what reads captures and trials, for a minute each
@@ -63,7 +75,7 @@ kernel: setup ## make what the kernel engine boots from, and say what it used
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/engines/kernel
 
-lint: setup ## formatting, lints, types and the order of rooms
+lint: setup ## formatting, lints, types and the order of imports
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(BIN)/ruff check --quiet .
@@ -75,8 +87,9 @@ fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
 	@$(BIN)/ruff format --quiet .
 
-bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER) where they are
+bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER); the page's answers
 	@HTSIM='$(HTSIM)' $(BIN)/python bench/run.py
+	@$(BIN)/python bench/page.py
 
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py
@@ -85,6 +98,6 @@ mutants: setup ## change the code that measures and judges, and see that a test 
 	@tools/mutants.sh $(BIN)
 
 clean: ## remove what was built
-	rm -rf target $(VENV) results demo
+	rm -rf target $(VENV) dist results demo
 
-.PHONY: help tools setup page demo test soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean
+.PHONY: help tools setup page demo test dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean

@@ -1,8 +1,8 @@
-"""Measures the cost of a campaign of many short trials beyond the trials themselves.
+"""Measures the cost of a campaign of many short trials apart from the simulation of the trials.
 
 Prints the CPU time and the memory of the process that plans trials, distributes them, records
-results and writes tables. Then prints the CPU time that a worker spends on a trial outside the
-simulator.
+results and writes tables. Then prints the CPU time that a worker spends on a trial in the simulator
+and on the encoding of the trial's result.
 
     python bench/campaign.py [TRIALS]
 """
@@ -42,7 +42,7 @@ class Clock:
         self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
 
     def lap(self, name: str) -> None:
-        """Ends a step."""
+        """Ends the step called `name`, and prints its CPU time and the memory."""
         cpu_s, wall_s = time.process_time(), time.monotonic()
         each_ms = (cpu_s - self._cpu_s) / self._trials * 1e3
         print(

@@ -1,4 +1,4 @@
-"""The dumbbell of the benchmark: bulk CUBIC flows down one link."""
+"""The dumbbell of the benchmark: bulk CUBIC flows over one link in each direction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def dumbbell(
 
 
 def data_packets(result: dict[str, Any]) -> int:
-    """Packets that left the bottleneck of a dumbbell towards the home."""
+    """The number of packets that a dumbbell's bottleneck sent towards the home."""
     tables = result["tables"]
     table = tables.get("links") or tables["queues"]
     return int(table["packets_out"][1])

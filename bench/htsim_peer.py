@@ -1,4 +1,4 @@
-"""csg-htsim beside this simulator: builds and runs `htsim/dumbbell.cc`.
+"""Builds and runs `htsim/dumbbell.cc`, for a comparison of csg-htsim with this simulator.
 
 Nothing of csg-htsim is in this repository. `HTSIM` names a folder with its source
 (https://github.com/Broadcom/csg-htsim).
@@ -37,7 +37,7 @@ def build(folder: Path) -> Path | None:
         raise SystemExit(f"HTSIM={given}: csg-htsim's source is not there ({missing[0]})")
     program = folder / "htsim-dumbbell"
     main = str(HERE / "htsim" / "dumbbell.cc")
-    # Warnings of code that is not ours are switched off.
+    # Disables warnings about code of other authors.
     command = ["g++", "-O3", "-std=c++11", "-w", f"-I{source}", main, *map(str, parts)]
     subprocess.run([*command, "-o", str(program)], check=True)
     return program
@@ -46,7 +46,7 @@ def build(folder: Path) -> Path | None:
 def run(
     program: Path, *, flows: int, mbit: int, rtt_ms: int, limit: int, span_s: float
 ) -> tuple[float, int]:
-    """CPU seconds and data packets of a dumbbell."""
+    """The CPU seconds and the data packets of a dumbbell."""
     arguments = [str(one) for one in (flows, mbit, rtt_ms, limit, span_s)]
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)

@@ -1,7 +1,7 @@
-"""Instructions per data packet of the dumbbell, beside the last recorded ones.
+"""Compares the instructions per data packet of the dumbbell with the last recorded counts.
 
-Valgrind counts them. No noise of the machine touches them, so a change of a percent shows. The
-count is the slope between a short and a long run, so it holds no start-up.
+Valgrind counts the instructions. The counts do not depend on the machine's load, so a change of 1 %
+is visible. A count is the difference between a long and a short run, so it excludes the start-up.
 
     python bench/instructions.py [--record]
 """
@@ -27,7 +27,7 @@ CASES = {
 
 
 def per_packet(qdisc: str, measure: bool) -> float:
-    """Instructions per data packet of two flows at 50 Mbit/s."""
+    """The instructions per data packet of two CUBIC flows at 50 Mbit/s."""
     spans = (last_release.SHORT_S, last_release.LONG_S)
     trials = [
         dumbbell(mbit=50, flows=2, qdisc=qdisc, span_s=span_s, measure=measure) for span_s in spans
@@ -44,7 +44,7 @@ def count() -> dict[str, int]:
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts. Returns whether none is much worse than the recorded one."""
+    """Prints the counts. Returns whether no count is much above the recorded count."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True
@@ -62,7 +62,7 @@ def compare(counts: dict[str, int]) -> bool:
 
 
 def record(counts: dict[str, int]) -> None:
-    """Makes these counts the recorded ones."""
+    """Replaces the recorded counts by these counts."""
     RECORDED.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 
 

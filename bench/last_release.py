@@ -31,9 +31,9 @@ CAMPAIGN = ("run", "kua2017-demo", "--seeds", "2", "--jobs", "1", "--duration", 
 ROUNDS = 3
 SHORT_S, LONG_S = 2, 12
 WORSE = 1.1
-"""The least ratio of instructions for which `main` returns 1.
+"""The ratio of instructions above which `compare` returns false.
 
-Slow timings only cause a warning, because timings are noisy.
+The CPU times are only printed, because they vary from run to run.
 """
 
 # The core is loaded from its file, so that no Python code of either package runs.
@@ -52,7 +52,7 @@ _RUN_COMMAND = "import sys; from aqmlab.cli import main; sys.argv[0] = 'aqmlab';
 
 
 class UnavailableError(Exception):
-    """The last release cannot run here. The text states the reason."""
+    """The last release cannot run on this machine. The text states the reason."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Build:
         return next((self.python / "aqmlab").glob("_core*.so"))
 
     def cpu_s(self, trial: str) -> float:
-        """CPU seconds of one run of a trial in the core."""
+        """The CPU seconds of one run of a trial in the core."""
         return float(_output([sys.executable, "-c", _RUN_CORE, str(self.core)], trial))
 
     def instructions(self, trial: dict[str, object]) -> int:
-        """The instructions for the simulated seconds of a trial from `SHORT_S` to `LONG_S`."""
+        """The instructions that a trial takes from simulated second `SHORT_S` to `LONG_S`."""
         short, long = (
             self._instructions(json.dumps(trial | {"duration_ns": span_s * 10**9}))
             for span_s in (SHORT_S, LONG_S)
@@ -100,7 +100,7 @@ class Build:
         return int(counted[1].replace(",", ""))
 
     def campaign_s(self) -> float:
-        """CPU seconds of a whole `aqmlab run`, including its worker and its report."""
+        """The CPU seconds of a complete `aqmlab run`, including its worker and its report."""
         with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
             environment = os.environ | {
                 "PYTHONPATH": str(self.python),
@@ -119,7 +119,7 @@ def _output(command: list[str], given: str) -> str:
 
 
 def here() -> Build:
-    """This tree, as `make setup` built it."""
+    """This tree, in the state that `make setup` built."""
     return Build("this tree", ROOT / "python")
 
 
@@ -178,7 +178,7 @@ def _counted(old: Build, new: Build, trial: dict[str, object]) -> float | None:
 
 
 def compare() -> bool:
-    """Prints the ratios. Returns false if a trial needs many more instructions than before."""
+    """Prints the ratios. Returns false if any ratio of instructions exceeds `WORSE`."""
     try:
         old = last_release()
     except UnavailableError as why:

@@ -1,8 +1,9 @@
-"""Measures the speed and the memory of aqmlab, and the speed of ns-3, in one run.
+"""Measures the speed and the memory of aqmlab, and the speed of csg-htsim and ns-3.
 
-Prints the CPU time of one core, as the operating system counts it. aqmlab, csg-htsim and ns-3 take
-turns with the same dumbbell. csg-htsim runs if `HTSIM` names its source, ns-3 if its development
-files are installed (Debian: libns3-dev). Machines differ and drift, so compare the ratios.
+All times are CPU times of one core, as the operating system counts them. aqmlab, csg-htsim and ns-3
+run the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
+development files are installed (Debian: libns3-dev). The speed of machines differs and changes over
+time, so compare the ratios.
 
     python bench/run.py [--record]
 
@@ -47,7 +48,7 @@ def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def ours(**shape: Any) -> tuple[float, int]:
-    """CPU seconds and data packets of one dumbbell."""
+    """The CPU seconds and the data packets of one dumbbell in this simulator."""
     spec = json.dumps(dumbbell(**shape))
     cpu_s, result = cpu_of(lambda: _core.run(spec))
     return cpu_s, data_packets(result)
@@ -71,7 +72,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
-    """CPU seconds and data packets of ns-3's dumbbell."""
+    """The CPU seconds and the data packets of ns-3's dumbbell."""
     name = "fifo" if qdisc == "pfifo" else qdisc
     limit = limit_of(qdisc)
     arguments = [f"--qdisc={name}", f"--duration={span_s}", f"--limit={limit}"]
@@ -88,19 +89,22 @@ class Peers:
     ns3: Path | None
 
     def turns(self, qdisc: str) -> Iterator[tuple[str, float, int]]:
-        """Name, CPU seconds and data packets of one run of each."""
+        """The name, the CPU seconds and the data packets of one run of each simulator."""
         if self.htsim and qdisc == "pfifo":
             cpu_s, packets = htsim_peer.run(
                 self.htsim, flows=2, mbit=50, rtt_ms=40, limit=limit_of(qdisc), span_s=60
             )
             yield "csg-htsim", cpu_s, packets
         if self.ns3:
-            # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
+            # Ten simulated seconds suffice for a rate. All sixty would take ns-3 a minute.
             yield "ns-3", *ns3(self.ns3, qdisc, 10)
 
 
 def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
-    """Two bulk flows at 50 Mbit/s for 60 simulated seconds: medians by discipline and name."""
+    """The data packets per CPU second of two bulk flows at 50 Mbit/s, by discipline and simulator.
+
+    Each is the median of `ROUNDS` runs.
+    """
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     medians = {}
     for qdisc in ("pfifo", "fq_codel"):
@@ -131,7 +135,7 @@ def _print_rates(qdisc: str, rates: dict[str, list[float]]) -> None:
 
 
 def home() -> None:
-    """Prints simulated seconds per second, and memory, for the home of `kua2017` at 12/1."""
+    """Prints simulated seconds per CPU second, and the memory, for the home of `kua2017-demo`."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
@@ -154,7 +158,8 @@ def home() -> None:
 def resident_mb(spec_json: str) -> float:
     """The peak resident memory, in MB, of a process that only runs a trial.
 
-    From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
+    The source is `VmHWM`, because `ru_maxrss` of a new process begins at its parent's value
+    (getrusage(2)).
     """
     code = (
         "import re, sys\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
@@ -166,7 +171,7 @@ def resident_mb(spec_json: str) -> float:
 
 
 def scaling() -> None:
-    """The growth of run time with flows and with rate. The link of 1 Gbit/s runs for 3 seconds."""
+    """Prints the CPU time per packet for several numbers of flows and for several rates."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
@@ -178,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all figures; returns 1 if this tree is much slower than before."""
+    """Prints all numbers. Returns 1 if the instructions exceed those recorded or of the release."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

@@ -1,9 +1,9 @@
-"""A first study: which queue keeps a telephone call good while a backup runs?
+"""A first study of the queues under which a telephone call stays good during a backup.
 
     python examples/first_study.py [FOLDER]
 
 Runs the scenario beside this file under four disciplines with five seeds each, compares the call's
-score with the backup's goodput, and draws one figure into FOLDER. It takes seconds.
+score with the backup's goodput, and draws one figure into FOLDER. The study takes some seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import aqmlab
 import matplotlib
 import polars as pl
 
-matplotlib.use("Agg")  # draws into files, also where there is no screen
+matplotlib.use("Agg")  # the figure goes to a file and needs no screen
 from matplotlib import pyplot as plt
 
 SCENARIO = Path(__file__).with_name("first.toml")
@@ -25,17 +25,17 @@ QUEUES = ["pfifo", "codel", "pie", "fq_codel"]
 def measure() -> pl.DataFrame:
     """One row per discipline and seed: the call's opinion score and the backup's goodput."""
     results = aqmlab.run(SCENARIO, path__qdisc=QUEUES, seeds=5)
-    # What applications measure themselves is in `apps`, a row for each number. A call is as
-    # good as its worse direction.
+    # The table `apps` holds the applications' own measurements, one number per row. The verdict on
+    # a call is that of its worse direction.
     call = results.apps.filter(pl.col("metric").is_in(["mos_up", "mos_down"]))
     score = call.group_by("qdisc", "seed").agg(pl.col("value").min().alias("mos"))
-    # What the taps measured of each flow and direction is in `flows`.
+    # The table `flows` holds the measurements of each application and direction.
     backup = results.flows.filter(flow="backup", direction="up")
     return backup.select("qdisc", "seed", "goodput_mbit").join(score, on=["qdisc", "seed"])
 
 
 def compare(rows: pl.DataFrame) -> pl.DataFrame:
-    """The median of each discipline over the seeds, and their range."""
+    """For each discipline the medians over the seeds, and the range of the opinion scores."""
     spread = pl.col("mos").max() - pl.col("mos").min()
     return (
         rows.group_by("qdisc")
@@ -51,14 +51,14 @@ def compare(rows: pl.DataFrame) -> pl.DataFrame:
 def against_fifo(rows: pl.DataFrame, queue: str) -> list[float]:
     """The improvement of the call over FIFO, seed by seed.
 
-    Runs with the same seed have the same random values elsewhere, so the comparison is fair.
+    Runs with the same seed have the same random values, so only the queue differs.
     """
     pairs = rows.filter(qdisc="pfifo").join(rows.filter(qdisc=queue), on="seed", suffix="_other")
     return (pairs["mos_other"] - pairs["mos"]).to_list()
 
 
 def draw(rows: pl.DataFrame, path: Path) -> None:
-    """One point for each run: right is a better backup, up is a better call."""
+    """Draws a point for each run: further right for a faster backup, higher for a better call."""
     figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
     for queue in QUEUES:
         own = rows.filter(qdisc=queue)
@@ -72,7 +72,7 @@ def draw(rows: pl.DataFrame, path: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """The study."""
+    """Runs the study."""
     rows = measure()
     for row in compare(rows).iter_rows(named=True):
         call = f"opinion score {row['mos']:.1f} (seeds within {row['mos_spread']:.1f})"

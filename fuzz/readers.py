@@ -1,7 +1,7 @@
 """Fuzzes the readers of scenarios and TEACUP configs, guided by coverage.
 
-It needs atheris (`pip install '.[fuzz]'`). The status is 0 if nothing was found and 3
-without atheris. It is 1 if something was found: the input is then in the folder that is named.
+It needs atheris (`pip install '.[fuzz]'`). The status is 0 without failures, 1 with a failure, and
+3 without atheris. A message names the folder that holds the input of a failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MEMORY_MB = 3_000
 
 
 def main() -> int:
-    """Fuzzes each reader in a process of its own; returns the status."""
+    """Fuzzes each reader in a separate process; returns the status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="how long, for all readers")
     parser.add_argument("--reader", choices=[*NAMES], action="append")
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _passes(reader: str, seconds: int, out: Path) -> bool:
-    """Fuzzes a reader for a time; returns whether it found no failure."""
+    """Fuzzes a reader for `seconds` seconds; returns whether no failure was found."""
     oracles = _oracles()
     with tempfile.TemporaryDirectory() as corpus:
         texts = Path(corpus, "texts")
@@ -66,7 +66,7 @@ def _passes(reader: str, seconds: int, out: Path) -> bool:
 
 
 def _oracles() -> ModuleType:
-    """Imports the oracles late, so that their readers are instrumented."""
+    """Imports the oracles only when they are needed, so that the readers are instrumented."""
     sys.path.insert(0, str(ROOT))
     return import_module("tests.fuzz.oracles")
 

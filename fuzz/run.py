@@ -1,7 +1,7 @@
 """Fuzzes the readers of external bytes with LLVM's libFuzzer: `make fuzz`.
 
 A target fails if it panics, or if one input exceeds the limit on time or memory. Failures are
-stored in `fuzz/target/found`; make each of them a test case. Status 0 means no failure, 1 a
+stored in `fuzz/target/found`; make each failure a test case. Status 0 means no failure, 1 a
 failure, and 3 a missing tool.
 """
 
@@ -22,12 +22,12 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE))
 
 TARGETS = {
-    # The most bytes of an input, the most seconds and megabytes for one.
+    # The limits of one input: its bytes, its seconds and its megabytes.
     "captures": (16_384, 5, 512),
     "trial": (16_384, 5, 1_024),
 }
 PASSES = (
-    # What cargo-fuzz passes; rustc takes them on every channel.
+    # The flags of cargo-fuzz; rustc accepts these flags in every channel.
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
@@ -39,7 +39,7 @@ ABSENT = 3
 
 
 def absent() -> str | None:
-    """Why fuzzers cannot be built here, if so."""
+    """The reason why no fuzzer can be built on this machine; `None` if fuzzers can be built."""
     for tool in ("cargo", "c++"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
@@ -47,10 +47,10 @@ def absent() -> str | None:
 
 
 def build() -> Path:
-    """Builds the targets; returns the folder they are in."""
+    """Builds the targets; returns the folder of the programs."""
     host = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     triple = next(line.split()[1] for line in host.splitlines() if line.startswith("host:"))
-    # With a target named, the instrumentation leaves build scripts alone.
+    # With an explicit target, build scripts are not instrumented.
     command = ["cargo", "build", "--quiet", "--release", "--target", triple]
     environment = {**os.environ, "RUSTFLAGS": " ".join(PASSES)}
     subprocess.run(command, cwd=HERE, env=environment, check=True)
@@ -58,14 +58,14 @@ def build() -> Path:
 
 
 def prepare(target: str) -> None:
-    """Writes the seeds of a target and, for texts, the words that occur in them."""
+    """Writes the seeds of a target, and the dictionary of words for the text target."""
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")
 
 
 def fuzz(target: str, programs: Path, seconds: int) -> bool:
-    """Runs one target for so long; returns whether it found nothing."""
+    """Runs one target for `seconds` seconds; returns whether it found no failure."""
     most_bytes, most_s, most_mb = TARGETS[target]
     corpus, found = HERE / "target" / "corpus" / target, HERE / "target" / "found" / target
     options = {
@@ -91,7 +91,7 @@ def fuzz(target: str, programs: Path, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Fuzzes every target, one after the other."""
+    """Fuzzes the requested targets at the same time."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="TARGET")

@@ -47,12 +47,12 @@ def _captures() -> Iterator[bytes]:
 
 
 def _pair(chosen: int, first: bytes, second: bytes) -> bytes:
-    """The form of targets/captures.rs: options, the length of the first, and both."""
+    """An input of targets/captures.rs: options, the first capture's length, and both captures."""
     return struct.pack("<BH", chosen, len(first)) + first + second
 
 
 def _blocks(classic: bytes) -> bytes:
-    """A classic capture as pcapng: a section, an interface of nanoseconds, and packets."""
+    """Converts a classic capture to pcapng: a section, an interface in nanoseconds, and packets."""
     made = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
     options = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
     made += struct.pack("<IIHHI", 1, 32, 101, 0, 0) + options + struct.pack("<I", 32)
@@ -81,7 +81,7 @@ SEEDS = {"captures": _captures, "trial": _trials}
 
 
 def words() -> str:
-    """A dictionary of libFuzzer: the keys and kinds of a trial."""
+    """A libFuzzer dictionary of the keys and kinds of a trial."""
     spec = _trial({"one": {"kind": "dash"}}, wifi={}, modem={"rate": "1/1 Mbit/s"})
     found: set[str] = set()
 

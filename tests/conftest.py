@@ -1,4 +1,4 @@
-"""Fixtures and options of every test."""
+"""Fixtures and options of all tests."""
 
 import pytest
 from support.campaigns import home_results as home_results

@@ -1,4 +1,4 @@
-"""Each class of the Python package has a name of its own."""
+"""Each class of the Python package has a unique name."""
 
 import ast
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The documents are true: made parts, definitions of columns and metrics, examples, links."""
+"""The documents are true: generated parts, definitions of columns and metrics, examples, links."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_dry_run_that_is_shown_counts_what_is_counted(
 def test_statements_are_numbered_from_one_and_every_test_names_one_of_them() -> None:
     text = (DOCS / "reference/conformance.md").read_text(encoding="utf-8")
     numbers = [int(number) for number in re.findall(r"^\| C-(\d{2,3}) \|", text, re.M)]
-    assert numbers == list(range(1, len(numbers) + 1))
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert conformance_count.tested() <= set(numbers)
 
 

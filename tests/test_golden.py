@@ -1,4 +1,4 @@
-"""The optimised module gets the same digests as the tests of the core do."""
+"""The optimised module gives the same digests as the tests of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of a resolved trial, which the core states and which planned trials follow."""
+"""The JSON Schema of a resolved trial: the core states it, and planned trials conform to it."""
 
 from __future__ import annotations
 

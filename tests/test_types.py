@@ -1,4 +1,4 @@
-"""A user's own program, checked with `mypy --strict` against the installed package."""
+"""A user's program, checked with `mypy --strict` against the installed package."""
 
 import importlib.util
 import subprocess

@@ -2,15 +2,16 @@
 
     python tools/apart.py buffer.pfifo-10.160ms.reno --seed 1 --to 5 --step 0.05
 
-The program runs the trial on both engines. For each flow it prints the sender's state at each step:
-window, threshold, smoothed round-trip time, data in flight, backlog and drops. Then it prints the
-packets around the first difference: a different packet, or a time difference of `--apart`
-milliseconds. Runs are stored in `--keep` under the digest of the trial (a run of the kernel takes a
-minute). Delete the stored runs to repeat them.
+The program runs the trial on both engines. For each flow it prints the state at each step: the
+sender's window, threshold, smoothed round-trip time and data in flight, and the backlog and drops
+of the link. Then it prints the packets around the first difference: a different packet, a packet
+that only one engine lost, or a time difference of more than `--apart` milliseconds. The kernel's
+runs, which take a minute, are stored in `--keep` under the digest of the trial. Delete the stored
+runs to repeat them.
 
-`--quiet` removes the hosts' jitter, so that only mechanisms differ. `--no-table` prints only the
-packets. `--ours` runs the simulator's discipline, with its random draws, between the kernel's
-TCPs. The remaining differences come from TCP.
+`--quiet` removes the hosts' jitter, so that differences come only from mechanisms. `--no-table`
+prints only the packets. `--ours` runs the simulator's discipline, with its random values, between
+the kernel's TCPs. The remaining differences then come from TCP.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """A trial of the cell called `name`."""
+    """The trial of the cell called `name`."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
@@ -168,7 +169,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """The state in words, by millisecond and side."""
+    """The states as text, by millisecond and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
@@ -203,13 +204,13 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """The packets that either end of a connection sent, in order, including lost ones."""
+    """The packets that either end of a connection sent, in order, including lost packets."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application at `place`, in sending order."""
+    """The packets of one connection of the application number `place`, in sending order."""
     both = [list(read(file)) for file in files]
     ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
     if conn >= len(ports):
@@ -271,7 +272,7 @@ def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
-    """Prints the packets around the first difference, or the requested ones."""
+    """Prints the packets around the first difference, or the requested packets."""
     if asked.packets:
         spans = {name: [asked.packets] for name in sent}
     else:
@@ -291,7 +292,7 @@ def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -
 def excerpt(
     sent: Sequence[Packet], span: float | Sequence[Sequence[float]], around: int
 ) -> Iterator[str]:
-    """The packets between two times, or `around` a time."""
+    """The packets between two times, or up to `around` packets before and after a time."""
     times = [one.t_ms for one in sent]
     if isinstance(span, float):
         middle = bisect.bisect_left(times, span)
@@ -304,7 +305,7 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """The kind of the first difference between data packets, and the times of that packet."""
+    """The first difference between data packets as text, and the packet's times in both runs."""
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):

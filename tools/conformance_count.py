@@ -2,7 +2,7 @@
 
 A test states the number in its name, `c07_…` for C-07, or in a comment before or inside it. A
 script in `tests/scripts` states it in its comments. docs/reference/conformance.md lists the
-statements and their sources. `tools/generate.py` fills in its last column from here.
+statements and their sources. `tools/generate.py` fills in its last column with this module.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Prints the share of lines that the tests run, by crate and by package: `make coverage`.
 
-The compiler's instrumentation counts Rust's half; LLVM's tools of the same version read it.
-coverage.py counts Python's half, including the processes that tests start. Without the tools for a
-language, its half is skipped with a message.
+For Rust the compiler's instrumentation counts the lines, and LLVM's tools of the same version read
+the counts. For Python coverage.py counts the lines, also in the processes that tests start. A
+language whose tools are missing is skipped with a message.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Lines = dict[str, tuple[int, int]]
 
 
 class AbsentError(Exception):
-    """A missing tool. The text names the tool and its installation."""
+    """A missing tool. The text names the tool and the command that installs it."""
 
 
 def main() -> int:
-    """Measures the requested halves and prints a table of each."""
+    """Measures the requested languages and prints a table for each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("halves", nargs="*", choices=[[], "rust", "python"], metavar="rust|python")
     halves = parser.parse_args().halves or ["rust", "python"]
@@ -59,7 +59,7 @@ def show(half: str, lines: Lines) -> None:
 
 
 def rust() -> Lines:
-    """The lines of each crate, by the tests of the workspace."""
+    """The lines of each crate that the tests of the workspace run."""
     tools = llvm_tools()
     profiles = MADE / "profiles"
     shutil.rmtree(profiles, ignore_errors=True)
@@ -122,7 +122,7 @@ def llvm_tools() -> Path:
 
 
 def python() -> Lines:
-    """The lines of each package and module, by the tests, with the processes that they start."""
+    """The lines of each package and module that the tests and their processes run."""
     if find_spec("coverage") is None:
         raise AbsentError("coverage.py is needed: pip install coverage")
     data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}

@@ -1,8 +1,9 @@
 """Rewrites the generated parts of the documents: `python tools/generate.py`.
 
-A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of
-`MAKERS` or a kind of command output. The commands of one document run in one empty folder, in
-order. `--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
+A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name in
+`MAKERS`, `figure`, or a kind of output of a command: `run`, `error`, `warnings` or `output`. The
+commands of a document run in order, in one empty folder. `--check` writes nothing and names the
+outdated documents. `tests/test_docs.py` performs the same check.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Document:
     def __init__(self, text: str, folder: Path) -> None:
         self.text, self._folder = text, folder
         self.figures: dict[Path, bytes] = {}
-        """Figures that its parts drew, by path."""
+        """The figures that the document's parts drew, by path."""
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
@@ -70,7 +71,7 @@ class Document:
         return begin + MAKERS[what](argument) + end
 
     def _printed(self, what: str, argument: str, before: str) -> str:
-        if what == "output":  # output of the Python code before it
+        if what == "output":  # output of the Python code that precedes it
             code = re.findall(r"```python\n(.*?)```", before, re.S)[-1]
             return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
         words = [sys.executable, "-m", *shlex.split(argument)]
@@ -82,7 +83,7 @@ class Document:
         return fenced(f"$ {argument}\n{printed}", "console")
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
-        """The digest of a figure's trials; a changed digest draws the figure again."""
+        """The digest of a figure's trials. If it has changed, the figure is also drawn again."""
         self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
         digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
         text = f"*The digest of its trials is {digest}.*\n"
@@ -101,7 +102,7 @@ class Document:
 
 
 def _with_tests(found: re.Match[str]) -> str:
-    """A row of the table of statements, with the tests that check it."""
+    """A row of the table of statements, with the tests that check its statement."""
     holders = conformance_count.holders().get(int(found[2]), ())
     tests = ", ".join(f"[{test.name}](../../{test.path})" for test in holders)
     return f"{found[1]} {tests or '*none yet*'} |"

@@ -44,7 +44,7 @@ def _need(kind: str, need: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def notes(_: str) -> str:
-    """The peculiarity that a reader of a verdict on a kind must know."""
+    """The notes that some kinds have for readers of their verdicts."""
     told = ((kind["name"], kind["needs"]["note"]) for kind in _core.catalogue()["apps"])
     return "".join(f"- `{name}`: {note}.\n" for name, note in told if note)
 

@@ -1,9 +1,8 @@
 """Compares another simulator with the kernel: `python tools/peers.py ns3 [SEEDS]`.
 
 Runs the other simulator, which must be installed, on every cell that it supports. This takes
-minutes. The results are stored in `docs/peers/`. The documents' table is made from these results
-and the simulator's own results of the same trials, so other machines do not need the other
-simulator.
+minutes. The results are stored in `docs/peers/`. `tools/generate.py` makes a table from these
+results and from aqmlab's results of the same trials, and does not need the other simulator.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def run(name: str, seeds: int) -> dict[str, Any]:
 
 
 def table(name: str) -> str:
-    """The peer `name` beside the simulator, on the trials that the peer ran."""
+    """The results of the peer `name` and of the simulator, on the trials that the peer ran."""
     path, made = KEPT / f"{name}.json", validated.validation()
     if made is None or not path.exists():
         return "This simulator has no results on this set yet.\n"
@@ -87,7 +86,7 @@ def _basis(kept: Mapping[str, Any]) -> str:
 
 
 def _ours(made: Validation, trials: _Trials) -> list[dict[str, Any]]:
-    """The simulator on the same trials."""
+    """The simulator's results on the same trials."""
 
     def some(records: Records) -> Records:
         return {(cell, seed): records[cell, seed] for cell in trials for seed in trials[cell]}
@@ -111,7 +110,7 @@ def _kernel_digest(trials: _Trials) -> str:
 
 
 def _share(line: Mapping[str, Any], key: str) -> str:
-    """A share of a line as text. An error that is not a number counts as infinite."""
+    """The share `key` of a line as text. An error that is not a number counts as infinite."""
     if line[key] is None:
         return percent(math.inf) if key.startswith("error") else ""
     return percent(line[key])

@@ -1,12 +1,12 @@
-"""Shows whether a difference from the kernel is chance or persists under shifts.
+"""Shows whether a difference from the kernel depends on the phase of the applications' starts.
 
     python tools/phases.py upload.pie --metric rtt_p95 --count 12 --step 3
 
 The program runs a trial of the grid repeatedly on both engines and prints a metric of each run. In
-each run its applications start `--step` milliseconds later; `--flow` shifts only one application.
-If a result depends on the phase of packets and timers, the output shows its distribution on both
-engines. With `--step 0` each run has another seed: other random values, but no shift against a
-clock. `--only sim` runs only the simulator, which takes seconds.
+each run the applications start `--step` milliseconds later than in the previous run; `--flow`
+shifts only one application. If the metric depends on the phase between packets and timers, the
+output shows its distribution on both engines. With `--step 0` the starts do not move, and each run
+has another seed instead. `--only sim` runs only the simulator, which takes seconds.
 
 Runs of the kernel are stored in `--keep`, under the digest of the trial.
 """

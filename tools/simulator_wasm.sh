@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the simulator to WebAssembly for the page: `make page`. Without a toolchain for WebAssembly,
-# it says what installs one and what is skipped, and succeeds, so that `make test` goes on.
+# Compiles the simulator to WebAssembly for the page: `make page`. Without a toolchain for WebAssembly, it
+# prints how to install one and what is skipped, and exits with status 0, so that `make test` continues.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=wasm32-unknown-unknown
@@ -13,7 +13,7 @@ if [[ -d $(rustc --print sysroot 2>/dev/null)/lib/rustlib/$target/lib ]]; then
 elif [[ -x /usr/bin/cargo && -d /usr/lib/rustlib/src/rust/library ]] && command -v wasm-ld >/dev/null &&
   dpkg -s rustc-web >/dev/null 2>&1; then
   echo 'compiling the simulator for the page (three minutes the first time) ...' >&2
-  # Debian has the target's standard library as source alone. `-Z build-std` compiles it.
+  # Debian has the target's standard library only as source. `-Z build-std` compiles it.
   RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
     /usr/bin/cargo "${build[@]}" -Z build-std=std,panic_abort
 else

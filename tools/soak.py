@@ -1,8 +1,8 @@
 """Runs the long tests one after the other: `make soak`.
 
 A step is a command whose output goes to a file. It passes with status 0. Status 3 means that the
-step is skipped; its last line gives the reason. At the end the program prints a table of the steps.
-The status is 1 if a step failed.
+step was skipped; the last line of its output states the reason. At the end the program prints a
+table of the steps. The program's status is 1 if a step failed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Step:
     command: tuple[str, ...]
     seconds: float
     done: Callable[[str, float], float]
-    """The finished share, from the output so far and the elapsed seconds."""
+    """The finished share of the step, from its output so far and the elapsed seconds."""
 
 
 def steps(fuzz_s: int, out: Path) -> list[Step]:
@@ -121,7 +121,7 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """The remaining time, from the current step's progress and the usual time of later steps."""
+    """The remaining time, from the progress of this step and the usual time of the later steps."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)
@@ -172,7 +172,7 @@ def table(outcomes: list[Outcome]) -> Table:
 def flips(records: Path) -> Table:
     """A table of the flipped bits by file and reader.
 
-    It shows the refused bits, and in parentheses those not read.
+    A cell shows how many flips a reader refused, and in parentheses how many it did not read.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     for one in ElementTree.parse(records).iter("property"):

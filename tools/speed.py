@@ -1,4 +1,4 @@
-"""The tables of speed, made from what `python bench/run.py --record` kept."""
+"""The tables of speed, made from the results that `python bench/run.py --record` stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _read(name: str) -> Any:
 
 
 def rates(_: str) -> str:
-    """Data packets a second of each simulator."""
+    """The data packets per second of each simulator."""
     found = _read("measured.json")
     lines = ["| data packets a second through the bottleneck | FIFO | FQ-CoDel |", "|---|---|---|"]
     for title, name in ROWS:
@@ -38,7 +38,7 @@ def rates(_: str) -> str:
 
 
 def instructions(_: str) -> str:
-    """Instructions per data packet."""
+    """The instructions per data packet."""
     found = _read("instructions.json")
     lines = ["| instructions per data packet | |", "|---|---|"]
     lines += [f"| {name} | {count:,} |" for name, count in found.items()]

@@ -1,4 +1,4 @@
-"""Compares the simulator with the packaged reference set, as a table for documents."""
+"""Makes the table of the simulator's differences from the packaged results of the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.validation.reference import Reference
 
 @cache
 def validation() -> Validation | None:
-    """The comparison with the current set; `None` if the set has no trial."""
+    """The comparison with the packaged reference set; `None` if the set has no trial."""
     cells, reference = grid.load().cells, Reference()
     if not reference.complete(cells)[0]:
         return None
@@ -55,7 +55,7 @@ def _basis(made: Validation) -> str:
 
 
 def _within_spread(comparison: Comparison, line: MetricSummary) -> float | None:
-    """The share of cells within the kernel's own spread, among those with a known spread."""
+    """The share of cells within the kernel's own spread, among cells with a known spread."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
         if case.metric.name == line.metric.name:

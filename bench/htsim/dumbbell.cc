@@ -1,10 +1,10 @@
 // The benchmark's dumbbell in csg-htsim: n bulk TCP flows through one bottleneck under FIFO,
-// acknowledgements back over the same rate.
+// and acknowledgements over a return link of the same rate.
 //
-// csg-htsim has no CUBIC, no selective acknowledgements and no delayed ones: its TCP is Reno with an
-// acknowledgement for each segment.
+// csg-htsim has no CUBIC, no selective acknowledgements and no delayed acknowledgements. Its TCP is
+// Reno with an acknowledgement for each segment.
 //
-// Prints one line: data packets that arrived, and CPU seconds of the run itself.
+// Prints one line: the data packets that arrived, and the CPU seconds of the run without its set-up.
 
 #include <cstdio>
 #include <cstdlib>

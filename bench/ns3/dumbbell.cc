@@ -1,7 +1,8 @@
 // The benchmark's dumbbell in ns-3: n bulk TCP CUBIC flows from left to right through one
-// bottleneck under FIFO or FQ-CoDel, acknowledgements back over the same rate.
+// bottleneck under FIFO or FQ-CoDel, and acknowledgements over a return link of the same rate.
 //
-// Prints one line: data packets through the bottleneck, and CPU seconds of the run itself.
+// Prints one line: the data packets that the bottleneck sent, and the CPU seconds of the run without
+// its set-up.
 
 #include <cstdio>
 #include <ctime>
@@ -33,7 +34,7 @@ Connect(Ptr<Node> a, Ptr<Node> b, const std::string& rate, const std::string& de
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", StringValue(rate));
     link.SetChannelAttribute("Delay", StringValue(delay));
-    // One packet in the device, so that the discipline above it is what queues.
+    // The device holds one packet, so the queue forms in the discipline above it.
     link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1p"));
     return link.Install(a, b);
 }

@@ -1,15 +1,15 @@
-# An evening at home, as a config for TEACUP 1.0 (https://caia.swin.edu.au/tools/teacup).
+# This is an evening at home, as a config for TEACUP 1.0 (https://caia.swin.edu.au/tools/teacup).
 #
-# One home behind one access line: a download, an upload, a game and a film, on a testbed of four
-# PCs and a router. `aqmlab run examples/teacup/household.py` reads it as it is and needs no
-# testbed; names of machines and switches are here because TEACUP asks for them.
+# One home with one access line has a download, an upload, a game and a film. The testbed has four
+# PCs and a router. `aqmlab run examples/teacup/household.py` reads the file unchanged and needs no
+# testbed. The file names machines and switches because TEACUP requires them.
 
 import datetime
 import sys
 
 from fabric.api import env
 
-# Accounts of the testbed's machines
+# The accounts on the testbed's machines
 env.user = "root"
 env.password = "none"
 env.shell = "/bin/sh -c"
@@ -18,7 +18,7 @@ TPCONF_script_path = "/home/teacup/teacup-1.0"
 sys.path.append(TPCONF_script_path)
 TPCONF_debug_level = 0
 
-# The machines: two in the home, two on the internet, a router between them
+# The machines: two in the home, two on the internet, and a router
 TPCONF_router = ["gateway"]
 TPCONF_hosts = ["pc", "console", "cdn", "friend"]
 
@@ -44,7 +44,7 @@ TPCONF_remote_dir = "/tmp/"
 TPCONF_max_time_diff = 1
 TPCONF_web10g_poll_interval = 10
 
-# The access line: what leaves the home, and what comes to it
+# The access line: the queue from the home and the queue to the home
 TPCONF_router_queues = [
     (
         "1",
@@ -61,7 +61,7 @@ TPCONF_router_queues = [
 # The traffic. Times are in seconds from the start of an experiment.
 traffic_household = [
     ("0.0", "1", " start_ping, client='pc', dest='cdn', rate=10, duration=V_duration "),
-    # A film, in segments of two seconds
+    # A film in segments of two seconds
     ("0.0", "2", " start_http_server, server='cdn', port=80 "),
     (
         "1.0",
@@ -69,21 +69,21 @@ traffic_household = [
         " start_dash_streaming_dashjs, client='pc', serv='cdn', serv_port=80, "
         " duration=59, chunk_size=2 ",
     ),
-    # A game of four; its server is at a friend's
+    # A game of four players on a server on the internet
     (
         "2.0",
         "4",
         " start_fps_game, clients='console:27960', server='friend:27960', "
         " game_type='q3', noclients_game=4, duration=58, client_start_delay=1 ",
     ),
-    # An update for the console, for half a minute
+    # An update of the console, which takes half a minute
     ("10.0", "5", " start_iperf, client='cdn', server='console', port=5001, duration=30 "),
-    # A backup, until the end
+    # A backup until the end of the experiment
     ("20.0", "6", " start_iperf, client='pc', server='friend', port=5002, duration=40 "),
 ]
 TPCONF_traffic_gens = traffic_household
 
-# What can be varied ...
+# The parameters that can be varied
 TPCONF_parameter_list = {
     "delays": (["V_delay"], ["delay"], [10, 40], {}),
     "rates": (
@@ -97,7 +97,7 @@ TPCONF_parameter_list = {
     "runs": (["V_runs"], ["run"], range(2), {}),
 }
 
-# ... what holds for whatever is not ...
+# The values of parameters that are not varied
 TPCONF_variable_defaults = {
     "V_ecn": 0,
     "V_duration": 60.0,
@@ -110,5 +110,5 @@ TPCONF_variable_defaults = {
     "V_bsize": 200,
 }
 
-# ... and what is: 2 rates, 2 delays, 2 queues, 2 runs each
+# The varied parameters: 2 rates, 2 delays and 2 queues, with 2 runs each
 TPCONF_vary_parameters = ["rates", "delays", "aqms", "runs"]

@@ -1,7 +1,7 @@
-//! Two captures, as `aqmlab spp` reads them: any bytes are measured or refused.
+//! Fuzzes `aqmlab spp`, which measures or refuses two captures of any bytes.
 //!
-//! The first byte selects the options, and the next two are the length of the first capture. The
-//! fuzzer's limits on time and memory are the rest of the oracle.
+//! The first byte selects the options, and the next two bytes are the length of the first capture.
+//! The fuzzer also limits the time and the memory for one input.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let [chosen, low, high, files @ ..] = data else { return };
     let cut = usize::from(u16::from_le_bytes([*low, *high])).min(files.len());
     let (first, second) = files.split_at(cut);
-    // Packets that both captures hold are rare in two that the fuzzer changes apart.
+    // Two independently changed captures seldom contain the same packets.
     let second = if chosen & 1 == 0 { second } else { first };
     let translation = match chosen >> 1 & 3 {
         0 | 1 => Translation::None,

@@ -1,4 +1,4 @@
-//! A trial as JSON: any text is built as a trial or refused.
+//! Fuzzes the reader of trials, which builds or refuses a trial from any JSON text.
 //!
 //! No trial runs; the fuzzer limits the time and memory of a check.
 

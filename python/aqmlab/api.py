@@ -61,14 +61,14 @@ class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
     def _repr_html_(self) -> str:
-        """The conclusion and the numbers of each application, for notebooks."""
+        """The conclusion and the numbers of each application as HTML, for notebooks."""
         return notebook.html_of(self)
 
     def figure(self, name: str) -> Drawings:
         """Draws the figure called `name`. Each drawing has a `matplotlib` figure and a caption.
 
-        A notebook shows them.
-        Raises `RequestError` if there is no such figure, or if it has no data.
+        A notebook displays the drawings. Raises `RequestError` if there is no such figure, or if
+        the results have no data for it.
         """
         return figures.draw(self, name)
 
@@ -78,7 +78,7 @@ class Results(stored.CampaignResults):
 
 
 def load(path: Path | str) -> Results:
-    """The results in a campaign's folder, which may be unfinished."""
+    """The results in a campaign's folder. The campaign may be unfinished."""
     with of_arguments((), ()):
         return Results(Path(path))
 
@@ -155,17 +155,17 @@ def run(
     """Runs every trial of `scenario` and returns the results.
 
     `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
-    `Scenario` or a `Household`. Each change names a parameter with dots or, as a keyword, with
-    double underscores. A list varies it: `run("home", path__qdisc=["pfifo", "fq_codel"],
-    path__rtt="20 ms")`. Without `out`, the results are in a temporary folder, which exists
-    as long as they are used.
+    `Scenario` or a `Household`. Each of `changes` names a parameter, with double underscores for
+    dots, and gives its value. A list of values varies the parameter:
+    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
+    are in a temporary folder, which exists as long as the returned object.
 
-    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
-    `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
-    simulator's. `run_on` selects the machine of the kernel: "vm", or "host" as root and in real
-    time. Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an
-    `executor` with the interface of `concurrent.futures` or of `TrialExecutor`. `discipline` and
-    `place` are the old names of `qdisc_source` and `run_on`.
+    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. For the engine
+    "kernel", `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel" for the
+    kernel's own, "sim" for the simulator's, or both as "sim,kernel". `run_on` selects the machine:
+    "vm" for a virtual machine, or "host" for this machine, as root and in real time. Trials run in
+    local processes, or on an `executor` with the interface of `concurrent.futures` or of
+    `TrialExecutor`. `discipline` and `place` are the old names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
@@ -319,8 +319,8 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
 def _shareable(path: str | Path | Scenario | Household) -> str:
     """The form of a path in published results, which does not reveal folders of this machine.
 
-    For a file below the current folder it is the relative path. For other files it is only the
-    name.
+    An absolute path below the current folder becomes relative. Of any other absolute path only the
+    name remains. Names and relative paths do not change.
     """
     named = Path(str(path))
     if not named.is_absolute():

@@ -1,4 +1,4 @@
-"""Advice from runs: small homes, and the family of four of Boerlage and Collom."""
+"""Advice from runs for small homes, and for the family of four of Boerlage and Collom."""
 
 import json
 
@@ -24,7 +24,7 @@ HOME = aqmlab.Household(
 
 
 class Counted(Silence):
-    """Counts the trials that run."""
+    """A progress report that counts the trials."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -41,8 +41,8 @@ def _asked(**changes) -> AdviceQuestion:
 def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None:
     ran = Counted()
     first = advise(_asked(), out=tmp_path / "one", jobs=1, progress=ran)
-    assert {str(tier) for tier in first.tiers} == {"10/1 Mbit/s", "20/2 Mbit/s"}  # with today's
-    # Two tiers: today's gateway with two seeds, and three shares, of which one is kept.
+    assert {str(tier) for tier in first.tiers} == {"10/1 Mbit/s", "20/2 Mbit/s"}  # and today's tier
+    # On each of two tiers, today's gateway has two seeds, and one of three shares is kept.
     assert ran.count == first.trials == 2 * (2 + 3 * 2)
     assert first.results[TODAY].served is None
     assert first.better is not None and str(first.better.served) == "10/1 Mbit/s"
@@ -55,7 +55,7 @@ def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None
 def test_settings_have_the_lines_overhead_and_the_share_that_was_run(tmp_path) -> None:
     advice = advise(_asked(), out=tmp_path / "one", jobs=1)
     assert advice.case is not None
-    kbit = 20 * advice.case.share  # of 2 Mbit/s
+    kbit = 20 * advice.case.share  # 20 kbit are 1 % of 2 Mbit/s
     assert f"rate {kbit}kbit" in advice.settings["tc"]
     assert "mpu 64 overhead 4 linklayer ethernet" in advice.settings["tc"]
     assert "ifb" not in advice.settings["tc"]
@@ -105,18 +105,18 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """VI: FIFO needs 50/20, by the median; FQ-CoDel does with 12/1, if transfers may take longer.
+    """FIFO needs 50/20 Mbit/s by the median; FQ-CoDel needs 12/1 if transfers may take longer (VI).
 
-    By the 95th percentile FIFO needs even more, which the advice says beside it.
+    By the 95th percentile, FIFO needs a faster tier, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")
     today, fq = advice.results[TODAY], advice.results["sqm"]
     assert str(fq.served) == "12/1 Mbit/s"
     assert str(today.served) == "100/40 Mbit/s"
-    (way, _) = advice.facts["ways"]
-    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in way["by_median"]
-    # The study reads the game's round trips at the home's end, as the paper must have.
+    (of_today, _) = advice.facts["gateways"]
+    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in of_today["by_median"]
+    # The study reads the game's round trips at the home's end, as the paper probably did.
     flows = aqmlab.load(tmp_path / "d6").flows.filter(flow="game", direction="up")
     medians = flows.group_by("case").agg(pl.col("rtt_p50_ms").median())
     shorter = medians.filter(pl.col("case").str.ends_with("sqm"))["rtt_p50_ms"]
@@ -124,7 +124,7 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     assert {str(tier) for tier in fq.outcomes} == {str(tier) for tier in advice.tiers}
     for tier, outcome in today.outcomes.items():
         fast = str(tier) in ("50/20 Mbit/s", "100/40 Mbit/s")
-        assert (outcome.apps["game"].rtt_p50_ms < 200) is fast, tier
+        assert (outcome.apps["game"].medians.rtt_p50_ms < 200) is fast, tier
 
 
 def test_the_command_prints_tiers_sentences_and_settings(tmp_path, capsys, monkeypatch) -> None:

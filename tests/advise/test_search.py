@@ -1,4 +1,4 @@
-"""The search claims only what was run."""
+"""The search states results only of cases that ran."""
 
 from aqmlab.advise.search import Bisection
 from hypothesis import given, settings
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def _searched(served: list[bool], whole: bool) -> Bisection:
-    """Answers each wish of a search with `served`."""
+    """Runs a search, and answers each of its requests with `served`."""
     way = Bisection(len(served), whole)
     for _ in range(2 * len(served)):
         wanted = way.wanted()

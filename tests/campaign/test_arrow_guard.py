@@ -1,4 +1,4 @@
-"""Trials' files from untrusted sources: excessive demands for memory are refused."""
+"""Trial files from untrusted sources: excessive demands for memory are refused."""
 
 import io
 import struct
@@ -44,7 +44,7 @@ def is_ours(path):
 
 
 def stream(table, **options):
-    """A table as a stream of Arrow."""
+    """A table as an Arrow stream."""
     options.setdefault("compression", "lz4")
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
@@ -53,13 +53,13 @@ def stream(table, **options):
 
 
 def with_table(path, data):
-    """A trial's file with correct checksums and a table whose stream is `data`."""
+    """A trial file with correct checksums and a table whose stream is `data`."""
     path.write_bytes(archived(HEAD, {"apps": data}))
     return path
 
 
 def with_member(path, data, kind=zipfile.ZIP_STORED):
-    """A trial's file with one more member."""
+    """A trial file with one more member."""
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(path, "a", kind) as archive:
         archive.writestr("apps.arrow", data)
@@ -67,7 +67,7 @@ def with_member(path, data, kind=zipfile.ZIP_STORED):
 
 
 def patched(data, old, new):
-    """A stream in which one number is another."""
+    """A stream in which one number is replaced."""
     assert data.count(struct.pack("<q", old)) >= 1
     return data.replace(struct.pack("<q", old), struct.pack("<q", new))
 
@@ -146,7 +146,7 @@ def test_what_we_write_is_read(tmp_path):
             {"word": "y", "value": None, "flag": False},
         ]
     with_member(path, stream(WORDS))
-    assert not is_ours(path)  # a table that its head knows nothing of
+    assert not is_ours(path)  # a table that its head does not list
     with TrialFile(with_table(path, stream(WORDS))) as part:
         assert part.table("apps").equals(WORDS)
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):

@@ -60,7 +60,7 @@ def test_what_an_engine_prints_is_no_answer(tmp_path):
 
 
 def half_waiting():
-    """Twelve trials: six that end at once and six that wait until the file `mended` is there."""
+    """Twelve trials: six end at once, and six wait until the file `mended` exists."""
     ready = grid(queues=("pfifo",), seeds=range(1, 7))
     return campaign_of([*ready, *grid(queues=("pie",), seeds=range(1, 7), behaviour="wait")])
 
@@ -126,7 +126,7 @@ def test_a_folder_of_another_campaign_is_refused(tmp_path):
 
 def test_trials_that_are_called_alike_but_differ_are_not_taken_for_each_other(tmp_path):
     folder = tmp_path / "out"
-    process = start_in_another_process(folder)  # stopped in the middle, and edited then
+    process = start_in_another_process(folder)  # some were stopped, then edited
     wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
     process.kill()
     process.communicate()
@@ -223,7 +223,7 @@ def test_every_table_says_trial_conditions_and_seed_in_front(home_results):
     for name in home_results.tables:
         frame = home_results.table(name)
         front = ["trial", "queue", "rate", "rate_down_mbit", "rate_up_mbit", "rtt_base_ms", "seed"]
-        if name == "flows":  # has base round-trip times of its own
+        if name == "flows":  # this table has its own base round-trip times
             front.remove("rtt_base_ms")
         assert frame.columns[: len(front)] == front, name
         assert frame["trial"].unique(maintain_order=True).to_list() == [

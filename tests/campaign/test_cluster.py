@@ -1,4 +1,4 @@
-"""A campaign on a real Dask cluster: a scheduler and two workers, processes of this machine."""
+"""A campaign on a real Dask cluster of a scheduler and two workers on this machine."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Conditions as numbers: which columns, for which values, and for every reader."""
+"""Numbers of conditions: their columns, their values, and all readers."""
 
 import shutil
 from types import SimpleNamespace
@@ -126,7 +126,7 @@ def test_a_folder_without_the_numbers_has_them_in_python(results, tmp_path):
 
 
 def as_of_an_earlier_version(folder, without):
-    """Rewrites the tables of a campaign without the columns of numbers."""
+    """Rewrites the tables of a campaign without their number columns."""
     files = {}
     for path in sorted((folder / "tables").rglob("*.parquet")):
         frame = pl.read_parquet(path)

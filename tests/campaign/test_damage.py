@@ -1,7 +1,7 @@
-"""Damage at rest: no damage to a campaign's file makes a reader return another result.
+"""Damage to a stored file never makes a reader return a different result.
 
-A fault matrix: every reader, every fault, every file. `make test` takes a sample of it, `make soak`
-a thousand flipped bits for each reader.
+The tests combine every reader, every fault and every file. `make test` draws a sample of the
+combinations. `make soak` flips a thousand bits for each reader.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ def two_trials_a_chunk(monkeypatch):
     monkeypatch.setattr(dataset, "CHUNK", 2)
 
 
-# Readers. Each gives what it serves, and raises `LabError` if it refuses.
+# Readers. Each returns its data, or raises `LabError` if it refuses the campaign.
 
 
 def from_python(folder):
@@ -71,7 +71,8 @@ def from_report(folder):
 
 def from_query(folder):
     tables = ("flows", "windows", "apps", "trials", "summary")
-    return [said(["query", str(folder), f"FROM {name}", "--format", "csv"]) for name in tables]
+    rows = (f"SELECT '{name}', CAST({name} AS VARCHAR) FROM {name}" for name in tables)
+    return said(["query", str(folder), " UNION ALL ".join(rows), "--format", "csv"])
 
 
 def from_export(folder):
@@ -106,7 +107,7 @@ READERS = {
     )
 }  # fmt: skip
 SLOW = ("report", "query")
-"""Readers that take seconds where there is nothing to refuse."""
+"""Readers that take seconds on an undamaged campaign."""
 
 
 def said(arguments):
@@ -117,7 +118,7 @@ def said(arguments):
         contextlib.redirect_stderr(err),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setenv("COLUMNS", "200")  # wherever this is called from
+        patch.setenv("COLUMNS", "200")  # fixes the width of output
         status = status_of(arguments)
     if status:
         assert status in (1, 2) and err.getvalue().startswith("error: "), err.getvalue()
@@ -126,7 +127,7 @@ def said(arguments):
     return out.getvalue().replace(str(Path(arguments[1]).parent), "")
 
 
-# Faults. Each spoils a file, given another of its kind and a source of chance.
+# Faults. Each damages a file. `other` is another file of its kind, and `chance` is a random source.
 
 
 def flip(path, other, chance):
@@ -165,7 +166,7 @@ def add(path, other, chance):
 
 
 def add_link(path, other, chance):
-    """A linked folder with another campaign's chunk, or with complete tables."""
+    """Adds a linked folder with a chunk of another campaign, or with complete tables."""
     outside = path.parents[3] / "outside"
     shutil.rmtree(outside, ignore_errors=True)
     shutil.copytree(path.parent, outside / path.parent.name)
@@ -174,7 +175,7 @@ def add_link(path, other, chance):
 
 
 def hide(path, other, chance):
-    """A hidden file, as some readers of a folder take it for a table's."""
+    """Adds a hidden file, which some readers of a folder would read as a part of a table."""
     where = path if "tables" in path.parts else path.parent / "tables" / "flows" / "x"
     shutil.copy(path, where.with_name(".r.parquet"))
 
@@ -190,12 +191,12 @@ def rewrite(path, other, chance):
 
 
 def move(path, other, chance):
-    """A file under the name of another, which is lost."""
+    """Renames a file to the name of another one, which is lost."""
     path.replace(other)
 
 
 def link(path, other, chance):
-    """A link to another file of the kind."""
+    """Replaces a file by a link to another file of its kind."""
     path.unlink()
     path.symlink_to(other)
 
@@ -217,7 +218,7 @@ FAULTS = (
 
 
 def files_of(folder):
-    """The files of a campaign, each with another of its kind."""
+    """The files of a campaign, each with another file of its kind."""
     tables = sorted(folder.glob("tables/*/*/rows.parquet"))
     others = [path for path in sorted(folder.iterdir()) if path.is_file()]
     pairs = [(one, tables[(at + 1) % len(tables)]) for at, one in enumerate(tables)]
@@ -242,7 +243,7 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The path of every copy; one path for all, because the width of output depends on it."""
+    """The path of every copy. It is the same for all, because the width of output depends on it."""
     return tmp_path_factory.mktemp("place")
 
 
@@ -257,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Tries a fault on each of some files through each of some readers; counts the refusals."""
+    """Applies a fault to each of some files, and reads it with some readers; counts refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:
@@ -278,7 +279,7 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
     some = random.Random(fault.__name__).sample(pairs, 3)
     readers = [name for name in READERS if name not in SLOW]
     refused = spoil(whole, right, place, fault, some, readers)
-    assert refused["run"] and refused["verify"] and refused["export"]  # which read all files
+    assert refused["run"] and refused["verify"] and refused["export"]  # they read all files
     of_flows = [pair for pair in pairs if "flows" in pair[0].parts][:1]
     assert all(spoil(whole, right, place, fault, of_flows, SLOW).values())
 
@@ -288,7 +289,7 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
 def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
     whole, place, monkeypatch, reader, code
 ):
-    """Examples are a network file system whose server lost a file, and a failing disk."""
+    """Examples are a network file system that lost a file, and a failing disk."""
     folder = copy_of(whole, place)
     victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
     real = os.open
@@ -317,7 +318,7 @@ def test_no_reader_serves_another_result_whatever_the_file(whole, right, place, 
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("reader", READERS)
 def test_no_flipped_bit_is_served(whole, right, place, reader, part, record_property):
-    """A thousand flips in five parts, spread over all files."""
+    """A thousand flips, in five parts, cover all files."""
     chance = random.Random(f"{reader} {part}")
     files = [path.relative_to(whole) for path, _ in files_of(whole)]
     folder = copy_of(whole, place)
@@ -350,7 +351,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
     template = tmp_path / "template"
     made = the_campaign()
     with monkeypatch.context() as patch:
-        # Trials leave their own files, and nobody seals the second chunk.
+        # Trials leave their trial files, and nothing seals the second chunk.
         patch.setattr(dataset.Dataset, "complete", lambda self: (_ for _ in ()).throw(SystemExit))
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""The tables of a campaign in chunks: the time of sealing, and reading by other programs."""
+"""The tables of a campaign in chunks: the time of sealing, and access by other programs."""
 
 import os
 import re
@@ -123,7 +123,7 @@ def test_any_executor_will_do(tmp_path):
 
 
 def damaged(folder, table="flows", chunk=1):
-    """A complete campaign of three chunks with a truncated file, and that file."""
+    """A complete campaign of three chunks, and its truncated file."""
     campaigns.run(twelve(), folder, jobs=2)
     path = folder / "tables" / table / f"chunk={chunk:04d}" / "rows.parquet"
     path.write_bytes(path.read_bytes()[:300])
@@ -193,7 +193,7 @@ def test_values_that_cannot_be_read_are_found_in_their_file(tmp_path, small_chun
     campaigns.run(twelve(), tmp_path / "out", jobs=2)
     path = tmp_path / "out" / "tables" / "rtt" / "chunk=0002" / "rows.parquet"
     data = bytearray(path.read_bytes())
-    data[4:1000] = bytes(996)  # what is at its end still says what it holds
+    data[4:1000] = bytes(996)  # the footer remains valid
     path.write_bytes(data)
     with pytest.raises(RequestError, match=r"rtt/chunk=0002/rows.parquet: is damaged"):
         _ = load(tmp_path / "out").rtt

@@ -1,6 +1,7 @@
-"""A campaign meets a fault at each change of its folder; the same command always continues.
+"""A campaign fails at a change of its folder, and the same command continues it.
 
-Each run takes a second or two, so `make test` draws a few points and `make soak` takes them all.
+Each run takes a second or two, so `make test` draws a few changes and `make soak` tests all of
+them.
 """
 
 import errno
@@ -16,7 +17,7 @@ import pytest
 from tests.support.faults import Campaigns, Server, bytes_of, library, recorded
 
 KINDS = ("rename", "fsync", "unlink", "rmdir", "mkdir")
-"""Calls at which a crash may leave another folder than a crash before."""
+"""Calls after which a crash may leave a different folder than before the call."""
 
 TAKES_SPACE = ("rename", "fsync", "write", "open", "mkdir")
 
@@ -33,7 +34,7 @@ def servers(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, servers):
-    """A run without a fault: the folder's bytes, and each call that changed it."""
+    """A run without a fault: the bytes of its folder, and each call that changed the folder."""
     place = tmp_path_factory.mktemp("whole")
     ended = Campaigns(place, servers[0]).run(place / "out")
     assert ended.status == 0, ended.said
@@ -45,7 +46,7 @@ def numbers_of(calls, kinds):
 
 
 def goes_on(campaigns, whole, folder):
-    """Runs the campaign again: it ends with the same bytes and runs nothing that was recorded."""
+    """Checks that another run gives the same bytes and repeats no recorded trial."""
     before = recorded(folder)
     again = campaigns.run(folder)
     assert again.status == 0, again.said
@@ -63,7 +64,7 @@ def crash(campaigns, whole, at):
 def refuse(campaigns, whole, at, code):
     folder = campaigns.place / "out"
     refused = campaigns.run(folder, at=at, code=code)
-    # Of the last calls, which only make names durable or tidy up, some may fail unseen.
+    # Some of the last calls may fail unnoticed, because they only sync names or remove files.
     assert refused.status == 2 or bytes_of(folder) == whole[0], f"call {at}: {refused.said}"
     if refused.status == 2:
         assert str(folder) in refused.said and "Traceback" not in refused.said
@@ -73,7 +74,7 @@ def refuse(campaigns, whole, at, code):
 
 @pytest.fixture
 def each(tmp_path, servers):
-    """Checks many points, one at a time on each server, each in a folder of its own."""
+    """Checks many calls, one at a time on each server, each in a separate folder."""
     free = Queue()
     for server in servers:
         free.put(server)
@@ -139,7 +140,7 @@ def test_a_hundred_kills_at_random_times_cost_no_byte_and_no_trial(whole, each):
 def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole, each):
     """The sizes range from too small for a manifest to sufficient."""
     pages = sum(-(-len(data) // 4096) for data in whole[0].values())
-    needed_kb = 4 * 2 * pages  # trials' own files lie beside the tables until these are written
+    needed_kb = 4 * 2 * pages  # trial files exist beside the tables until the tables are written
     mounted = ["unshare", "--mount", "--map-root-user"]
     if subprocess.run([*mounted, "mount", "-t", "tmpfs", "none", tmp_path]).returncode:
         pytest.skip("this user may mount no file system")

@@ -1,4 +1,4 @@
-"""State that outlives a process: folders, stopped workers, forks, results of other builds."""
+"""Objects that outlive a process: folders, stopped workers, forks, results of other builds."""
 
 import multiprocessing.pool
 import os
@@ -44,7 +44,7 @@ def test_a_folder_of_a_killed_process_is_removed_by_the_next_one(temporary):
         left = Path(process.stdout.readline().strip())
         assert left.parent == temporary
         remove_abandoned()
-        assert left.is_dir()  # its process lives
+        assert left.is_dir()  # its process is alive
         process.kill()
     with Scratch() as own:
         assert not left.exists()
@@ -59,7 +59,7 @@ def test_folders_of_others_are_left_alone(temporary):
     (temporary / "aqmlab-link").symlink_to(temporary / "aqmlab-notes")
     remove_abandoned()
     assert len([*temporary.iterdir()]) == 3
-    os.utime(temporary / "aqmlab-notes", (0, 0))  # as a process leaves that dies as it begins one
+    os.utime(temporary / "aqmlab-notes", (0, 0))  # as if a process died at its creation
     remove_abandoned()
     assert not (temporary / "aqmlab-notes").exists() and (temporary / "aqmlab-file").exists()
 

@@ -21,7 +21,7 @@ OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
 
 @pytest.fixture
 def damaged(home_results, tmp_path):
-    """A copy of a campaign whose manifest has `value` at some keys."""
+    """A copy of a campaign whose manifest has `value` at the given keys."""
 
     def make(*keys, value):
         folder = tmp_path / "damaged"

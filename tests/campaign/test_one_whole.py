@@ -42,7 +42,7 @@ class Hook(campaigns.Silence):
 
 
 class Warned(campaigns.Silence):
-    """Keeps each warning of damage."""
+    """Records each warning of damage."""
 
     def __init__(self):
         self.said = []
@@ -51,7 +51,7 @@ class Warned(campaigns.Silence):
         self.said.append(problem)
 
 
-# The manifest follows the scenario.
+# The manifest after changes of the scenario.
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):
 
 
 def slower():
-    """Trials that are called as those of `half_waiting`, and are others."""
+    """Different trials with the names of those in `half_waiting`."""
     rates = {"rates": ((6, 1),), "seeds": range(1, 7)}
     return campaign_of([*grid(queues=("pfifo",), **rates), *grid(queues=("pie",), **rates)])
 
@@ -139,7 +139,7 @@ def test_a_campaign_whose_folder_was_replaced_stops_and_spoils_nothing(tmp_path,
 
 
 def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
-    """Another campaign, or another process, may put it there after it was looked at."""
+    """Another campaign or process may put the file there after it was checked."""
     foreign, folder = tmp_path / "foreign", tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
@@ -160,11 +160,11 @@ def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
     assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
 
 
-# Readers beside a campaign that runs.
+# Readers of a campaign while it runs.
 
 
 def halted(folder, after=6):
-    """A campaign of twelve trials that was stopped after some of them."""
+    """A campaign of twelve trials that was stopped after some trials."""
 
     def stop(ended):
         if ended == after:
@@ -220,7 +220,7 @@ def test_results_whose_folder_holds_another_campaign_now_say_so(tmp_path, small_
 
 
 def test_readers_beside_a_campaign_that_runs_are_served(tmp_path, small_chunks):
-    """Ten looks at each state that a campaign leaves after a trial."""
+    """Tests ten reads at each state that a campaign leaves after a trial."""
     folder, seen = tmp_path / "out", []
 
     def look(ended):
@@ -233,7 +233,7 @@ def test_readers_beside_a_campaign_that_runs_are_served(tmp_path, small_chunks):
     assert [one.rtt["trial"].n_unique() for one in seen] == [one.trials.height for one in seen]
 
 
-# What counts is what a record and a trial's file say that they are.
+# Records and trial files are identified by their contents.
 
 
 @pytest.mark.parametrize("name", ["chunk=0000.json", "00005.zip"])

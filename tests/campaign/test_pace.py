@@ -27,7 +27,7 @@ def clock():
 
 
 def two_engines(count=4):
-    """The trials of a campaign for `sim,kernel`: half of them on each engine."""
+    """The trials of a campaign for `sim,kernel`, half of the trials on each engine."""
     trials = campaign_of(grid(queues=("pie",), seeds=range(2 * count))).trials
     return [replace(one, engine="kernel" if one.index >= count else "sim") for one in trials]
 
@@ -37,15 +37,15 @@ def test_a_trial_of_one_engine_says_nothing_about_another(clock):
     pace = Pace(processes=1, clock=clock)
     pace.begin(trials)
     assert pace.left_s() is None and pace.unmeasured == ("sim", "kernel")
-    for one in trials[:4]:  # the simulator takes milliseconds
+    for one in trials[:4]:  # The simulator takes milliseconds.
         clock.now_s += 0.01
         pace.done(one, 0.01)
     assert pace.left_s() is None and pace.unmeasured == ("kernel",)
-    assert pace.share() == 0.5  # of the trials
+    assert pace.share() == 0.5  # share of the trials
     clock.now_s += 100
     pace.done(trials[4], 100.0)
     assert pace.left_s() == pytest.approx(300.0) and pace.unmeasured == ()
-    assert pace.share() == pytest.approx(100.04 / 400.04)  # of the time
+    assert pace.share() == pytest.approx(100.04 / 400.04)  # share of the run time
 
 
 def test_what_this_machine_ran_before_counts_until_this_run_has_shown_its_own_pace(clock):
@@ -65,7 +65,7 @@ def test_reports_within_a_trial_are_a_measurement(clock):
     pace.moved(trials[0], 1.0)
     assert pace.left_s() is None
     clock.now_s = 20.0
-    pace.moved(trials[0], 2.0)  # of ten seconds
+    pace.moved(trials[0], 2.0)  # 2 s of a trial of 10 s
     assert pace.left_s() == pytest.approx(8 * 20.0 + 3 * 200.0)
     assert pace.share() == pytest.approx(0.05)
     clock.now_s = 30.0

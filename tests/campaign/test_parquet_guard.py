@@ -1,7 +1,7 @@
-"""Table files from untrusted sources, whose checksums are right.
+"""Table files from untrusted sources, with correct checksums.
 
-Somebody who makes a folder also makes its checksums. Each reader refuses a hostile file with a
-sentence, within bounds of memory and time.
+The author of a folder can also compute its checksums. Each reader refuses a hostile file with a
+message, within limits of memory and time.
 """
 
 import io
@@ -54,7 +54,7 @@ def folder(whole, tmp_path):
 
 
 def written(path, table, **options):
-    """Writes row groups of a table as often as `times` says."""
+    """Writes the row groups of a table, repeated `times` times."""
     times = options.pop("times", 1)
     with pq.ParquetWriter(path, table.schema, compression="zstd", **options) as writer:
         for _ in range(times):
@@ -62,7 +62,7 @@ def written(path, table, **options):
 
 
 def columns_of(path):
-    """The first row of a file, whose columns a hostile file has."""
+    """The first row of a file, whose columns the hostile file copies."""
     return pq.read_table(path, partitioning=None).slice(0, 1)
 
 
@@ -98,7 +98,7 @@ def a_footer_of_megabytes(path):
 
 def a_footer_as_large_as_its_file(path):
     data = path.read_bytes()
-    with path.open("wb") as file:  # a file with a hole
+    with path.open("wb") as file:  # The file is sparse.
         file.write(data[:-8])
         file.seek(2**28)
         file.write(struct.pack("<I4s", 2**28 - 2**20, b"PAR1"))
@@ -128,7 +128,7 @@ HOSTILE = (
 
 
 def seal(folder, *names):
-    """Records the checksums of files as they are now, as their author can."""
+    """Records the present checksums of files, as their author could."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     files = manifest["files"] | {name: list(checksum_of(folder / name)) for name in names}
     rewrite_manifest(folder, files=files)
@@ -148,11 +148,11 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 used_s = used.ru_utime + used.ru_stime
 print(json.dumps([done.returncode, done.stderr, used.ru_maxrss * 1024, used_s]))
 """
-"""Runs a command from a small process: the peak memory of a fork begins with that of its parent."""
+"""Runs a command from a small process. The peak memory of a fork begins with that of its parent."""
 
 
 def bounded(*arguments):
-    """The status and the messages of a command, which must stay within the bounds."""
+    """The status and the messages of a command that must stay within the limits."""
     command = [sys.executable, "-m", "aqmlab", *map(str, arguments)]
     told = subprocess.run(
         [sys.executable, "-c", MEASURED, *command], capture_output=True, text=True, check=True,
@@ -242,7 +242,7 @@ class Observed(io.FileIO):
 
 
 def test_only_the_calling_thread_reads_a_file(tmp_path, monkeypatch):
-    # A thread of Arrow that holds a file of Python while the interpreter ends aborts the process.
+    # An Arrow thread that holds a Python file while the interpreter ends aborts the process.
     path = tmp_path / "rows.parquet"
     text = pa.DictionaryArray.from_arrays(np.zeros(2**12, np.int32), ["x" * 2**20])
     written(path, pa.table({"trial": text}), write_statistics=False, store_schema=False)
@@ -255,3 +255,19 @@ def test_only_the_calling_thread_reads_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_guard, "open_regular", open_observed)
     assert parquet_guard.size_of(path).memory_bytes > 2**32
     assert opened[0].threads == {threading.get_ident()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/task lists threads on Linux only")
+@pytest.mark.parametrize("source", ["path", "path.read_bytes()"])
+def test_a_table_is_read_without_threads(tmp_path, source):
+    path = tmp_path / "rows.parquet"
+    written(path, pa.table({"trial": ["a"] * 4, "digest": ["b"] * 4, "spec": ["c" * 3000] * 4}))
+    script = f"""
+import os, pathlib, pyarrow.parquet
+from aqmlab.campaign.store.parquet import read_table
+path = pathlib.Path({str(path)!r})
+before = os.listdir("/proc/self/task")
+assert read_table({source}, ["spec", "trial"]).column_names == ["spec", "trial"]
+assert os.listdir("/proc/self/task") == before
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,4 +1,4 @@
-"""Reports state a fact of all trials only if it holds for each: spans, seeds, kinds, limits."""
+"""Reports state a fact of all trials only if it holds for each trial."""
 
 import json
 

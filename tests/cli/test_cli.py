@@ -39,7 +39,7 @@ path.qdisc = ["pfifo", "fq_codel"]
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A scenario file in a folder of its own, where the command runs."""
+    """A scenario file in the working folder of the command."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -271,7 +271,7 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
         for rtt, protocol in zip(flows["rtt_p50_ms"], flows["protocol"], strict=True)
         if protocol == "UDP"
     ]
-    # A capture keeps whole microseconds.
+    # A capture stores whole microseconds.
     assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
 
 
@@ -347,7 +347,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     while len(list(home.glob("out/trials/*.zip"))) < 3:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
+    os.killpg(process.pid, signal.SIGINT)  # like a terminal, which signals all of them
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
     assert errors.rstrip().endswith("hint: the same command continues from here")

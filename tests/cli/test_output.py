@@ -1,4 +1,4 @@
-"""Output to the terminal and to files, in any encoding and beside a campaign's own files."""
+"""Output to the terminal and to files, in any encoding and in a campaign's folder."""
 
 import csv
 import io
@@ -210,7 +210,7 @@ def started(arguments, cwd, setup="pass", **more):
 
 
 def everything(folder):
-    """Runs the commands that print in one process; returns their statuses."""
+    """Runs all printing commands in one process; returns their statuses."""
     sql = "SELECT s, flow FROM flows ORDER BY ALL"
     run = ["run", "../a.toml"]
     return [
@@ -291,7 +291,7 @@ def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask
     if umask < 0o700 or os.geteuid() == 0:
         assert run.returncode == 0, said
         assert (tmp_path / "out" / "report.html").stat().st_mode & 0o777 == 0o666 & ~umask
-    else:  # what was written cannot be read again
+    else:  # the written text is not readable
         assert run.returncode in (1, 2) and "error: " in said, said
 
 

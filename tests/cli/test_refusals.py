@@ -61,7 +61,7 @@ TO_SET = VALUES[:3]
 
 
 def _refusal(load):
-    """The words of a refusal; `None` if there is none."""
+    """The message of a refusal; `None` if there is none."""
     try:
         load()
     except ScenarioError as error:
@@ -77,7 +77,7 @@ def _is_readable(message):
 
 
 def _scenario(key, value):
-    """BASE with an additional member, which replaces conflicting ones."""
+    """BASE with an additional member, which replaces conflicting members."""
     lines = [
         f"{own} = {said}"
         for own, said in BASE

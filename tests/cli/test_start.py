@@ -1,4 +1,4 @@
-"""The start of programs: modules that are slow to load are loaded only where they are needed."""
+"""The start of programs: slow modules are loaded only when they are needed."""
 
 import os
 import pkgutil
@@ -19,11 +19,11 @@ from aqmlab.validation.engines import PEERS
 ROOT = Path(__file__).parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
 HEAVY = set(SETTINGS["flake8-tidy-imports"]["banned-module-level-imports"]) - {"fcntl", "resource"}
-"""The modules that functions import, apart from those of the operating system."""
+"""The modules that functions import, except those of the operating system."""
 
 
 def loaded(code: str) -> set[str]:
-    """The modules that a new process has loaded after `code`."""
+    """The modules that a new process has loaded after it ran `code`."""
     package = Path(aqmlab.__file__).parent.parent
     tail = "\nimport sys; print('|'.join(sys.modules), file=sys.stderr)"
     env = {**os.environ, "PYTHONPATH": str(package)}
@@ -34,7 +34,7 @@ def loaded(code: str) -> set[str]:
 
 
 def after(*arguments: str) -> set[str]:
-    """The modules that the command line has loaded after `arguments`."""
+    """The modules that the command line has loaded after it ran `arguments`."""
     return loaded(f"from aqmlab.cli import status_of; status_of({list(arguments)!r})")
 
 

@@ -1,4 +1,4 @@
-"""The resolved trial in Python: it has the form that the core states, and its text is stable."""
+"""The resolved trial in Python: it has the core's form, and its text is stable."""
 
 from __future__ import annotations
 

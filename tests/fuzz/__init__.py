@@ -1,1 +1,1 @@
-"""Properties of every reader for any text; `fuzz/readers.py` makes the texts."""
+"""Properties of every reader for any text. `fuzz/readers.py` makes the texts."""

@@ -1,4 +1,4 @@
-"""Properties of every reader: it reads or refuses any text, with a message and in time."""
+"""Properties of every reader: it reads or refuses any text, with a message and in limited time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from aqmlab.scenario.loading import Found
 
 MOST_BYTES = 20_000
 MOST_S = 5.0
-"""The processor time that a text of `MOST_BYTES` may take; one takes some milliseconds."""
+"""The maximum processor time for a text of `MOST_BYTES`. A typical text takes milliseconds."""
 
 _MOST_TRIALS = 20
-"""Combinations and experiments that are planned: each may take as long as the simulator's check."""
+"""The maximum number of planned trials. Each may take as long as the simulator's check."""
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]
@@ -47,13 +47,13 @@ _PLACES = {"toml": re.compile(r"home\.toml:\d+"), "config": re.compile(r"c\.py")
 
 
 def seeds(reader: str) -> list[bytes]:
-    """Texts to begin with."""
+    """The initial texts."""
     paths = [path for pattern in SEEDS[reader] for path in sorted(ROOT.glob(pattern))]
     return [path.read_bytes() for path in paths]
 
 
 def words(reader: str) -> list[str]:
-    """The words of the seeds, for making other texts."""
+    """The words of the initial texts, from which other texts are made."""
     found = re.findall(rb"[A-Za-z_][A-Za-z0-9_.-]{2,30}", b" ".join(seeds(reader)))
     return sorted({word.decode() for word in found})
 
@@ -71,7 +71,7 @@ def bounded() -> Iterator[None]:
 
 
 def check(reader: str, data: bytes) -> None:
-    """Reads `data`; raises `AssertionError` or the reader's unexpected error."""
+    """Reads `data`; raises `AssertionError`, or the unexpected error of the reader."""
     text = data[:MOST_BYTES].decode("utf-8", "replace")
     before_s = time.thread_time()
     try:

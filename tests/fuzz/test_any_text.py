@@ -1,4 +1,4 @@
-"""The oracles of the fuzzer, over texts that hypothesis makes of the fuzzer's seeds."""
+"""The oracles of the fuzzer, on texts that hypothesis derives from the fuzzer's initial texts."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Writes the golden trials, their digests and those of texts: `make golden`, then read the diff.
+"""Writes the golden trials, their digests and the digests of texts (`make golden`).
 
 A changed digest means changed results. State in CHANGELOG.md which numbers changed and why.
 """
@@ -36,7 +36,7 @@ def main() -> None:
     for name, (source, changes) in TRIALS.items():
         sets = [Assignment(path, value) for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
-        # Twenty seconds of each keep the suite quick.
+        # Twenty seconds of each trial keep the suite quick.
         measure = replace(spec.measure, from_ns=0, to_ns=None)
         spec = replace(spec, duration_ns=20_000_000_000, measure=measure)
         (HERE / f"{name}.json").write_text(json.dumps(spec.members(), indent=1) + "\n")

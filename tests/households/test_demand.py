@@ -7,7 +7,7 @@ from aqmlab import cli
 from aqmlab.households import loading
 from aqmlab.households.demand import demand_of
 
-# Armitage et al. 2017, VI-D: Mbit/s by category, as printed.
+# Armitage et al. (2017, VI-D) print these rates in Mbit/s by category.
 HECTIC = (
     ("streaming", "down", 7.46),
     ("tolerant", "down", 8.8),
@@ -59,7 +59,7 @@ def test_twice_the_patience_halves_what_can_wait() -> None:
 
 @pytest.mark.parametrize(
     ("activity", "down", "up"),
-    [  # VI-C
+    [  # from Armitage et al., VI-C
         ("iview", 1.5, 0), ("netflix-hd-2016", 5, 0), ("netflix-4k-2016", 25, 0),
         ("stan-1080p", 7.5, 0), ("music", 0.32, 0), ("web-2016", 3, 0), ("download-2016", 5, 0),
         ("upload-2016", 0, 0.5), ("notification-received", 0.2, 0), ("notification-sent", 0, 0.2),
@@ -74,7 +74,7 @@ def test_an_activity_needs_what_vi_c_prints(activity, down, up) -> None:
 
 @pytest.mark.parametrize(
     ("activity", "down", "up"),
-    [  # Boerlage and Collom 2016, Table III, in kbit/s
+    [  # The values in kbit/s are those of Boerlage and Collom (2016, Table III).
         ("boerlage-netflix-sd", 3000, 40), ("boerlage-netflix-hd", 5000, 65),
         ("boerlage-web", 1500, 20), ("boerlage-email", 300, 300), ("boerlage-movie", 8000, 105),
         ("boerlage-cloud", 3000, 3000), ("boerlage-updates", 3000, 40),

@@ -5,13 +5,14 @@ import tomllib
 
 import aqmlab
 import pytest
-from aqmlab import cli
+from aqmlab import _core, cli
 from aqmlab.base.errors import ScenarioError
 from aqmlab.households import activity, loading
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import named_apps, scenario_of
 from aqmlab.households.words import PEOPLE, household_of
 from aqmlab.planning import planner
+from aqmlab.scenario.fields import plain
 from aqmlab.scenario.quantities import Rate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,7 +74,7 @@ def test_both_gateways_see_the_lines_queue_and_framing() -> None:
     made = scenario_of(loading.load("home2026-family"))
     assert str(made.path.up.rate) == "10 Mbit/s"
     assert made.path.up.overhead == lines()["docsis"].overhead
-    # 250 ms of 10 Mbit/s, and 100 ms of 100
+    # The buffers hold 250 ms at 10 Mbit/s and 100 ms at 100 Mbit/s.
     assert made.path.up.qdisc.params["limit"].bytes == 312_500
     assert made.path.down.qdisc.params["limit"].bytes == 1_250_000
 
@@ -106,13 +107,14 @@ def test_a_household_extends_a_built_in_one(tmp_path) -> None:
     path.write_text('extends = "hectic"\n[people]\nparent-1 = "off"\n')
     home = loading.load(path)
     assert set(home.people) == {"parent-2", "children"}
-    assert loading.is_household(path)
+    found = loading.find_among_scenarios(path)
+    assert found is not None and found.household == home
 
 
 def test_a_file_that_extends_a_scenario_of_the_same_name_stays_a_scenario(tmp_path) -> None:
     path = tmp_path / "home.toml"
     path.write_text('extends = "boerlage2016-d6"\nduration = "5 s"\n')
-    assert not loading.is_household(path)
+    assert loading.find_among_scenarios(path) is None
     assert planner.load(path, seeds=1).trials[0].spec.duration_ns == 5_000_000_000
 
 
@@ -184,3 +186,21 @@ def test_an_end_of_input_interrupts_the_questions(tmp_path, monkeypatch) -> None
     monkeypatch.setattr("sys.stdin", answers)
     assert cli.status_of(["new"]) == 130
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["video-meeting", "family-call"])
+def test_an_activity_that_calls_needs_what_its_call_sends(name) -> None:
+    """Each way, a call on a fast line sends the demand that the activity states."""
+    one = activity.activities()[name]
+    scenario = aqmlab.Scenario.from_dict(
+        {
+            "duration": "60 s",
+            "path": {"rate": "100 Mbit/s", "rtt": "20 ms"},
+            "measure": {"from": "10 s"},
+            "apps": {key: plain(app) for key, app in one.apps.items()},
+        }
+    )
+    flows = _core.run(planner.load(scenario).trials[0].text)["tables"]["flows"]
+    needs = {"up": one.needs.up, "down": one.needs.down}
+    for way, mbit in zip(flows["direction"], flows["throughput_mean_mbit"], strict=True):
+        assert mbit == pytest.approx(needs[way].bps / 1e6, rel=0.03), way

@@ -1,4 +1,4 @@
-"""Malformed households, words, tiers and gateways: a sentence each, status 2, never a traceback."""
+"""Malformed households, words, tiers and gateways give a message and status 2, no traceback."""
 
 import pytest
 from aqmlab import cli

@@ -1,4 +1,4 @@
-"""The page in the Chromium of the system, from a file and from a server on loopback."""
+"""The page in the system's Chromium, from a file and from a server on loopback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from aqmlab.page.builder import one_file, write_folder
 
 SMALL = "person=Anna~game~telephone-call&thing=cloud-backup~1&tiers=nbn&tier=12%2F1&rtt=20"
-"""A household with few packets: tests that do not look at the first one open this."""
+"""A household with few packets, for tests that do not examine the first household."""
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIMULATOR = resources.files("aqmlab.page") / "simulator.wasm"
@@ -58,12 +58,12 @@ def server(built: Path) -> Iterator[str]:
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Writes nothing: the output of tests is read."""
+        """Writes nothing, to keep the output of tests readable."""
 
 
 @dataclass
 class Tab:
-    """A tab with everything that it must not do: messages, errors, requests to others."""
+    """A tab that records everything forbidden: messages, errors, requests to other hosts."""
 
     page: Any
     address: str
@@ -77,18 +77,18 @@ class Tab:
         self.page.set_default_timeout(60_000)
 
     def open(self, fragment: str = SMALL) -> Tab:
-        """Opens the page and waits for the whole minute of both gateways."""
+        """Opens the page, and waits until both gateways have run the whole minute."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{'#' if fragment else ''}{fragment}")
         return self.shown()
 
     def shown(self) -> Tab:
-        """Waits for the whole minute of both gateways at the tier."""
+        """Waits until both gateways have run the whole minute at the tier."""
         self.page.locator('body[data-shown="whole"]').wait_for()
         return self
 
     def idle(self) -> Tab:
-        """Waits until every wanted trial has been run, those of other tiers too."""
+        """Waits until every wanted trial has run, including trials of other tiers."""
         self.page.locator('body[data-open="0"]').wait_for()
         return self
 
@@ -97,7 +97,7 @@ class Tab:
         return str(self.page.locator(selector).first.inner_text())
 
     def outside(self) -> list[str]:
-        """Requests to anything but the page itself."""
+        """The requests to other hosts."""
         own = self.address.rsplit("/", 1)[0]
         inside = (own, "data:", "blob:", "about:")
         return [url for url in self.requests if not url.startswith(inside)]
@@ -119,7 +119,7 @@ def file_address(built: Path) -> str:
 
 @pytest.fixture
 def tabs(browser: Any) -> Iterator[Any]:
-    """Opens tabs; at the end none of them has said or asked anything it must not."""
+    """Opens tabs. At the end, no tab may have forbidden messages or requests."""
     opened: list[Tab] = []
     contexts: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""The composer of the page makes the same trials as the lowering of scenarios, byte for byte."""
+"""The page's composer makes the same trials as the lowering of scenarios, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHORT = {
 
 
 def durations(most_ms: int) -> st.SearchStrategy[str]:
-    """Durations as people write them."""
+    """Durations in the notation of users."""
     whole = st.integers(0, most_ms).map(lambda ms: f"{ms} ms")
     seconds = st.integers(0, most_ms * 10).map(lambda tenths: f"{tenths / 10_000:.4f} s")
     return whole | seconds | st.integers(0, most_ms * 10**6).map(lambda ns: f"{ns}ns")
@@ -68,7 +68,7 @@ def parameters(draw: st.DrawFn, family: str, name: str) -> dict[str, Any]:
 
 
 def _spellings(param: Any) -> st.SearchStrategy[Any]:
-    """Spellings of a value of the parameter's type; `None` leaves it out."""
+    """Spellings of a value of the parameter's type; `None` stands for no value."""
     default = param.default
     match param.type:
         case "duration" | "duration or off":
@@ -92,7 +92,7 @@ def _spellings(param: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def applications(draw: st.DrawFn) -> dict[str, Any]:
-    """One application in scenario terms."""
+    """One application in scenario notation."""
     kind = draw(st.sampled_from(sorted(catalogue.load()["apps"])))
     app = {"kind": kind} | draw(parameters("apps", kind))
     taken = catalogue.load()["apps"][kind].params
@@ -137,7 +137,7 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def households(draw: st.DrawFn) -> dict[str, Any]:
-    """A scenario as the page makes it."""
+    """A scenario in the form that the page makes."""
     names = st.sampled_from(["zebra", "call", "film", "Größe 3", "backup", "a-game"])
     made: dict[str, Any] = {
         "duration": draw(st.sampled_from(["20 s", "60 s", "1 min", "0.5 min"])),
@@ -152,7 +152,7 @@ def households(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def lowered(household: dict[str, Any], seed: int) -> str:
-    """The trial of Python's lowering, with every member."""
+    """The trial that Python's lowering makes, with every member."""
     spec = resolve(Scenario.from_dict(household)).spec.with_seed(seed)
     return _core.complete(spec.text())
 
@@ -172,7 +172,7 @@ def test_a_household_composes_to_the_trial_of_pythons_lowering(
 ) -> None:
     expected = lowered(household, seed)
     wrong = _core.check(expected)
-    if wrong is not None:  # both refuse it, at the same place
+    if wrong is not None:  # both refuse the same place
         with pytest.raises(ValueError, match=r".") as refused:
             _core.compose(json.dumps(household), seed)
         assert str(refused.value) == f"{wrong[0]}: {wrong[1]}"

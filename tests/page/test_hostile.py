@@ -1,4 +1,4 @@
-"""A hundred malformed links: a sentence each, never a blank page, and no markup from a link."""
+"""A hundred malformed links give a message each, no blank page, and no markup from the link."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ SOUND = (
 
 
 def _links() -> list[str]:
-    """Malformed fragments: listed ones, long ones, and damaged ones of a sound link."""
+    """Malformed fragments: fixed texts, long texts, and damaged copies of a valid link."""
     listed = (Path(__file__).parent / "malformed_links.txt").read_text("utf-8").splitlines()
-    long = ["x" * 5000, "person=" + "%F0%9F%92%A9" * 400, "person=" + "~".join(["fly"] * 50)]
+    long = [
+        "x" * 5000,
+        "x" * 200_000,
+        "toml=" + "x" * 12_001,
+        "person=" + "%F0%9F%92%A9" * 400,
+        "person=" + "~".join(["fly"] * 50),
+    ]
     made = [*listed, *long, "&".join(f"person=P{n}~game" for n in range(40))]
     draw = random.Random(1)
     while len(made) < 110:
@@ -33,14 +39,14 @@ def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: s
     silent = []
     for link in _links():
         tab.page.evaluate("(text) => { location.hash = text; }", link)
-        # The change of the address is an event of its own.
+        # The change of the address is a separate event.
         tab.page.evaluate("() => new Promise((done) => setTimeout(done, 0))")
         assert len(tab.text("#home")) > 100, link
         assert tab.page.locator("#people img, #notices img, #home img").count() == 0, link
         assert tab.page.title() == "Is it my gateway or my tier?"
         if not tab.text("#notices").startswith("The link"):
             silent.append(link)
-    # A damaged link can be a sound one that says something else.
+    # A damaged link can be a valid link with other content.
     assert len(silent) < 25, silent
     tab.shown()
     assert tab.page.locator("#apps-list li").count() > 0

@@ -1,4 +1,4 @@
-"""The page as a visitor uses it, in Chromium, from a file and from a static server."""
+"""The page in use in Chromium, from a file and from a static server."""
 
 from __future__ import annotations
 
@@ -138,6 +138,54 @@ def test_edited_toml_runs_and_a_wrong_one_is_answered_with_a_sentence(
     assert "The text cannot be run." in tab.text("#notices")
 
 
+def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
+    tabs: Any, address: str
+) -> None:
+    first = tabs(address).open()
+    first.page.get_by_text("Edit as TOML").click()
+    box = first.page.get_by_label("Scenario", exact=True)
+    text = box.input_value().replace('rtt = "20 ms"', 'rtt = "35 ms" # “ä” & ~\n')
+    box.fill(text)
+    link = first.page.locator("#link").input_value()
+    assert link == first.page.url
+    first.page.get_by_role("button", name="Run this text").click()
+    first.idle()
+    second = tabs(address)
+    second.page.goto(link)
+    second.idle()
+    second.page.get_by_text("Edit as TOML").click()
+    assert second.page.locator("#toml").input_value() == text
+    assert second.text("#digest") == first.text("#digest")
+    assert second.page.locator("#ran li").count() == 3
+    assert second.text("#notices") == ""
+    second.page.get_by_role("button", name="Discard changes").click()
+    assert "toml=" not in second.page.url
+    assert second.page.locator("#toml").input_value() != text
+
+
+def test_a_text_too_long_for_a_link_says_so(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    tab.page.get_by_text("Edit as TOML").click()
+    tab.page.get_by_label("Scenario", exact=True).fill("#" * 12_001)
+    assert "too long for a link" in tab.text("#check-view")
+    assert "toml=" not in tab.page.url
+
+
+def test_a_stated_tolerance_of_an_activity_is_judged(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open("person=Anna~ecg&tiers=nbn&tier=12/1")
+    tab.page.get_by_text("Edit as TOML").click()
+    assert 'tolerances = { anna-ecg = "300 ms" }' in tab.page.locator("#toml").input_value()
+    assert "round trips" in tab.text("#apps-list")
+
+
+def test_the_page_says_that_it_does_not_search_for_a_share(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open(f"{SMALL}&better=sqm~95~95")
+    told = "aqmlab advise tries 98 %, 95 % and 90 % of the line"
+    assert told in " ".join(tab.text("#line").split())
+    tab.page.get_by_label("What manages the queue").nth(1).select_option("modem-pie")
+    assert "advise" not in tab.text("#line")
+
+
 def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open()
     keyboard = tab.page.keyboard
@@ -153,7 +201,7 @@ def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     keyboard.press("Enter")
     tab.shown()
     assert tab.page.get_by_label("a photo upload: 1").count() == 1
-    assert _focused(tab) == "+"  # the focus survives the change
+    assert _focused(tab) == "+"  # the focus stays
     tab.page.locator("#play").focus()
     keyboard.press("Space")
     assert tab.text("#play") == "Pause"
@@ -188,7 +236,7 @@ def test_nothing_is_cut_off_at_any_width(
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_no_violation(scheme: str, width: int, tabs: Any, file_address: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    # The rules are those of the page; its policy would stop axe's own script.
+    # The rules are evaluated in the page, whose policy would block axe's own script.
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     tab = tabs(file_address, bypass_csp=True, **options).open()
     tab.page.get_by_role("button", name="+ Student").click()

@@ -18,7 +18,7 @@ REFUSAL = core_check.refusal
 
 @pytest.fixture(autouse=True)
 def real_core(monkeypatch, small_catalogue):
-    """Puts the simulator's own catalogue and checks back."""
+    """Restores the simulator's own catalogue and checks."""
     monkeypatch.setattr(core_check, "refusal", REFUSAL)
     monkeypatch.setattr(catalogue, "load", lambda: KNOWN)
 

@@ -1,4 +1,4 @@
-"""The reader of configs: supported and skipped statements; it executes nothing."""
+"""The reader of configs: supported and skipped statements, without execution."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 
 def read(text, folder=None, **overrides):
-    """The evaluator after reading `text`."""
+    """The evaluator after it read `text`."""
     evaluator = Evaluator("c.py", folder, overrides)
     evaluator.read(text)
     return evaluator
@@ -18,7 +18,7 @@ def read(text, folder=None, **overrides):
     ("text", "value"),
     [
         ("x = 1 + 2 * 3 - 4", 3),
-        ("x = 7 / 2", 3),  # as in Python 2
+        ("x = 7 / 2", 3),  # Python 2 rounds down
         ("x = 7 / 2.0", 3.5),
         ("x = 7 % 4 // 2", 1),
         ("x = 'a' 'b' + \"c\"", "abc"),
@@ -298,7 +298,7 @@ def test_any_text_is_read_or_refused(text):
 
 @pytest.mark.parametrize("text", ["x = 1e400", "x = 1e300 * 1e300", "x = float('nan')"])
 def test_a_number_without_bounds_is_passed_over(text):
-    # JSON has no word for it, and the manifest of a campaign is JSON.
+    # The manifest of a campaign is JSON, which has no word for such a number.
     evaluator = read(text)
     assert "x" not in evaluator.names
     assert evaluator.warnings == ["c.py:1: passed over: too large a number"]

@@ -1,8 +1,8 @@
 """The time to read a text is proportional to its length.
 
-A reader gets a text and another one eight times as long. A reader that reads each part once takes
-eight times as long; one that returns from each part to the others takes 64 times as long. Only the
-ratio of this process's CPU times counts, so the speed of the machine does not matter.
+A reader gets two texts, of which the second is eight times as long. Linear time grows eightfold,
+and quadratic time grows 64-fold. Only the ratio of the CPU times counts, so the speed of the
+machine does not matter.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from .test_teacup_small import SMALL
 
 LENGTH, TIMES, MOST = 4_000, 8, 30
 CLOCK_S = 0.01
-"""Below this time, clocks and caches dominate the measurement."""
+"""The minimum time for a measurement that clocks and caches do not dominate."""
 
 HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
@@ -39,12 +39,12 @@ def taken(read, text):
 
 
 def toml(text):
-    """Reads a scenario as far as its layer."""
+    """Reads a scenario up to its layer."""
     merge.from_toml(HOME + text, "home.toml")
 
 
 def config(text):
-    """Reads a config's statements."""
+    """Reads the statements of a config."""
     Evaluator("c.py", None, {}).read(text)
 
 
@@ -59,7 +59,7 @@ def unknown_names(length):
 
 
 def lines(form):
-    """A text of so many lines."""
+    """A function that makes a text with a number of lines."""
     return lambda length: "".join(form.format(n) for n in range(length // 8))
 
 

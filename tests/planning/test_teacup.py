@@ -1,4 +1,4 @@
-"""TEACUP configs in the wild: experiments, queues, hosts and traffic."""
+"""TEACUP configs of other authors: experiments, queues, hosts and traffic."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def load(name, **changes):
 
 @pytest.fixture
 def two_routers():
-    """The plan for it."""
+    """The plan for this config."""
     return load("v1_1_two_routers.py")
 
 
@@ -66,7 +66,7 @@ def test_queues_become_links(two_routers):
         "up-isp-1",
         "down-isp-1",
     ]
-    # 2 Mbit/s for 100 ms are 41 packets of 600 bytes; twice that.
+    # In 100 ms, 2 Mbit/s carry 41 packets of 600 bytes; the limit is twice that number.
     assert links[0].qdisc == KindSpec(kind="pie", params={"limit": 82}), "kernel 5.10"
     assert links[1].qdisc.params == {
         "limit": 600,
@@ -185,7 +185,7 @@ def test_pipes_of_dummynet():
     assert all(link.overhead.counted == 0 for link in spec.links)
     first, second, _ = spec.apps
     assert (first.up.links, first.down.links) == ((0,), (1,))
-    # Both ways go through the one bidirectional pipe, and every matching pipe delays.
+    # Both directions pass the one bidirectional pipe, and every matching pipe adds its delay.
     assert (second.up.links, second.down.links) == ((2,), (2,))
     assert (second.up.delay_ns, second.down.delay_ns) == (105_000_000, 5_000_000)
     assert second.up.loss == 0.5

@@ -1,4 +1,4 @@
-"""TEACUP configs whose values, columns or experiments would be taken for each other."""
+"""TEACUP configs with values, columns or experiments that could be confused."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -14,7 +14,7 @@ AQM = """\
 
 
 def varied(values, runs="range(2)", names="['aqm', 'runs']", row=AQM, **changes):
-    """The plan for SMALL with disciplines that vary, and some runs."""
+    """The plan for SMALL with varied disciplines, and some runs."""
     own = row.replace("VALUES", values).replace("RUNS", runs)
     text = SMALL.replace("    'runs': (['V_runs'], ['run'], range(2), {}),\n", own)
     text = text.replace("['ups', 'runs']", names).replace("'V_x': 'a_b'", "'V_aqm': 'pfifo'")

@@ -1,4 +1,4 @@
-"""Warnings of likely mistakes in a TEACUP config that is valid but means something else."""
+"""Warnings of likely mistakes in a TEACUP config that is valid but has another meaning."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -17,7 +17,7 @@ def refusal(text, **changes):
     return str(caught.value)
 
 
-# --- Queues that nobody's packets take -------------------------------------------------------
+# --- Queues without packets ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_packets_that_pass_no_queue_are_said():
     assert said in plan.warnings
 
 
-# --- Names that are misspelt -----------------------------------------------------------------
+# --- Misspelt names --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["TPCONF_traffic_gens", "TPCONF_router_queues"])
@@ -115,7 +115,7 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
     )
 
 
-# --- Rates in another unit than was meant ----------------------------------------------------
+# --- Rates in an unintended unit -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_rate_that_no_link_has_is_refused(rate, hint):
     assert error == f"c.py:6: rate: `{rate}` is outside the supported range\n\nhint: {hint}"
 
 
-# --- Packets in another unit of time than was meant -------------------------------------------
+# --- Packet intervals in an unintended unit --------------------------------------------------
 
 
 @pytest.mark.parametrize(("interval_ms", "few"), [(8_000, True), (500, False)])

@@ -1,4 +1,4 @@
-"""Small TEACUP configs, each with something in its places: queues, changes, refusals, bounds."""
+"""Variants of a small TEACUP config: queues, changes, refusals, limits."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ TPCONF_vary_parameters = ['ups', 'runs']
 
 
 def small(queue="", more="", text=SMALL, **changes):
-    """The plan for SMALL with something in its places."""
+    """The plan for SMALL with some parts replaced."""
     whole = text.replace("QUEUE", queue).replace("MORE", more)
     return teacup.read(whole, "c.py", **changes_of.read(**changes))
 
@@ -220,13 +220,13 @@ def test_what_cannot_be_a_parameter_is_refused(tmp_path, text):
         teacup.load(tmp_path / "freebsd_router.py")
 
 
-# --- Bounds ----------------------------------------------------------------------------------
+# --- Limits ----------------------------------------------------------------------------------
 
 DOUBLED = "a = [1]\n" + "a = [a, a]\n" * 100
 
 
 def appended(text, **changes):
-    """The plan for SMALL with something at its end."""
+    """The plan for SMALL with a text appended."""
     return small(text=SMALL + text, **changes)
 
 
@@ -277,7 +277,7 @@ def test_what_starts_when_the_run_is_over_is_said():
     assert "c.py: cut at the end of the run, 5 s: ping-1" in plan.warnings
 
 
-# --- Columns and seeds that say what was run --------------------------------------------------
+# --- Columns and seeds that identify the trials ----------------------------------------------
 
 
 def varied(parameters, names, **changes):

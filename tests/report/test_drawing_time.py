@@ -26,7 +26,7 @@ def test_a_drawing_has_a_constant_part_and_one_of_its_trials():
 
 
 def test_a_time_is_never_negative_and_does_not_fall_with_more_trials():
-    for amount, took_s in ((1000.0, 1.0), (3000.0, 5.0)):  # would be below nothing at zero
+    for amount, took_s in ((1000.0, 1.0), (3000.0, 5.0)):  # a line through these is negative at 0
         drawing_time.note("report", Wanted("steep", amount), took_s)
     assert 0 < seconds("steep", 10.0) < 1.0
     for amount, took_s in ((1000.0, 3.0), (3000.0, 2.0)):
@@ -64,7 +64,7 @@ def test_a_damaged_memory_is_no_memory(one):
 def test_a_report_is_measured_and_the_next_is_expected_from_it(home_results, tmp_path):
     page.write(home_results, tmp_path / "report.html", ["cwnd_time"])
     wanted = page.to_draw(home_results.manifest)
-    assert drawing_time.expected("report", [wanted]) is None  # a part is not the report
+    assert drawing_time.expected("report", [wanted]) is None  # a part differs from the report
     page.write(home_results, tmp_path / "report.html")
     found = drawing_time.expected("report", [wanted])
     assert found.alike and found.drawings == 1 and found.seconds > 0

@@ -156,7 +156,7 @@ def test_zero_throughput_is_drawn_at_zero_over_time(home_results):
 
 
 def shown_range(axes):
-    """The share of a panel's height between its lowest and its highest value."""
+    """The range of a panel's values as a share of the panel's height."""
     low, high = (
         axes.transData.transform((0, y))[1] for y in (axes.dataLim.ymin, axes.dataLim.ymax)
     )
@@ -197,7 +197,7 @@ def test_every_drawing_has_a_title(home_results):
 
 
 def test_a_few_lines_under_one_queue_are_compared_beside_each_other(tmp_path):
-    """The rates of `aqmlab run shaper`; its figures left out the one that it recommends."""
+    """Draws the rates of `aqmlab run shaper`. The figures must include the recommended rate."""
     rates = [(20, 2), (19.6, 1.96), (19, 1.9), (18, 1.8), (17, 1.7)]
     campaigns.run(campaign_of(grid(("pie",), rates, (1,))), tmp_path / "out", jobs=1)
     results = load(tmp_path / "out")
@@ -341,7 +341,7 @@ def test_copies_have_lines_of_their_own_while_there_are_colours(tmp_path):
 
 
 def panel(*lines):
-    """A panel with lines of the given values, in colours of their own."""
+    """A panel with lines of the given values, each in its own colour."""
     axes = canvas(2).subplots()
     drawn = [axes.plot(range(len(one)), one, color=f"C{n}")[0] for n, one in enumerate(lines)]
     return axes, drawn

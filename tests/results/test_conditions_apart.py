@@ -45,7 +45,7 @@ NAMES = ["s", "t", "scheme", "start", "pie", "x.start", "qdisc", "rate"]
 
 @st.composite
 def steps(draw):
-    """The steps of a linked loop, labelled all, some or none; few keys are in all of them."""
+    """The steps of a linked loop: all, some or none have labels, and few keys are in all steps."""
     made = []
     for _ in range(draw(st.integers(1, 3))):
         addresses = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=2,

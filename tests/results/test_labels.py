@@ -28,7 +28,7 @@ def test_only_the_rtt_that_varies_is_named():
 
 
 def at_rtts(name, *values):
-    """The round-trip times of labels, where `name` has `values` at 10 ms, 50 ms, 100 ms."""
+    """The round-trip times in labels of trials at 10, 50 and 100 ms, where `name` has `values`."""
     specs = [spec_of("pie", apps=[app("near", rtt_ms=rtt_ms)]) for rtt_ms in (10, 50, 100)]
     trials = [({name: value}, spec) for value, spec in zip(values, specs, strict=True)]
     return [label.rtt for label in labels(*trials)]
@@ -131,7 +131,7 @@ def test_copies_are_one_group_and_what_only_shares_a_name_is_not():
 
 
 def groups(*trials):
-    """The groups of the applications of trials, each given as its applications."""
+    """The groups of the applications of trials; each trial is given as its applications."""
     return group_apps([spec_of("pie", apps=apps) for apps in trials])
 
 

@@ -1,4 +1,4 @@
-"""A column named after a loop holds the value of each trial, for any name of the loop."""
+"""The column of a loop holds the value of each trial, for any name of the loop."""
 
 import csv
 import io

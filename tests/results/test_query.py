@@ -98,7 +98,7 @@ def test_units_are_those_of_the_document():
     pages = [folder / "results.md", folder / "verdicts.md"]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
-    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # the needs of kinds
+    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # no needs
     assert len(rows) > 60
     other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
     wrong = [(name, unit) for name, unit in rows if unit_of(name) != other.get(unit, unit)]
@@ -204,7 +204,7 @@ def test_nothing_can_be_written_also_if_everything_were_run(
     "sql",
     [
         "SELECT sum(a.range * b.range % 7) FROM range(1000000000) a, range(1000000) b",
-        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",  # a minute within one row
+        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",  # one row takes a minute
     ],
 )
 def test_time_is_bounded(ask, sql):
@@ -220,7 +220,7 @@ def test_time_is_bounded(ask, sql):
         "SELECT list(range) FROM range(1000000000)",
         "SELECT repeat('x', 2000000000)",
         pytest.param(
-            "SELECT repeat('x', 1000000) FROM range(2000)",  # which DuckDB does not count
+            "SELECT repeat('x', 1000000) FROM range(2000)",  # not counted by DuckDB
             marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds it"),
         ),
     ],
@@ -460,7 +460,7 @@ def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
 
 
 def replace_flows(folder):
-    """Rewrites the table `flows` of a campaign, with the same rows in other bytes."""
+    """Rewrites the table `flows` of a campaign with the same rows in different bytes."""
     (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
     pl.read_parquet(path).write_parquet(path)
     name = path.relative_to(folder).as_posix()
@@ -478,7 +478,7 @@ def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
 
 
 def test_the_process_that_answers_imports_nothing_that_reads_manifests(home_results):
-    """The caller locates the tables while it starts; importing pydantic would take as long."""
+    """An import of pydantic would take as long as the caller's search for the tables."""
     code = (
         "import sys; import aqmlab.results.query.answerer as one; one._import_heavy();"
         "heavy = ('pydantic', 'numpy', 'aqmlab.campaign.store.folder');"

@@ -10,7 +10,7 @@ from support.processes import HERE
 
 @pytest.fixture(scope="module")
 def far_results(tmp_path_factory):
-    """Two round-trip times, whose names are long enough to be broken."""
+    """Results with two round-trip times, whose names are long enough to be broken."""
     out = tmp_path_factory.mktemp("far") / "out"
     specs = [
         ({"rtt": f"{rtt_ms} ms"}, spec_of("fq_codel", apps=[app("file", rtt_ms=rtt_ms)], seed=seed))
@@ -25,7 +25,7 @@ def far_results(tmp_path_factory):
 
 
 def printed(results, monkeypatch, capsys, columns, **more):
-    """The output to a pipe if COLUMNS is `columns`."""
+    """The output to a pipe if the variable COLUMNS is `columns`."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
     summary.show(results, **more)

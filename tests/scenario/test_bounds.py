@@ -1,4 +1,4 @@
-"""Large scenarios are read or refused with a message, quickly and in little memory."""
+"""Large scenarios are read, or refused with a message, quickly and in little memory."""
 
 import os
 

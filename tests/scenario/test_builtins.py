@@ -1,4 +1,4 @@
-"""The built-in scenarios and a TEACUP config, against the simulator itself."""
+"""The built-in scenarios and a TEACUP config, tested with the simulator itself."""
 
 import json
 import tomllib
@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[1] / "planning" / "data"
 
 @pytest.fixture(autouse=True)
 def real_catalogue(monkeypatch):
-    """The simulator's own registries."""
+    """Restores the simulator's own registries."""
     kinds = catalogue.Catalogue(catalogue.raw())
     monkeypatch.setattr(catalogue, "load", lambda: kinds)
 
@@ -60,7 +60,7 @@ def shortened(spec):
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
-    """Refused keys, kinds and parameters show within a few simulated milliseconds."""
+    """The simulator refuses unknown keys, kinds and parameters within some milliseconds."""
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:
@@ -87,7 +87,7 @@ def test_built_in_scenarios_round_trip(name):
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_every_line_that_is_a_choice_has_a_reason(name):
-    """A quantity stands on a line with a comment, or under a heading or a line with one."""
+    """A quantity has a comment on its line, on the line above, or at its heading."""
     lines = loading.builtin_text(name).splitlines()
     explained = sum("#" in line for line in lines)
     choices = sum("=" in line for line in lines)
@@ -122,7 +122,7 @@ def test_the_schema_refuses_slips(text):
 
 
 def test_teacup_names_exist_in_the_simulator():
-    """Every kind and parameter that configs are mapped to is one of the simulator's."""
+    """Every kind and parameter to which configs are mapped exists in the simulator."""
     real = catalogue.load()
     for family, entries in fake_teacup.RAW.items():
         for entry in entries:

@@ -21,7 +21,7 @@ direction = "up"
 
 @pytest.fixture
 def refusal(tmp_path):
-    """Loads a text as home.toml and returns the message with which it is refused."""
+    """Loads a text as home.toml and returns the message of its refusal."""
 
     def load(text, **changes):
         path = tmp_path / "home.toml"
@@ -34,7 +34,7 @@ def refusal(tmp_path):
 
 
 def third(line):
-    """HOME with another third line."""
+    """HOME with a different third line."""
     return HOME.replace('rtt = "40 ms"', line)
 
 

@@ -112,7 +112,7 @@ TABLES = st.recursive(
 
 
 def plan_of(text, **changes):
-    """Everything that loading does, short of reading a file."""
+    """All steps of loading, except the reading of a file."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
     asked = planner._Requested(

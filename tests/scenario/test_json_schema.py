@@ -21,7 +21,7 @@ def validate(table):
 
 
 def keys_of(part):
-    """The keys that the schema allows in a part, in all of its forms."""
+    """The keys that the schema allows in a part, in all forms of the part."""
     made = MADE if part is Scenario else MADE["$defs"][part.__name__]
     return [set(form["properties"]) for form in made.get("anyOf", [made]) if "properties" in form]
 

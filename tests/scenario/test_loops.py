@@ -1,4 +1,4 @@
-"""Loops that would give numbers a wrong name are refused, with the line that must change."""
+"""Loops that would label numbers wrongly are refused, with the line to change."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def load(tmp_path):
 
 @pytest.fixture
 def refused(load):
-    """The words in which HOME with some loops is refused."""
+    """The message with which HOME with some loops is refused."""
 
     def words(loops, **changes):
         with pytest.raises(ScenarioError) as caught:

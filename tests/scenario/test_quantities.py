@@ -1,4 +1,4 @@
-"""Quantities as users write them, and their values in base units."""
+"""Quantities in the notation of users, and their values in base units."""
 
 import pytest
 from aqmlab.base.errors import BadValueError

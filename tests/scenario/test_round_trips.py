@@ -1,4 +1,4 @@
-"""Written quantities, loops and scenarios read back equal, in every spelling."""
+"""Written quantities, loops and scenarios are equal when read back, in every spelling."""
 
 import tomllib
 

@@ -23,7 +23,7 @@ HOME = Scenario(
 
 
 def only(scenario):
-    """The resolved trial of a scenario that varies nothing."""
+    """The only resolved trial of a scenario without loops."""
     (trial,) = planner.load(scenario.but(vary={}, seeds=1)).trials
     return trial.spec
 

@@ -1,4 +1,4 @@
-"""Seeds: every set has one spelling that reads back; other texts are refused."""
+"""Seeds: every set has one spelling, which reads back as the same set; other texts are refused."""
 
 import pytest
 from aqmlab.base.errors import BadValueError, ScenarioError

@@ -102,13 +102,13 @@ def written(folder: Path) -> Path:
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """The folder of a study of four trials a seed."""
+    """The folder of a study with four trials per seed."""
     return written(tmp_path / "tiny")
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    """The same with two seeds of all its trials."""
+    """The folder of the tiny study after all its trials ran with two seeds."""
     folder = tmp_path_factory.mktemp("studies")
     laboratory = Laboratory(studies.load(written(folder / "tiny")), Asked(2), folder / "out")
     laboratory.run([Trials("home")], jobs=1)
@@ -117,5 +117,5 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps the tests' measurements out of this machine's records of speed."""
+    """Keeps measurements of the tests out of the user's records of speed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

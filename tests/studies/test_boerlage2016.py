@@ -12,7 +12,7 @@ ONE = [Assignment("path.rate", "12/1 Mbit/s"), Assignment("path.rtt", "20 ms")]
 
 @pytest.fixture(scope="module")
 def homes():
-    """Demographic and applications of each trial at 12/1 Mbit/s behind a FIFO."""
+    """The demographic and the applications of each trial at 12/1 Mbit/s with a FIFO."""
     path = studies.load("boerlage2016").scenario("home", "sim")
     trials = planner.load(path, ONE).trials
     return {
@@ -47,7 +47,7 @@ def test_a_fall_counts_from_a_quarter_of_a_queue_on():
     rise = [(float(t), 100.0 * t) for t in range(5)]
     assert first_fall(rise) is None
     assert first_fall([*rise, (5.0, 310.0), (6.0, 290.0)]) == 6
-    assert first_fall([(0.0, 100.0), (1.0, 20.0)]) is None  # of no queue
+    assert first_fall([(0.0, 100.0), (1.0, 20.0)]) is None  # no queue before
 
 
 def test_a_trend_bears_noise_but_no_turn():

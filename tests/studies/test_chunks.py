@@ -1,4 +1,4 @@
-"""The chunks of video streams, side by side."""
+"""The chunks of video streams, in one table."""
 
 import json
 
@@ -13,7 +13,7 @@ METRICS = {"ar_mbit": 2.0, "rr_mbit": 1.0, "fetch_s": 0.5, "chunk_bytes": 125_00
 
 
 class Results:
-    """Two trials in reverse order of their names; only their middle is measured."""
+    """Two trials in reverse order of their names. Only the middle of each is measured."""
 
     def __init__(self):
         self.memo = {}
@@ -44,7 +44,7 @@ def test_a_chunk_is_a_row_in_the_order_of_the_campaign_if_it_came_in_the_measure
     found = chunks.of(Results())
     assert found["flow"].unique().to_list() == ["film"]
     assert found.filter(trial="b")["t_s"].to_list() == [12.0, 14.0]
-    assert found.filter(trial="a")["t_s"].to_list() == [5.0, 12.0, 14.0, 21.0]  # measured from 0 on
+    assert found.filter(trial="a")["t_s"].to_list() == [5.0, 12.0, 14.0, 21.0]  # measured from 0 s
     assert found["qdisc"].unique(maintain_order=True).to_list() == ["PIE", "FIFO"]
     assert found.row(0, named=True)["chunk_bytes"] == 12 * 125_000
 

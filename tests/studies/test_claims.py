@@ -73,11 +73,11 @@ def test_an_ordering_compares_within_a_seed():
     assert check.values == seeds(2, 2, 2)
     assert not more("x", seeds(1, 1, 1), seeds(1, 1, 1)).holds
     assert not_less("x", seeds(1, 1, 0.97), seeds(1, 1, 1), slack=0.05).holds
-    assert more("x", seeds(1, 1, 1), seeds(0, 0, 0)).holds  # nothing at all is less
+    assert more("x", seeds(1, 1, 1), seeds(0, 0, 0)).holds  # zero is less
 
 
 def checks(*held):
-    """Checks of one kind: met, narrowly missed, reversed, or by seed."""
+    """Checks of one kind: met, narrowly missed, reversed, or different by seed."""
     values = {"met": [2.0] * 5, "tied": [1.0] * 5, "opposite": [0.5] * 5, "split": [2, 2, 2, 0, 0]}
     return [
         more(f"{number}", seeds(*values[one]), seeds(*[1.0] * 5)) for number, one in enumerate(held)
@@ -88,7 +88,7 @@ def checks(*held):
     ("held", "said", "verdict"),
     [
         (["met"] * 9, list, HOLDS),
-        ([*["met"] * 8, "tied"], list, FAILS),  # nine of ten are all of nine
+        ([*["met"] * 8, "tied"], list, FAILS),  # 90 % of nine checks are all nine
         ([*["met"] * 9, "tied"], list, HOLDS),
         ([*["met"] * 8, "tied", "tied"], list, FAILS),
         ([*["met"] * 9, "opposite"], list, FAILS),
@@ -99,7 +99,7 @@ def checks(*held):
         (["split"], list, UNKNOWN),
         ([*["met"] * 9, "split"], list, HOLDS),
         ([*["met"] * 8, "split", "split"], list, UNKNOWN),
-        ([*["met"] * 8, "tied", "split"], list, UNKNOWN),  # nine of ten if the one were to hold
+        ([*["met"] * 8, "tied", "split"], list, UNKNOWN),  # 90 % if the undecided check holds
         ([*["met"] * 7, "tied", "tied", "split"], list, FAILS),
         ([*["met"] * 8, "opposite", "split"], list, FAILS),
         ([*["met"] * 4, "split"], partial(always, "in all cases"), UNKNOWN),
@@ -174,7 +174,7 @@ def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) 
     low, high = map(int, interval(range(count)))
     outside = 2 * sum(math.comb(count, k) for k in range(low + 1)) / 2**count
     assert low + high == count - 1
-    assert outside <= 0.05 or low == 0  # of fewer than six there is none
+    assert outside <= 0.05 or low == 0  # with fewer than six values there is no such interval
 
 
 def test_a_number_names_one_claim_only():

@@ -25,7 +25,7 @@ def test_a_study_on_a_cluster_gives_the_bytes_and_the_verdicts_of_one_machine(
             assert status_of(["claims", *asked, "--seeds", "3", "--json"]) == 0
             verdicts[where[0]] = json.loads(capsys.readouterr().out)
     there, here = (bytes_of(tmp_path / name) for name in ("--cluster", "--jobs"))
-    del there["index.html"], here["index.html"]  # each with its command
+    del there["index.html"], here["index.html"]  # these contain the command
     assert there == here
     assert verdicts["--cluster"] == verdicts["--jobs"]
     assert [one["verdict"] for one in verdicts["--cluster"]][:2] == ["holds", "fails"]

@@ -1,4 +1,4 @@
-"""The guide "add a study" is followed to the letter."""
+"""The steps of the guide "add a study" are executed as written."""
 
 import re
 import textwrap

@@ -1,4 +1,4 @@
-"""The laboratory runs every trial that a study needs exactly once."""
+"""The laboratory runs each trial that a study needs exactly once."""
 
 import shutil
 
@@ -54,7 +54,7 @@ def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny,
     first = laboratory(tiny, tmp_path / "out")
     first.run([SHORT], jobs=1)
     folder = Folder(tmp_path / "out" / "home" / "seed-1")
-    # As if it had been killed before it wrote them.
+    # The manifest is in the state before the tables were written.
     folder.write_manifest(structs.replace(folder.manifest(), digests=None, files=None))
     again = laboratory(tiny, tmp_path / "out")
     assert again.count([SHORT]).missing == 0

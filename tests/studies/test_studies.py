@@ -33,7 +33,7 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
     ],
 )
 def test_every_numbered_claim_is_there(name, paper, least):
-    # 3-02b is a further claim of the sentence that 3-02 is of.
+    # 3-02b is a second claim of the sentence of 3-02.
     claims = list(dict.fromkeys(claim.rstrip("b") for claim in studies.load(name).claims))
     assert [f"{paper}-{number:02}" for number in range(1, len(claims) + 1)] == claims
     assert len(claims) >= least

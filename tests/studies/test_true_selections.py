@@ -1,4 +1,4 @@
-"""A selection of trials states only facts that hold for each of them, in any scenario."""
+"""A selection of trials states only facts that hold for each trial, in any scenario."""
 
 import pytest
 from aqmlab import api

@@ -1,1 +1,1 @@
-"""Helpers that several folders of tests share."""
+"""Helpers that tests in several folders share."""

@@ -39,7 +39,7 @@ def most_packet_bytes(run: Run) -> int:
 
 
 def efficiency(link: dict[str, Any], most_bytes: int) -> float:
-    """The largest share of a link's bytes that can be IP bytes."""
+    """The largest proportion of a link's bytes that can be IP bytes."""
     return _efficiency(tuple(sorted(link["overhead"].items())), most_bytes)
 
 

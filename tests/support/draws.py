@@ -9,7 +9,7 @@ from typing import Any
 from aqmlab.scenario.catalogue import Kind, Param
 
 NEAR = 8
-"""Numbers are drawn between 1/8 of their default and eight times their default."""
+"""The factor by which a drawn number may differ from its default, in both directions."""
 
 WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
 """The upper limits for numbers whose default is zero or off. Zero may have a special meaning."""

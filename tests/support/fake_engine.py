@@ -33,7 +33,7 @@ def run(spec_json):
 
 
 def told(spec):
-    """The trial's requests to this engine."""
+    """The requests of the trial to this engine."""
     return spec["links"][0]["qdisc"]["params"]
 
 

@@ -1,6 +1,6 @@
 """Runs campaigns with faults: a call that changes the folder kills the process or fails.
 
-The calls come from a trace of one run, not from a list: see `faults.c`.
+A trace of one run gives the calls: see `faults.c`.
 """
 
 import json
@@ -30,7 +30,7 @@ class Ended:
     calls: tuple[str, ...]
     """Each call that changed the folder, with its number and its path."""
     ran: tuple[str, ...]
-    """Each trial that was begun."""
+    """Each trial that has begun."""
 
 
 def library(folder):

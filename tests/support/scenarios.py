@@ -2,7 +2,7 @@
 
 A scenario is drawn as the nested tables of a TOML file, so its trials go through all the steps of a
 user's file. Kinds and parameters come from the catalogue: a new discipline is drawn without a
-change here. Times, rates and sizes are small, so that a trial takes some milliseconds.
+change of this module. Times, rates and sizes are small, so that a trial takes some milliseconds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def toml(number: int) -> str:
 
 
 def specs(tables: Table) -> list[dict[str, Any]]:
-    """The trials of a scenario in the core's form, planned like those of a user's file."""
+    """The trials of a scenario in the core's form, planned like the trials of a user's file."""
     return [
         trial.spec.members()
         for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials
@@ -186,10 +186,12 @@ class Drawing:
                 drawn[name] = f"{max(least, rng.randrange(12, self.room_bytes()))} B"
         app: Table = {"kind": kind.name, **drawn}
         if kind.name == "game":
-            app["players"] = rng.randrange(1, 5)  # of a game whose updates fit the smallest packets
+            app["players"] = rng.randrange(1, 5)  # larger games need larger packets
             if self.mtu_bytes < 1500:
                 app["model"] = "pktgen"
             app.setdefault("client_delay", "200 ms")
+        if kind.name == "webrtc_call" and self.mtu_bytes < 1500:
+            app.pop("audio_rate", None)  # An audio frame has 20 ms; a small MTU may not hold it.
         if kind.name == "bulk" and rng.random() < 0.5:
             app["size"] = f"{draws.log_uniform(rng, 1, 1e6):.0f} B"
         if kind.name in ("bursts", "notification", "photo_upload", "web"):

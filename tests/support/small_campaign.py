@@ -26,7 +26,7 @@ from aqmlab.campaign.store import dataset
 from tests.support.campaigns import HOME, campaign_of, spec_of
 
 MOST_S = 120
-"""A run that takes longer is killed."""
+"""The time limit in seconds, after which a run is killed."""
 
 
 def run(folder):

@@ -14,7 +14,7 @@ PAPERS = ROOT / "python" / "aqmlab" / "studies" / "papers"
 
 
 def sources() -> dict[str, str | Path]:
-    """The built-in scenarios, those of the studies, and the TEACUP configs of tests and examples.
+    """The built-in scenarios, the studies' scenarios, and the TEACUP configs of tests and examples.
 
     Files without applications, from which others inherit, are left out.
     """

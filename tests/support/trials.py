@@ -25,7 +25,7 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """The digest of its packets."""
+        """The digest of the trial's packets."""
         return str(self.result["digest"])
 
     @functools.cached_property

@@ -11,13 +11,13 @@ from support import laws, scenarios, trials
 from support.laws import conns, form
 
 CHUNK = 25
-"""Scenarios of a test: few enough to share between processes, enough to outweigh its start."""
+"""The number of scenarios in a test: small enough to share, and large compared with its start."""
 QUICK = range(0, 300, CHUNK)
 SOAK = range(1_000, 11_000, 100)
 
 
 def broken(numbers: range) -> list[str]:
-    """The violations of the random scenarios of these numbers, each with its number."""
+    """The violations in the random scenarios of these numbers, each with its number."""
     return [
         f"scenario {number}: {text}"
         for number in numbers
@@ -57,7 +57,7 @@ def test_random_scenarios_name_every_kind() -> None:
 # --- The laws can fail ---------------------------------------------------------------------------
 
 LOOSE = {
-    # What no law bounds from either side: a law that does is welcome.
+    # No law bounds these columns from either side. Such a law is welcome.
     "flows.jitter_ms",
     *(f"queues.sojourn_{quantile}_ms" for quantile in ("p5", "p50", "p95")),
     "rtt.t_s",

@@ -124,7 +124,7 @@ def test_a_gateway_manages_only_what_waits_at_it(tmp_path):
         if row["direction"] == "up"
     }
     assert waits["18/1.8 Mbit/s", "fq_codel"] < 60
-    assert waits["100/100 Mbit/s", "fq_codel"] > 300  # all of it waits in the modem
+    assert waits["100/100 Mbit/s", "fq_codel"] > 300  # the whole queue is in the modem
     assert waits["18/1.8 Mbit/s", "pfifo"] > 300
     queues = {label.brief for label in results.labels.values()}
     assert queues == {

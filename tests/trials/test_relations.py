@@ -1,4 +1,4 @@
-"""Pairs of random trials, one derived from the other."""
+"""Pairs of random trials, of which the second is derived from the first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST_SHARE = 0.2
 
 
 def broken(relation: Relation, numbers: range) -> tuple[list[str], int]:
-    """Forbidden differences, and the number of scenarios to which the relation applied."""
+    """The forbidden differences, and the number of scenarios to which the relation applied."""
     found, applied = [], 0
     for number in numbers:
         rng = random.Random(f"{relation.__name__} {number}")

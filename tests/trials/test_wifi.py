@@ -1,4 +1,4 @@
-"""A home's network of 802.11n, from the scenario to the trial."""
+"""A home network of 802.11n, from the scenario to the trial."""
 
 import aqmlab
 import pytest

@@ -1,4 +1,4 @@
-"""Puts the programs of `tools` onto the path of these tests, which import them."""
+"""Adds the programs in `tools` to the path of these tests, which import them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small grid, and engines that stand in for the kernel."""
+"""A small grid, and engines that replace the kernel."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 
 
 class Shop:
-    """Stands in for `engines.kernel`, which makes trials."""
+    """A replacement for `engines.kernel` that makes trials."""
 
     def __init__(self, folder: Path, run: Runner = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent
@@ -72,7 +72,7 @@ class Shop:
         """The requested agents."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
-        """The agent `program`, or else the one of this shop."""
+        """The agent `program`, or this replacement's own agent."""
         if program is None:
             program = self.folder / "aqmlab-agent"
             program.write_bytes(self.agent)

@@ -15,7 +15,7 @@ from .support import RECIPE, Shop, slow_kernel, small
 
 @pytest.fixture(autouse=True)
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """The small grid in place of the packaged one, and a kernel that is none."""
+    """The small grid in place of the packaged one, and a fake kernel."""
     folder = tmp_path_factory.mktemp("shop")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setattr(grid, "load", small)

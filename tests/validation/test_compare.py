@@ -1,4 +1,4 @@
-"""The comparison finds equal results equal, and finds differences."""
+"""The comparison accepts equal results, and finds differences."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def _grown(folder: Path, engine: Runner) -> Reference:
 
 @pytest.fixture(scope="module")
 def itself(tmp_path_factory: pytest.TempPathFactory) -> compare.Validation:
-    """The simulator against itself with other seeds."""
+    """The simulator compared with itself at other seeds."""
     reference = _grown(tmp_path_factory.mktemp("same"), fake_kernel)
     return compare.run(small().cells, reference)
 
 
 @pytest.fixture(scope="module")
 def slower(tmp_path_factory: pytest.TempPathFactory) -> compare.Validation:
-    """The simulator against a kernel with a slower line."""
+    """The simulator compared with a kernel with a slower line."""
     reference = _grown(tmp_path_factory.mktemp("slow"), slow_kernel)
     return compare.run(small().cells, reference)
 
@@ -53,7 +53,7 @@ def test_a_line_that_is_a_fifth_slower_is_found(slower: compare.Validation) -> N
     assert not slower.accepted
     comparison = slower.comparisons[0]
     line = {line.metric.name: line for line in comparison.lines}["throughput"]
-    assert not line.accepted and line.in_10 == 0  # chance excuses only the lossy cell
+    assert not line.accepted and line.in_10 == 0  # chance explains only the lossy cell
     assert line.error_p50 == pytest.approx(0.25, rel=0.1)
     worst = comparison.worst
     assert {case.cell.name for case in worst} >= {"alone.codel", "alone.fq_codel-100"}
@@ -100,14 +100,14 @@ def test_a_trial_at_which_a_peer_dies_is_left_out_of_its_cells(
 
 
 def dies_of_codel(spec_json: str) -> object:
-    """A peer with a mistake."""
+    """An engine that fails on one discipline."""
     if '"codel"' in spec_json:
         raise LabError("it ended before the trial did")
     return fake_kernel(spec_json)
 
 
 def only_codel(spec_json: str) -> object:
-    """A peer that supports one discipline."""
+    """An engine that supports only one discipline."""
     spec = TrialSpec.read(spec_json)
     if any(link.qdisc.kind != "codel" for link in spec.links):
         raise ValueError("it has CoDel only")
@@ -127,7 +127,7 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 
 
 def _light_cells() -> dict[str, grid.Cell]:
-    """The cells with a known spread and a third of the others, without the heaviest."""
+    """The cells with a known spread and 1/3 of the other cells, without the slowest cells."""
 
     def carries(cell: grid.Cell) -> float:
         return sum(link.rate_bps for link in cell.spec.links) * cell.duration_s
@@ -154,8 +154,8 @@ def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bou
     ours, _ = compare._run_all(engines.simulator(), cells, keys, 2)
     comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
     assert comparison.accepted
-    # Chance leaves out more than one cell in 20 here and fewer there: three standard deviations
-    # at most. The bound alone is kept less often, where three seeds happen to agree.
+    # The number of cells beyond the limit is random, with a mean of one in 20. The test allows
+    # three standard deviations. The limit alone is met less often if three seeds happen to agree.
     for line in comparison.lines:
         assert line.meets is not None and line.meets >= _least_kept(len(cells)), line
         assert line.in_spread < 1, line

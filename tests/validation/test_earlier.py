@@ -24,14 +24,14 @@ def _run(name: str, seed: int, params: dict[str, Any]) -> tuple[TrialSpec, dict[
 
 
 def _with(app: AppSpec, params: dict[str, Any]) -> AppSpec:
-    """A bulk transfer with further parameters; another application as it is."""
+    """A bulk transfer with additional parameters; any other application is unchanged."""
     if app.app.kind != "bulk":
         return app
     return replace(app, app=replace(app.app, params=app.app.params | params))
 
 
 def _in_steps(spec: TrialSpec, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as those agents gave it, from the steps of `windows` as wide as a step."""
+    """The record in the form of those agents, from `windows` that are as wide as a step."""
     measure = replace(spec.measure, window_ns=spec.measure.step_ns)
     windows = _core.run(replace(spec, measure=measure).text())["tables"]["windows"]
     made = copy.deepcopy(record)

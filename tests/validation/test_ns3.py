@@ -1,4 +1,4 @@
-"""ns-3 as a peer: its input and the use of its output; ns-3 itself is not needed."""
+"""ns-3 as an engine: its input and its output. The tests do not need ns-3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _words(spec: TrialSpec, first: str) -> list[list[str]]:
     return [words for line in plan.of(spec).lines if (words := line.split())[0] == first]
 
 
-# --- What ns-3 is told -------------------------------------------------------------------------
+# --- The input of ns-3 -------------------------------------------------------------------------
 
 
 def test_most_of_the_grid_can_be_told_and_the_rest_has_a_reason() -> None:
@@ -82,6 +82,15 @@ def test_a_parameter_that_ns3_does_not_have_is_refused() -> None:
         plan.of(spec)
 
 
+def test_ecn_capable_datagrams_are_refused() -> None:
+    spec = _spec("datagrams.flood.pie")
+    flood, *others = (app for app in spec.apps if app.app.kind == "cbr")
+    marked = replace(flood, app=replace(flood.app, params={**flood.app.params, "ecn": "ect1"}))
+    spec = replace(spec, apps=(marked, *others))
+    with pytest.raises(ValueError, match="`cbr`: ecn"):
+        plan.of(spec)
+
+
 def test_transfers_and_datagrams_are_what_the_trial_says() -> None:
     sized = _words(_spec("slow-start.file-up-500k.pfifo-100"), "tcp")
     assert [words[4:7] for words in sized] == [["0", "up", "500000"]]
@@ -94,7 +103,7 @@ def test_transfers_and_datagrams_are_what_the_trial_says() -> None:
     assert probe[4:] == ["up", "20000000", "172", "1"]
 
 
-# --- What is made of what it says --------------------------------------------------------------
+# --- The output of ns-3 ------------------------------------------------------------------------
 
 
 def _passages(*rows: dict[str, int]) -> Any:
@@ -116,8 +125,8 @@ def test_pairs_give_the_time_there_and_back_without_that_at_the_host() -> None:
         {"sent": 9_000_000},  # lost
     )
     back = _passages(
-        {"sent": 4_000_000, "arrived": 14_000_000},  # at the moment in which the second arrived
-        {"sent": 5_000_000, "arrived": 15_000_000},  # for which no fresh one is left
+        {"sent": 4_000_000, "arrived": 14_000_000},  # at the arrival of the second packet
+        {"sent": 5_000_000, "arrived": 15_000_000},  # without an unused packet to pair with
     )
     at_ns, rtt_ms = tables.round_trips(out, back)
     assert list(rtt_ms) == [12.0] and list(at_ns) == [8_000_000]
@@ -188,7 +197,7 @@ def test_a_program_that_ends_early_says_why(fake: Callable[[Any], None]) -> None
         ns3.run(cell.spec_json(2))
 
 
-# --- Where it is missing -----------------------------------------------------------------------
+# --- Missing requirements ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

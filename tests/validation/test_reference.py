@@ -1,4 +1,4 @@
-"""The simulator against the kernel, from the reference set: no machine is started."""
+"""The simulator compared with the kernel's reference set, without starting a machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECIPE = {"kernel", "qemu", "tools", "agent", "machine", "image", "grid", "spec"
 
 @pytest.fixture(scope="module")
 def validation() -> compare.Validation:
-    """The simulator against the existing part of the set, as in the documents' tables."""
+    """The comparison with the existing part of the set, as in the documents' tables."""
     made = validated.validation()
     if made is None:
         pytest.fail("the reference set has no trial")
@@ -37,7 +37,7 @@ def test_the_simulator_is_as_near_the_kernel_as_the_rule_asks(
     ]
     said = f"{line.meets:.0%} of the cells; worst: {'; '.join(worst[:8])}"
     if validation.there < validation.wanted:
-        # The kernel's own spread, which the rule allows for, is not known before the set is whole.
+        # The kernel's own spread is not known before the set is complete.
         assert line.error_p50 <= compare.RULES[metric].within, said
     else:
         assert line.accepted, said

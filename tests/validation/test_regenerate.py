@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of built agents, in place of the user's own."""
+    """A folder of built agents that replaces the user's own folder."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
@@ -145,7 +145,7 @@ def test_a_set_is_renewed_by_the_agent_of_the_package(tmp_path: Path, shop: Shop
     newer = agents.digest_of(shop.agent)
     todo = regenerate.renewals(small().cells, reference, print)
     assert regenerate.warnings(todo, reference) == []
-    _grow(reference, todo[:3])  # and then it is interrupted
+    _grow(reference, todo[:3])  # an interrupted run
     assert len(agents.there(tmp_path)) == 2
     growth = _renew(reference)
     assert _counts(growth) == {RENEWED: 7} and growth.well
@@ -209,7 +209,7 @@ def test_a_trial_is_run_again_to_the_letter_though_it_is_written_otherwise_now(
     assert len(regenerate.renewals(small().cells, reference, print)) == 10
 
 
-# --- Some at random -------------------------------------------------------------------------------
+# --- Random samples -------------------------------------------------------------------------------
 
 
 def test_a_sample_is_of_different_cells_that_are_there_and_can_be_drawn_again(
@@ -228,7 +228,7 @@ def test_a_sample_is_of_different_cells_that_are_there_and_can_be_drawn_again(
     assert _counts(_run(reference, drawn[0])) == {SAME: 2}
 
 
-# --- What goes wrong ------------------------------------------------------------------------------
+# --- Errors ---------------------------------------------------------------------------------------
 
 
 def test_a_cell_that_was_changed_is_run_anew(tmp_path: Path, shop: Shop) -> None:

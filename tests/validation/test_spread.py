@@ -1,4 +1,4 @@
-"""The kernel's own spread: its bound, tested against chance."""
+"""The kernel's own spread, and a test of its limit against chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that find causes: the first difference of two runs, and other starts and seeds."""
+"""The tools that find causes: the first difference of two runs, and other start times and seeds."""
 
 from __future__ import annotations
 

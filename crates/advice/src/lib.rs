@@ -1,18 +1,35 @@
 //! Advice on a gateway as text: the gateway's settings to paste, and the conclusion in sentences.
 //!
-//! Every function is pure: its inputs are numbers and names, and its output is text. The command
-//! line and the page call the same functions, so both show the same text. [`settings`] and
-//! [`sentences`] read JSON, because both callers already have it.
+//! Every function is pure: its inputs are verdicts, numbers and names, and its output is text. The
+//! command line and the page call the same functions, so both show the same text. [`settings`] and
+//! [`advice`] read JSON, because both callers already have it.
+//!
+//! | Module       | Holds                                                              |
+//! |--------------|--------------------------------------------------------------------|
+//! | `evidence`   | the runs on which an advice rests                                  |
+//! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
+//! | `sentences`  | the conclusion as sentences                                        |
+//! | `headline`   | the answer in one sentence                                         |
+//! | `device`     | the gateway to set up                                              |
+//! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
+//! | `words`      | numbers and lists in the form for people                           |
 
+mod conclusion;
 mod device;
 mod dummynet;
+mod evidence;
+mod headline;
 mod linux;
 mod openwrt;
 mod sentences;
 mod words;
 
+pub use conclusion::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
 pub use device::{Bottleneck, Framing, Gateway};
-pub use sentences::{ByMedian, Conclusion, Cost, Gain, Sentence, Spoiled, Way};
+pub use evidence::{App, Candidate, Case, Evidence};
+pub use headline::Headline;
+pub use sentences::Sentence;
+pub use words::owned;
 
 use serde::Serialize;
 
@@ -47,12 +64,38 @@ pub fn settings(gateway: &str) -> Result<String, String> {
     serde_json::to_string(&settings_of(&gateway)).map_err(|error| error.to_string())
 }
 
-/// Returns the sentences of a conclusion as JSON, from a [`Conclusion`] as JSON.
+/// An advice: the facts, and the texts that state them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// The facts.
+    pub conclusion: Conclusion,
+    /// The answer in one sentence; `None` until both gateways were run at the compared tier.
+    pub headline: Option<Headline>,
+    /// The facts as sentences.
+    pub sentences: Vec<Sentence>,
+}
+
+/// Returns the advice that follows from some runs.
+///
+/// The headline compares today's gateway with the better one. Without a better one, it compares
+/// today's gateway with the second of the list.
+pub fn advice_from(evidence: &Evidence) -> Advice {
+    let conclusion = conclusion::of(evidence);
+    let other = conclusion.better.as_ref();
+    let other = other.or_else(|| evidence.gateways.get(1).map(|gateway| &gateway.name));
+    Advice {
+        headline: other.and_then(|name| headline::of(evidence, &conclusion.compared_at, name)),
+        sentences: sentences::of(&conclusion),
+        conclusion,
+    }
+}
+
+/// Returns an advice as JSON, from an [`Evidence`] as JSON.
 ///
 /// # Errors
 ///
-/// Returns the reason if `conclusion` is not the JSON of a conclusion.
-pub fn sentences(conclusion: &str) -> Result<String, String> {
-    let known: Conclusion = serde_json::from_str(conclusion).map_err(|error| error.to_string())?;
-    serde_json::to_string(&sentences::of(&known)).map_err(|error| error.to_string())
+/// Returns the reason if `evidence` is not the JSON of an evidence.
+pub fn advice(evidence: &str) -> Result<String, String> {
+    let evidence: Evidence = serde_json::from_str(evidence).map_err(|error| error.to_string())?;
+    serde_json::to_string(&advice_from(&evidence)).map_err(|error| error.to_string())
 }

@@ -2,8 +2,8 @@
 //!
 //! The script `simplest.qos` is one HTB class with one discipline, as in the simulated gateway. A
 //! rate of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes
-//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`). It is therefore the
-//! overhead beyond the bytes that Linux counts.
+//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is
+//! therefore the overhead beyond the bytes that Linux counts.
 
 use crate::device::{Bottleneck, Gateway};
 

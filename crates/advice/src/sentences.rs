@@ -2,100 +2,10 @@
 //!
 //! A sentence mentions only tiers that were run, because the callers pass no other tiers.
 
+use serde::Serialize;
+
+use crate::conclusion::{ByMedian, Conclusion, Cost, Gain, GatewayResult};
 use crate::words::{listed, rate, time};
-use serde::{Deserialize, Serialize};
-
-/// The findings that the sentences state.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Conclusion {
-    /// The number of seeds of each condition.
-    pub seeds: u32,
-    /// The fastest tier that was run.
-    pub fastest: String,
-    /// The gateways: today's gateway first, then the other gateways, each with its slowest
-    /// sufficient tier.
-    pub ways: Vec<Way>,
-    /// The tier at which gateways are compared: today's tier, or the slowest sufficient tier of the
-    /// better gateway.
-    pub compared_at: String,
-    /// The applications that are not served by today's gateway at that tier.
-    pub spoiled: Vec<Spoiled>,
-    /// The title of the recommended gateway, if one is better.
-    pub better: Option<String>,
-    /// The interactive applications that improve most with the better gateway.
-    pub gains: Vec<Gain>,
-    /// The transfers, with their rates under both gateways.
-    pub costs: Vec<Cost>,
-}
-
-/// A gateway with the tiers that suffice.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Way {
-    /// The gateway in words that follow "with".
-    pub title: String,
-    /// The slowest tier that was run at which no application is bad and no slower tier serves
-    /// everyone.
-    pub served: Option<String>,
-    /// The slowest tier that was run at which every application is good.
-    pub well: Option<String>,
-    /// The next slower tier that was run and does not suffice.
-    pub failed: Option<String>,
-    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
-    /// that are bad at the fastest tier.
-    pub failing: Vec<String>,
-    /// Applications that a slower tier would serve if only the median of their round trips counted.
-    pub by_median: Vec<ByMedian>,
-    /// The number of seeds in which everyone is served at that tier.
-    pub seeds_served: u32,
-    /// The faster tiers that were run and, against expectation, do not serve everyone.
-    pub exceptions: Vec<String>,
-}
-
-/// A tier that suffices for some applications by the median of their round trips.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ByMedian {
-    /// The applications in plain words.
-    pub apps: Vec<String>,
-    /// The slowest such tier that was run.
-    pub tier: String,
-}
-
-/// An application that is not served by today's gateway.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spoiled {
-    /// The application in plain words, with its user.
-    pub app: String,
-    /// The measured number and the limit that it misses.
-    pub because: String,
-}
-
-/// The round trips of an interactive application.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Gain {
-    /// The application in plain words.
-    pub app: String,
-    /// The 95th percentile under today's gateway, in ms.
-    pub today_ms: f64,
-    /// The 95th percentile under the better gateway, in ms.
-    pub better_ms: f64,
-}
-
-/// The rate of a bulk transfer.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cost {
-    /// The application in plain words.
-    pub app: String,
-    /// The transfer's rate under today's gateway.
-    pub today_mbit: f64,
-    /// The transfer's rate under the better gateway.
-    pub better_mbit: f64,
-}
 
 /// A sentence, with its place in the advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -109,12 +19,12 @@ pub struct Sentence {
 /// Returns the sentences of a conclusion, in the order for a reader.
 pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     let mut said = Vec::new();
-    for way in &known.ways {
-        said.push(Sentence { about: "tier", text: tier(way, known) });
-        if let Some(text) = sure(way, known.seeds) {
+    for gateway in &known.gateways {
+        said.push(Sentence { about: "tier", text: tier(gateway, known) });
+        if let Some(text) = sure(gateway, known.seeds) {
             said.push(Sentence { about: "sure", text });
         }
-        said.extend(way.by_median.iter().map(|one| by_median(one, way)));
+        said.extend(gateway.by_median.iter().map(|one| by_median(one, gateway)));
     }
     if known.better.is_none() {
         said.push(Sentence { about: "tier", text: no_better(known) });
@@ -126,69 +36,70 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
         );
         said.push(Sentence { about: "spoils", text });
     }
-    if let Some(better) = &known.better {
+    let better = known.gateways.iter().find(|one| known.better.as_ref() == Some(&one.name));
+    if let Some(GatewayResult { title: better, .. }) = better {
         said.extend(known.gains.iter().map(|one| gain(one, better)));
         said.extend(known.costs.iter().map(|one| cost(one, better)));
     }
     said
 }
 
-fn tier(way: &Way, known: &Conclusion) -> String {
-    let Some(served) = &way.served else {
+fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
+    let Some(served) = &gateway.served else {
         return format!(
             "With {}, no tier serves everyone: even at {}, {} {} bad.",
-            way.title,
+            gateway.title,
             known.fastest,
-            listed(&way.failing),
-            if way.failing.len() == 1 { "is" } else { "are" }
+            listed(&gateway.failing),
+            if gateway.failing.len() == 1 { "is" } else { "are" }
         );
     };
-    let beside = match &way.failed {
+    let beside = match &gateway.failed {
         None => ", and the slowest of the list.".to_owned(),
-        Some(failed) => format!("; at {failed} {} would suffer.", listed(&way.failing)),
+        Some(failed) => format!("; at {failed} {} would suffer.", listed(&gateway.failing)),
     };
-    let well = match &way.well {
+    let well = match &gateway.well {
         Some(well) if well != served => format!(" Everything is good from {well}."),
         None => " At no tier is everything good.".to_owned(),
         Some(_) => String::new(),
     };
-    let title = &way.title;
-    let others = if way.exceptions.is_empty() {
+    let title = &gateway.title;
+    let others = if gateway.exceptions.is_empty() {
         String::new()
     } else {
-        format!(" Faster does not always help: {} fails.", listed(&way.exceptions))
+        format!(" Faster does not always help: {} fails.", listed(&gateway.exceptions))
     };
     format!("With {title}, {served} is the slowest tier that serves everyone{beside}{well}{others}")
 }
 
 fn no_better(known: &Conclusion) -> String {
-    if known.ways.iter().all(|way| way.served.is_none()) {
+    if known.gateways.iter().all(|one| one.served.is_none()) {
         "No gateway helps here: the applications need more than these tiers have.".to_owned()
     } else {
         "No other gateway does better: today's is enough.".to_owned()
     }
 }
 
-fn sure(way: &Way, seeds: u32) -> Option<String> {
-    let served = way.served.as_ref()?;
+fn sure(gateway: &GatewayResult, seeds: usize) -> Option<String> {
+    let served = gateway.served.as_ref()?;
     Some(if seeds == 1 {
         format!("One seed was run, so the result at {served} may be chance.")
-    } else if way.seeds_served == seeds {
+    } else if gateway.seeds_served == seeds {
         format!("At {served} that holds in each of {seeds} seeds.")
     } else {
         format!(
             "At {served} that holds for the median over {seeds} seeds, and in {} of them alone.",
-            way.seeds_served
+            gateway.seeds_served
         )
     })
 }
 
-fn by_median(one: &ByMedian, way: &Way) -> Sentence {
+fn by_median(one: &ByMedian, gateway: &GatewayResult) -> Sentence {
     let text = format!(
         "If only the median of the round trips counted, {} would do at {} with {}.",
         listed(&one.apps),
         one.tier,
-        way.title
+        gateway.title
     );
     Sentence { about: "sure", text }
 }
@@ -227,9 +138,11 @@ fn cost(one: &Cost, better: &str) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conclusion::Conclusion;
 
-    fn way() -> Way {
-        Way {
+    fn today() -> GatewayResult {
+        GatewayResult {
+            name: "today".to_owned(),
             title: "today's gateway".to_owned(),
             served: Some("100/40 Mbit/s".to_owned()),
             well: Some("100/40 Mbit/s".to_owned()),
@@ -241,20 +154,26 @@ mod tests {
             }],
             seeds_served: 10,
             exceptions: vec![],
+            tiers: vec![],
         }
     }
 
-    fn conclusion(ways: Vec<Way>) -> Conclusion {
+    fn conclusion(gateways: Vec<GatewayResult>) -> Conclusion {
         Conclusion {
             seeds: 10,
             fastest: "100/40 Mbit/s".to_owned(),
-            ways,
+            gateways,
             compared_at: "12/1 Mbit/s".to_owned(),
             spoiled: vec![],
-            better: Some("FQ-CoDel".to_owned()),
+            better: Some("sqm".to_owned()),
             gains: vec![],
             costs: vec![],
         }
+    }
+
+    fn better() -> GatewayResult {
+        let (name, title) = ("sqm".to_owned(), "FQ-CoDel".to_owned());
+        GatewayResult { name, title, by_median: vec![], ..today() }
     }
 
     fn texts(known: &Conclusion) -> Vec<String> {
@@ -264,7 +183,7 @@ mod tests {
     #[test]
     fn a_sufficient_tier_stands_beside_the_one_that_fails() {
         assert_eq!(
-            texts(&conclusion(vec![way()])),
+            texts(&conclusion(vec![today()])),
             [
                 "With today's gateway, 100/40 Mbit/s is the slowest tier that serves everyone; at \
                  50/20 Mbit/s the game and the call would suffer.",
@@ -277,7 +196,8 @@ mod tests {
 
     #[test]
     fn without_a_sufficient_tier_the_fastest_is_named() {
-        let none = Way { served: None, well: None, failed: None, by_median: vec![], ..way() };
+        let none =
+            GatewayResult { served: None, well: None, failed: None, by_median: vec![], ..today() };
         assert_eq!(
             texts(&conclusion(vec![none])),
             ["With today's gateway, no tier serves everyone: even at 100/40 Mbit/s, the game and \
@@ -287,14 +207,14 @@ mod tests {
 
     #[test]
     fn a_slower_transfer_is_said_as_plainly_as_a_shorter_lag() {
-        let mut known = conclusion(vec![]);
+        let mut known = conclusion(vec![better()]);
         known.gains = vec![Gain { app: "the game".to_owned(), today_ms: 1245.0, better_ms: 26.0 }];
         known.costs = vec![
             Cost { app: "the backup".to_owned(), today_mbit: 4.0, better_mbit: 2.0 },
             Cost { app: "the film".to_owned(), today_mbit: 4.0, better_mbit: 4.04 },
         ];
         assert_eq!(
-            texts(&known),
+            texts(&known)[2..],
             [
                 "With FQ-CoDel, 95 % of the round trips of the game end within 26 ms instead of \
                  1.2 s.",
@@ -307,19 +227,19 @@ mod tests {
 
     #[test]
     fn an_advice_without_a_better_gateway_says_so() {
-        let mut known = conclusion(vec![Way { by_median: vec![], ..way() }]);
+        let mut known = conclusion(vec![GatewayResult { by_median: vec![], ..today() }]);
         known.better = None;
         assert_eq!(
             texts(&known).last().unwrap(),
             "No other gateway does better: today's is enough."
         );
-        known.ways = vec![Way { served: None, by_median: vec![], ..way() }];
+        known.gateways = vec![GatewayResult { served: None, by_median: vec![], ..today() }];
         assert!(texts(&known).last().unwrap().starts_with("No gateway helps here"));
     }
 
     #[test]
     fn seeds_that_disagree_are_counted() {
-        let unsure = Way { seeds_served: 7, by_median: vec![], ..way() };
+        let unsure = GatewayResult { seeds_served: 7, by_median: vec![], ..today() };
         assert_eq!(
             texts(&conclusion(vec![unsure]))[1],
             "At 100/40 Mbit/s that holds for the median over 10 seeds, and in 7 of them alone."

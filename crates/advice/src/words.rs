@@ -9,6 +9,16 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
+/// Returns an activity with its user: "Anna's video meeting". `who` is empty for a thing.
+pub fn owned(who: &str, title: &str) -> String {
+    if who.is_empty() {
+        return title.to_owned();
+    }
+    let bare = title.strip_prefix("a ").or_else(|| title.strip_prefix("an ")).unwrap_or(title);
+    let ending = if who.ends_with('s') { "'" } else { "'s" };
+    format!("{who}{ending} {bare}")
+}
+
 /// Formats a time with a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     if seconds < 1.0 {
@@ -31,7 +41,7 @@ pub(crate) fn rate(mbit: f64) -> String {
     }
 }
 
-/// Formats a number with two significant digits below ten, and without decimals above.
+/// Formats a number with two significant digits if it is below ten, and otherwise without decimals.
 fn digits(value: f64) -> String {
     if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
@@ -50,6 +60,13 @@ mod tests {
             [0.05, 2.34, 9.96, 12.4].map(rate),
             ["50 kbit/s", "2.3 Mbit/s", "10 Mbit/s", "12 Mbit/s"]
         );
+    }
+
+    #[test]
+    fn an_activity_has_its_user() {
+        assert_eq!(owned("Anna", "a video meeting"), "Anna's video meeting");
+        assert_eq!(owned("Jonas", "an online game"), "Jonas' online game");
+        assert_eq!(owned("", "a security camera"), "a security camera");
     }
 
     #[test]

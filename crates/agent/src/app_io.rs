@@ -1,4 +1,4 @@
-//! The world, as the engine of a trial's applications.
+//! The sockets and the clock that the applications of a trial use.
 
 use aqmlab_apps::{ConnId, Open};
 use aqmlab_core::{Instant, Side};
@@ -32,7 +32,7 @@ impl Engine for World<'_> {
     }
 
     fn call_at(&mut self, _app: u32, _at: Instant) {
-        // Empty on purpose: the loop asks the driver for the next wake-up before it sleeps.
+        // Empty on purpose: the loop requests the driver's next wake-up before it sleeps.
     }
 
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
@@ -91,7 +91,7 @@ impl Engine for World<'_> {
     }
 
     fn ended(&mut self, _app: u32) {
-        // Empty on purpose: the taps are measured after the run, when the driver knows the end of
-        // every flow.
+        // Empty on purpose: the taps are measured after the run, when the end of every flow is
+        // known.
     }
 }

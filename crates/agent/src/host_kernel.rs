@@ -2,7 +2,7 @@
 //!
 //! A trial does not touch the host's own network. It uses unnamed namespaces, which end with this
 //! process, and this process ends with its parent. Settings are written only inside the namespaces.
-//! Settings of the whole kernel are compared with those of the trial and never written.
+//! Settings of the whole kernel are never written, but compared with the trial's settings.
 
 use std::io::Write;
 

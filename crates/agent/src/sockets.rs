@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{ConnId, Open, Transport};
-use aqmlab_core::{Instant, Side};
+use aqmlab_core::{Ecn, Instant, Side};
 use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
@@ -278,6 +278,9 @@ pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Resu
     sys::connect(&fd, testbed::address(app, at.peer()), peer)?;
     if open.priority > 0 {
         sys::set(&fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
+    }
+    if open.ecn != Ecn::NotEct {
+        sys::set(&fd, libc::IPPROTO_IP, libc::IP_TOS, open.ecn.bits().into())?;
     }
     Ok(fd)
 }

@@ -269,8 +269,8 @@ impl Tun {
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
-        // SAFETY: an `ifreq` may be all zeros, and lives until the call returns; the name fits,
-        // its last byte stays zero, and the field that is set is the one that the call reads.
+        // SAFETY: an `ifreq` may be all zeros, and lives until the call returns. The name fits and
+        // its last byte stays zero. The call reads the field that is set here.
         unsafe {
             let mut request: libc::ifreq = zeroed();
             for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(15)) {

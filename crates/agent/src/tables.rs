@@ -159,7 +159,7 @@ fn drops(kind: &str, counters: Counters) -> Drops {
     Drops { overlimit, sojourn, early, forced, filtered: counters.filtered }
 }
 
-/// Events in addition to those that sockets report.
+/// Events that sockets do not report.
 struct Events {
     /// The TCP events of the two hosts, if a host had only one connection.
     of_host: Option<[TcpEvents; 2]>,

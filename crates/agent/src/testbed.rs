@@ -16,7 +16,7 @@
 //! the bottleneck's queue as the host's own, and limit it to a few packets.
 //!
 //! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
-//! On the host's own kernel, it also replaces netem.
+//! On the host's own kernel, this module also replaces netem.
 //!
 //! Each application has its own address at both ends, as in the simulator.
 
@@ -38,8 +38,8 @@ use crate::mode::Mode;
 use crate::qdisc::{self, Installed};
 use crate::sys::Tun;
 
-/// The queue length of an interface to the discipline in user space. It exceeds the number of
-/// packets that the applications send while the discipline cannot read.
+/// The queue length of an interface to the discipline in user space. The length exceeds the number
+/// of packets that the applications send while the discipline cannot read.
 const TUN_ROOM: u32 = 16_384;
 
 /// The network namespaces of a trial.

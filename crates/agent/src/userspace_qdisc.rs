@@ -262,7 +262,7 @@ impl Half {
         self.send(now, seen);
     }
 
-    /// Sends the packets that the link can send at `at`; returns whether there was at least one.
+    /// Sends the packets that the link can send at `at`; returns whether it sent a packet.
     fn send(&mut self, at: Instant, seen: &mut Vec<Record>) -> bool {
         let mut any = false;
         while let Some((_, port)) = &mut self.bottleneck {

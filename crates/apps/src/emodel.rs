@@ -5,8 +5,8 @@
 //!
 //! - [`simple`]: R = 93.2 − `Id` − `Ie_eff` with `Id` as in Cole and Rosenbluth (2001), the usual
 //!   form in network measurement;
-//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`. It assumes a
-//!   codec without loss concealment.
+//! - [`full`]: every delay term of G.107, as Flent 2.3.0 computes its `mos_score`. This form
+//!   assumes a codec without loss concealment.
 
 use aqmlab_core::math;
 
@@ -30,8 +30,8 @@ impl Codec {
     /// The codec G.729A.
     pub const G729: Self = Self { impairment: 11.0, robustness: 19.0 };
     /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are those of G.711 with loss
-    /// concealment, which Opus also has. The scale does not cover the wider band of Opus, so the
-    /// band is not credited.
+    /// concealment, because Opus has loss concealment. The scale does not cover the wider band of
+    /// Opus, so the band is not credited.
     pub const OPUS: Self = Self::G711;
 
     /// Returns `Ie_eff` for a proportion `loss` of packets, from 0 to 1, lost at random (`BurstR` =

@@ -26,7 +26,7 @@ mod schedule;
 #[cfg(test)]
 mod testing;
 
-use aqmlab_core::{Direction, Instant, Rng, Side};
+use aqmlab_core::{Direction, Ecn, Instant, Rng, Side};
 
 /// Both ends of one application.
 ///
@@ -179,14 +179,23 @@ pub struct Open {
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
     pub priority: u8,
+    /// The ECN field of datagrams. A TCP sets the field of its own segments.
+    pub ecn: Ecn,
 }
 
 impl Open {
     /// Returns a TCP connection with the defaults of a socket: Nagle's rule and delayed
     /// acknowledgements.
     pub const fn tcp(from: Side) -> Self {
-        let transport = Transport::Tcp;
-        Self { transport, from, nodelay: false, quickack: false, reads: true, priority: 0 }
+        Self {
+            transport: Transport::Tcp,
+            from,
+            nodelay: false,
+            quickack: false,
+            reads: true,
+            priority: 0,
+            ecn: Ecn::NotEct,
+        }
     }
 
     /// Returns a datagram socket.

@@ -1,7 +1,7 @@
 //! Datagrams of one size at a constant interval, in one direction or in both directions over one
 //! socket.
 
-use aqmlab_core::{Direction, Duration, Instant, Side};
+use aqmlab_core::{Direction, Duration, Ecn, Instant, Side};
 
 use crate::datagrams::{self, Arrivals};
 use crate::params::sends_in;
@@ -22,6 +22,7 @@ struct Leg {
 pub(crate) struct Pacer {
     payload: u32,
     interval: Duration,
+    ecn: Ecn,
     legs: Vec<Leg>,
     conn: Option<ConnId>,
     running: bool,
@@ -36,7 +37,12 @@ impl Pacer {
             arrivals: Arrivals::default(),
         };
         let legs = directions.iter().map(leg).collect();
-        Self { payload, interval, legs, conn: None, running: false }
+        Self { payload, interval, ecn: Ecn::NotEct, legs, conn: None, running: false }
+    }
+
+    /// Returns the flow with this ECN field in its datagrams.
+    pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
     }
 
     /// Returns the datagrams that the flow sends.
@@ -48,7 +54,7 @@ impl Pacer {
     /// the first interval, because two hosts do not send in step.
     pub(crate) fn start(&mut self, io: &mut dyn Io) {
         self.running = true;
-        self.conn = Some(io.open(Open::udp(Side::Home)));
+        self.conn = Some(io.open(Open { ecn: self.ecn, ..Open::udp(Side::Home) }));
         let now = io.now();
         for n in 0..self.legs.len() {
             let phase = if n == 0 { 0 } else { io.rng().below(self.interval.as_nanos()) };

@@ -4,8 +4,8 @@ use aqmlab_core::{Duration, Instant, Side};
 
 use crate::{ConnId, Datagram, Io, Open, datagrams};
 
-/// Sends requests from the home over one socket. Their times are on a grid that begins with the
-/// first request, so their rate does not depend on replies.
+/// Sends requests from the home over one socket. The times of the requests are on a grid that
+/// begins with the first request, so the rate does not depend on replies.
 pub(crate) struct Prober {
     payload: u32,
     interval: Duration,

@@ -1,10 +1,10 @@
 //! Composes a trial from a scenario without loops, for a page that has no Python.
 //!
-//! The scenario is restricted to a part of the keys that `aqmlab run` accepts: one line, with or
-//! without a modem, the gateway's disciplines, and applications of one TCP.
+//! The scenario may use only a part of the keys that `aqmlab run` accepts. The keys describe one
+//! line, with or without a modem, the gateway's disciplines, and applications of one TCP.
 //! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
 //! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
-//! accepted scenario has the same meaning in both.
+//! accepted scenario has the same meaning for the page and for Python.
 //!
 //! | Module     | Holds                                              |
 //! |------------|----------------------------------------------------|
@@ -20,10 +20,22 @@ mod line;
 mod quantity;
 mod scenario;
 
-use aqmlab_trial::spec::{MeasureSpec, Spec};
+use std::collections::BTreeMap;
+
+use aqmlab_trial::scenario as defaults;
+use aqmlab_trial::spec::{AppSpec, MeasureSpec, Spec};
 use aqmlab_trial::{SpecError, check};
 
-use crate::scenario::{Measure, Scenario};
+use crate::scenario::{Measure, Report, Scenario};
+
+/// A trial, with the needs that its scenario states.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    /// The trial.
+    pub spec: Spec,
+    /// The largest round-trip times in milliseconds, by application.
+    pub limits_ms: BTreeMap<String, f64>,
+}
 
 /// Composes the trial of the scenario in a JSON text. The members of the text are those of a
 /// scenario's file.
@@ -31,7 +43,7 @@ use crate::scenario::{Measure, Scenario};
 /// # Errors
 ///
 /// If the text is not such a scenario, or the trial cannot be run.
-pub fn from_json(text: &str, seed: u64) -> Result<Spec, SpecError> {
+pub fn from_json(text: &str, seed: u64) -> Result<Composed, SpecError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         SpecError::new(error.path().to_string(), without_column(&error.inner().to_string()))
@@ -45,7 +57,7 @@ pub fn from_json(text: &str, seed: u64) -> Result<Spec, SpecError> {
 /// # Errors
 ///
 /// If [`from_json`] would return an error.
-pub fn from_toml(text: &str, seed: u64) -> Result<Spec, SpecError> {
+pub fn from_toml(text: &str, seed: u64) -> Result<Composed, SpecError> {
     compose(&read_toml(text)?, seed)
 }
 
@@ -63,17 +75,17 @@ fn without_column(problem: &str) -> &str {
     problem.rsplit_once(" at line ").map_or(problem, |(problem, _)| problem)
 }
 
-fn compose(scenario: &Scenario, seed: u64) -> Result<Spec, SpecError> {
+fn compose(scenario: &Scenario, seed: u64) -> Result<Composed, SpecError> {
     let duration = match &scenario.duration {
         Some(text) => quantity::duration("duration", text)?,
-        None => scenario::DURATION,
+        None => defaults::DURATION,
     };
     let path = &scenario.path;
     let or = |key: &str, text: &Option<_>, default| match text {
         Some(text) => quantity::duration(&format!("path.{key}"), text),
         None => Ok(default),
     };
-    let rtt = or("rtt", &path.rtt, scenario::RTT)?;
+    let rtt = or("rtt", &path.rtt, defaults::RTT)?;
     let links = line::links(path)?;
     let apps = app::apps(scenario, &links, rtt)?;
     let spec = Spec {
@@ -82,11 +94,26 @@ fn compose(scenario: &Scenario, seed: u64) -> Result<Spec, SpecError> {
         links,
         apps,
         measure: measure(scenario.measure.as_ref())?,
-        host_jitter: or("host_jitter", &path.host_jitter, scenario::HOST_JITTER)?,
-        start_jitter: or("start_jitter", &path.start_jitter, scenario::START_JITTER)?,
+        host_jitter: or("host_jitter", &path.host_jitter, defaults::HOST_JITTER)?,
+        start_jitter: or("start_jitter", &path.start_jitter, defaults::START_JITTER)?,
     };
     check(&spec)?;
-    Ok(spec)
+    let limits_ms = limits_ms(&spec.apps, &scenario.report)?;
+    Ok(Composed { spec, limits_ms })
+}
+
+/// Returns the stated limits of applications, for each of their copies.
+fn limits_ms(apps: &[AppSpec], report: &Report) -> Result<BTreeMap<String, f64>, SpecError> {
+    let mut limits = BTreeMap::new();
+    for (family, limit) in &report.tolerances.0 {
+        let limit = quantity::duration(&format!("report.tolerances.{family}"), limit)?;
+        let is_own = |app: &&AppSpec| {
+            app.name == *family || app.name.rsplit_once('-').is_some_and(|(own, _)| own == family)
+        };
+        let own = apps.iter().filter(is_own);
+        limits.extend(own.map(|app| (app.name.clone(), limit.as_nanos() as f64 / 1e6)));
+    }
+    Ok(limits)
 }
 
 fn measure(said: Option<&Measure>) -> Result<MeasureSpec, SpecError> {

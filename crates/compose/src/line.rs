@@ -2,22 +2,11 @@
 
 use aqmlab_core::{BitRate, Bytes, Direction};
 use aqmlab_trial::SpecError;
+use aqmlab_trial::scenario::{OVERHEADS, overhead_called};
 use aqmlab_trial::spec::{KindSpec, LinkSpec, OverheadSpec, QdiscKind, ShaperSpec};
 
 use crate::scenario::{Choice, Modem, Overhead, Path, Plain};
 use crate::{choice, quantity};
-
-/// The bytes that kinds of lines charge beyond IP, and the bytes that the discipline in front of
-/// them counts. The columns are bytes, minimum, ATM cells, and counted. `aqmlab.scenario.links`
-/// gives the sources.
-const OVERHEADS: &[(&str, u64, u64, bool, u64)] = &[
-    ("ip", 0, 0, false, 0),
-    ("ethernet", 14, 0, false, 14),
-    ("ethernet-wire", 38, 84, false, 14),
-    ("docsis", 18, 64, false, 14),
-    ("pppoe", 30, 0, false, 14),
-    ("atm", 40, 0, true, 14),
-];
 
 /// The range of rates that a link can have.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
@@ -131,18 +120,17 @@ fn shaper_called(at: &str, name: &str) -> Result<ShaperSpec, SpecError> {
 }
 
 fn overhead(at: &str, said: Option<&Overhead>) -> Result<OverheadSpec, SpecError> {
-    let (bytes, minimum, atm, counted) = match said {
-        None => (0, 0, false, 0),
-        Some(Overhead::Table(table)) => {
-            (table.bytes.into(), table.minimum.into(), table.atm, table.counted.into())
-        }
-        Some(Overhead::Name(name)) => {
-            let known = OVERHEADS.iter().find(|(known, ..)| known == name).ok_or_else(|| {
-                let names: Vec<_> = OVERHEADS.iter().map(|(name, ..)| *name).collect();
-                SpecError::new(at, format!("`{name}` is not one of {}", names.join(", ")))
-            })?;
-            (known.1, known.2, known.3, known.4)
-        }
-    };
-    Ok(OverheadSpec { bytes: Bytes(bytes), minimum: Bytes(minimum), atm, counted: Bytes(counted) })
+    Ok(match said {
+        None => OverheadSpec::default(),
+        Some(Overhead::Table(table)) => OverheadSpec {
+            bytes: Bytes(table.bytes.into()),
+            minimum: Bytes(table.minimum.into()),
+            atm: table.atm,
+            counted: Bytes(table.counted.into()),
+        },
+        Some(Overhead::Name(name)) => overhead_called(name).ok_or_else(|| {
+            let names: Vec<_> = OVERHEADS.iter().map(|(name, _)| *name).collect();
+            SpecError::new(at, format!("`{name}` is not one of {}", names.join(", ")))
+        })?,
+    })
 }

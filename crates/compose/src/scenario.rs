@@ -1,22 +1,10 @@
-//! The keys of a scenario, and the defaults of absent keys.
-//!
-//! The defaults are those of `aqmlab.scenario.model`.
+//! The keys of a scenario.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use aqmlab_core::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-
-/// The simulated time.
-pub(crate) const DURATION: Duration = Duration::from_secs(30);
-/// The round-trip time without queues.
-pub(crate) const RTT: Duration = Duration::from_millis(40);
-/// The largest extra delay of a host.
-pub(crate) const HOST_JITTER: Duration = Duration::from_micros(50);
-/// The largest extra delay of an application's start.
-pub(crate) const START_JITTER: Duration = Duration::from_millis(50);
 
 /// A value of TOML: text, a number or a switch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -122,6 +110,8 @@ pub(crate) struct Scenario {
     pub(crate) path: Path,
     pub(crate) apps: Ordered<Ordered<Plain>>,
     pub(crate) measure: Option<Measure>,
+    #[serde(default)]
+    pub(crate) report: Report,
 }
 
 /// The path between the home and the internet.
@@ -179,4 +169,12 @@ pub(crate) struct Hop {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
     pub(crate) from: Option<Plain>,
+}
+
+/// The needs that the scenario states.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Report {
+    /// The largest round-trip times by application.
+    pub(crate) tolerances: Ordered<Plain>,
 }

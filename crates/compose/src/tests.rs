@@ -28,7 +28,7 @@ rtt = "15 ms"
 
 #[test]
 fn a_shaped_gateway_before_a_modem_has_four_links_and_shares_of_its_rates() {
-    let spec = from_toml(HOME, 7).expect("it is a scenario");
+    let spec = from_toml(HOME, 7).expect("it is a scenario").spec;
     let links: Vec<_> = spec.links.iter().map(|one| (one.name.as_str(), one.rate_bps())).collect();
     let expected = [
         ("up", 2_250_000),
@@ -44,7 +44,7 @@ fn a_shaped_gateway_before_a_modem_has_four_links_and_shares_of_its_rates() {
 
 #[test]
 fn applications_keep_their_order() {
-    let spec = from_toml(HOME, 7).expect("it is a scenario");
+    let spec = from_toml(HOME, 7).expect("it is a scenario").spec;
     let names: Vec<_> = spec.apps.iter().map(|app| app.name.as_str()).collect();
     assert_eq!(names, ["zebra", "film"]);
 }
@@ -53,9 +53,21 @@ fn applications_keep_their_order() {
 fn json_and_toml_compose_to_the_same_trial() {
     let table: toml::Table = toml::from_str(HOME).expect("it is TOML");
     let json = serde_json::to_string(&table).expect("it is JSON");
-    let text =
-        |spec: Result<Spec, _>| serde_json::to_string(&spec.expect("a trial")).expect("text");
+    let text = |made: Result<Composed, _>| {
+        serde_json::to_string(&made.expect("a trial").spec).expect("text")
+    };
     assert_eq!(text(from_json(&json, 3)), text(from_toml(HOME, 3)));
+}
+
+#[test]
+fn a_tolerance_applies_to_an_application_and_its_copies() {
+    let text = HOME.replace("[apps.film]\n", "[apps.film]\ncount = 2\n");
+    let text = format!("{text}\n[report.tolerances]\nfilm = \"0.3 s\"\nzebra = \"40 ms\"\n");
+    let limits_ms = from_toml(&text, 7).expect("it is a scenario").limits_ms;
+    let told: Vec<_> = limits_ms.iter().map(|(app, ms)| (app.as_str(), *ms as u64)).collect();
+    assert_eq!(told, [("film-1", 300), ("film-2", 300), ("zebra", 40)]);
+    let wrong = from_toml(&text.replace("0.3 s", "0.3"), 7).unwrap_err();
+    assert_eq!(wrong.at, "report.tolerances.film");
 }
 
 #[test]

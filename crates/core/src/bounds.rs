@@ -23,7 +23,8 @@ impl Bounds {
         Self::Whole(least.as_nanos(), most.as_nanos())
     }
 
-    /// Returns whether `value` lies within these bounds. Values of another type never do.
+    /// Returns whether `value` lies within these bounds. Values of another type do not lie within
+    /// them.
     pub fn admit(self, value: Value) -> bool {
         match (self, value) {
             (Self::Any, Value::Flag(_) | Value::Word(..))

@@ -27,7 +27,7 @@ pub struct Kind<T: ?Sized> {
 pub struct Param {
     /// The name that users write.
     pub name: &'static str,
-    /// The value if the user writes none. It also determines the parameter's type.
+    /// The value if the user writes none. The default also determines the parameter's type.
     pub default: Value,
     /// The values allowed.
     pub bounds: Bounds,
@@ -42,7 +42,7 @@ pub enum Value {
     Duration(Duration),
     /// A duration; `None` switches the feature off.
     MaybeDuration(Option<Duration>),
-    /// A number of things.
+    /// A count.
     Count(u64),
     /// A size.
     Bytes(Bytes),
@@ -174,7 +174,7 @@ impl Args {
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
         /// Access by type. Each function panics if the kind declares no parameter of this name.
-        /// That is an error of the kind's author, not of the user.
+        /// Such a panic is an error of the kind's author, not of the user.
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {

@@ -1,6 +1,6 @@
 //! The types that every crate uses: time, sizes, random numbers, packets, kinds.
 //!
-//! **Invariant:** no code here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a clock,
+//! **Invariant:** no code in this crate, `qdisc`, `tcp`, `apps`, `node` or `measure` reads a clock,
 //! draws entropy or touches a file. Time, random numbers and I/O are arguments.
 
 mod bounds;

@@ -9,8 +9,7 @@ use crate::{Bytes, Instant};
 
 /// A packet in a link, a queue or a host.
 ///
-/// Its fields have one place in memory for as long as it exists. A queue that takes or gives a
-/// packet moves a pointer.
+/// Its fields stay at one address in memory. Enqueue and dequeue move only a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet(Box<PacketFields>);
 
@@ -52,7 +51,7 @@ pub struct PacketFields {
     pub id: u64,
     /// The time at which the packet entered its present queue.
     pub enqueued: Instant,
-    /// The index of the application to which it belongs.
+    /// The index of the application to which the packet belongs.
     pub flow: u32,
     /// The index of the packet's connection (its five-tuple) among the connections of the run.
     pub conn: u32,
@@ -81,7 +80,7 @@ pub struct PacketFields {
 }
 
 impl PacketFields {
-    /// Size as the discipline that holds it counts it.
+    /// Returns the size as the current discipline counts it.
     #[inline]
     pub const fn bytes(&self) -> Bytes {
         Bytes(self.len as u64)
@@ -245,7 +244,7 @@ pub struct UdpHeader {
 /// A TCP segment, with sequence numbers that do not wrap.
 ///
 /// `seq` and `ack` count from the initial sequence number, so a SYN has `seq` 0 and the first byte
-/// of data is number 1. They are truncated to 32 bits only in the wire format.
+/// of data is number 1. Both numbers are truncated to 32 bits only in the wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// The number of the first byte (or of the SYN or FIN).
@@ -264,7 +263,7 @@ pub struct TcpHeader {
     pub sack: SackBlocks,
     /// The control bits.
     pub flags: TcpFlags,
-    /// The length of the options in bytes, including padding. The header has 20 bytes more.
+    /// The length of the options in bytes, including padding. The whole header is 20 bytes longer.
     pub options_len: u8,
     /// In a SYN: the maximum segment size offered.
     pub mss: u16,
@@ -321,7 +320,7 @@ impl TcpFlags {
     }
 }
 
-/// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
+/// Selective acknowledgements (RFC 2018), stored relative to the cumulative acknowledgement.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
 /// blocks are outside the packet, because most packets have none.

@@ -1,8 +1,8 @@
 //! Reproducible random numbers, in one named stream per consumer.
 //!
 //! A stream's draws depend only on the run's seed and the stream's name. A new consumer does not
-//! change the draws of the others. Two runs that differ only in their queue discipline see the same
-//! losses, page sizes and think times (common random numbers).
+//! change the draws of other consumers. Two runs that differ only in their queue discipline see the
+//! same losses, page sizes and think times (common random numbers).
 //!
 //! Source: PCG64-MCG of `rand_pcg`, whose output is documented as portable.
 
@@ -96,8 +96,8 @@ impl Rng {
         -mean * math::ln(1.0 - self.unit())
     }
 
-    /// Returns a normal number with the given mean and standard deviation. It uses one of the two
-    /// numbers of Box and Muller 1958.
+    /// Returns a normal number with the given mean and standard deviation. The function uses one of
+    /// the two numbers of Box and Muller 1958.
     pub fn normal(&mut self, mean: f64, sd: f64) -> f64 {
         let radius = math::sqrt(-2.0 * math::ln(1.0 - self.unit()));
         mean + sd * radius * math::cos(std::f64::consts::TAU * self.unit())

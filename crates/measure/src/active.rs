@@ -92,13 +92,14 @@ impl Active {
         (span, self.bytes, self.windows)
     }
 
-    /// Closes the steps that end at `now` or before.
+    /// Closes the steps that end at or before `now`.
     #[cold]
     fn advance(&mut self, now: u64) {
         while self.phase != Phase::After && self.next <= now {
             if self.phase == Phase::Within {
                 self.bytes += self.open;
-                // The last step may be shorter than the others; it then belongs to no window.
+                // The last step may be shorter than the other steps. A shorter step belongs to no
+                // window.
                 if (self.next - self.span.start) % self.step == 0 {
                     self.close_steps(now);
                 }

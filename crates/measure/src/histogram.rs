@@ -113,8 +113,8 @@ impl Histogram {
         })
     }
 
-    /// The value of the given rank, counted from 0 in rising order, and of the rank above, or twice
-    /// the last.
+    /// Returns the value of the given rank, counted from 0 in rising order, and the value of the
+    /// next rank. For the last rank, both values are its own.
     fn ranked(&self, rank: u64) -> (u64, u64) {
         let exact = |rank: u64, value: u64| match rank {
             0 => self.min,

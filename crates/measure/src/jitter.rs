@@ -33,7 +33,7 @@ impl Variation {
             let difference = u128::from(delay.abs_diff(previous));
             self.sum += difference;
             self.n += 1;
-            // RFC 3550 appendix A.8, including its rounding.
+            // The rounding is that of RFC 3550, appendix A.8.
             self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
         }
         self.previous = Some(delay);
@@ -60,8 +60,8 @@ mod tests {
         for delay in [20_000, 20_000, 24_000, 23_000] {
             variation.follow(delay);
         }
-        // Computed by hand after RFC 3550: 0; +4000; +1000 − (4008 >> 4); the result is divided by
-        // 16.
+        // The values are computed by hand after RFC 3550: 0; +4000; +1000 − (4008 >> 4). The result
+        // is divided by 16.
         let want = Jitter {
             mean: Duration::from_nanos(1_666),
             smoothed: Duration::from_nanos((4_000 + 1_000 - 250) / 16),

@@ -1,7 +1,7 @@
 //! Measurement: the traffic between two taps, one at each end of the path.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! one. The measures are throughput while a flow is active and over time ([`Windows`]), round-trip
+//! run. The measures are throughput while a flow is active and over time ([`Windows`]), round-trip
 //! time by synthetic packet pairs, one-way delay, and loss by packet identity. This crate does not
 //! depend on a simulator. A tap records a packet's time, direction, identity and length, and
 //! nothing else.

@@ -1,9 +1,9 @@
 //! The meter of all flows between the two taps, updated packet by packet.
 //!
-//! The input of the meter is the content of a capture: at which time each packet of a flow passed
-//! the tap at its sender and the tap at its receiver. The meter keeps the packets between the taps,
-//! counters, histograms, and one count and one bin per step of the series. Its memory does not grow
-//! with the number of packets.
+//! The input of the meter is the content of a capture: the times at which each packet of a flow
+//! passed the tap at its sender and the tap at its receiver. The meter keeps the packets between
+//! the taps, counters, histograms, and one count and one bin per step of the series. Its memory
+//! does not grow with the number of packets.
 
 use std::ops::Range;
 
@@ -115,7 +115,8 @@ impl Meter {
         }
     }
 
-    /// Records that a flow ends by itself at `at`. Its throughput counts the arrivals until then.
+    /// Records that a flow ends by itself at `at`. The flow's throughput counts the arrivals until
+    /// then.
     pub fn ended(&mut self, flow: u32, at: Instant) {
         for meter in &mut self.flows[flow as usize] {
             meter.end(at);

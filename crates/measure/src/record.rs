@@ -9,7 +9,7 @@ use aqmlab_core::{
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// In flight at the end of the run.
+    /// The packet was in flight at the end of the run.
     UnderWay,
     /// The packet reached the tap at its receiver.
     Received(Instant),

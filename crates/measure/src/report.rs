@@ -40,7 +40,7 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Packets that did not arrive, although a later packet of their connection did.
+    /// Packets that did not arrive although a later packet of their connection arrived.
     pub lost: u64,
     /// Packets in flight at the end, or lost with no later arrival on their connection.
     pub in_flight: u64,

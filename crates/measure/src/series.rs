@@ -48,8 +48,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Returns an empty series with bins of width `step` and memory for `bins` of them, so that
-    /// filling it allocates nothing.
+    /// Returns an empty series with bins of width `step` and memory for `bins` bins, so that
+    /// samples allocate nothing.
     pub(crate) fn new(step: Duration, bins: usize) -> Self {
         Self {
             closed: Vec::with_capacity(bins),

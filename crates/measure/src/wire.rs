@@ -32,8 +32,8 @@ pub(crate) struct Guise {
     pub(crate) opened_by: Direction,
 }
 
-/// Appends the headers of a packet, and the application's number if it has one. Returns an error if
-/// no such packet can exist.
+/// Appends the headers of a packet, and the application's number, if any. Returns an error if no
+/// such packet can exist.
 pub(crate) fn encode(
     out: &mut Vec<u8>,
     record: &PacketRecord,
@@ -80,7 +80,7 @@ fn ipv4(out: &mut Vec<u8>, record: &PacketRecord, guise: &Guise) -> Result<(), S
     out.extend([0x45, guise.ecn.bits()]);
     out.extend(total.to_be_bytes());
     out.extend((record.id as u16).to_be_bytes());
-    // The flag for "do not fragment", and a fragment offset of zero.
+    // The flag forbids fragmentation, and the fragment offset is zero.
     out.extend([0x40, 0, guise.ttl, guise.tuple.protocol, 0, 0]);
     out.extend(guise.tuple.source.to_be_bytes());
     out.extend(guise.tuple.destination.to_be_bytes());

@@ -18,7 +18,7 @@ fn captures() -> [Vec<u8>; 2] {
             destination_port: 61_000,
         })
     });
-    // The connection, direction, time of departure and delay of each packet.
+    // A tuple has the connection, the direction, the time of departure and the delay of a packet.
     let mut passages = Vec::new();
     for n in 0..50 {
         for (conn, direction, delay_ms) in

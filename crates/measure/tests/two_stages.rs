@@ -118,7 +118,7 @@ fn two_stages(seen: &[Seen], out_direction: Direction) -> Vec<(u64, u64)> {
     trips
 }
 
-/// Returns the number of packets that did not arrive although a later packet did.
+/// Returns the number of packets that did not arrive although a later packet arrived.
 fn lost(seen: &[Seen], direction: Direction) -> u64 {
     let ids = |leaves: bool| {
         seen.iter()

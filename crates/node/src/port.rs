@@ -94,7 +94,7 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
-    /// Whether the link cannot send yet.
+    /// Returns whether the link cannot send yet.
     #[inline]
     pub fn is_busy(&self, now: Instant) -> bool {
         now < self.free
@@ -123,7 +123,7 @@ impl Port {
         packet
     }
 
-    /// The pipe, if there is one, polled an empty discipline.
+    /// Records in the pipe, if there is one, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {

@@ -24,7 +24,7 @@
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
 /// The credit in bytes that `tc` gives a class by default, below 8 Gbit/s. iproute2 `q_htb.c` adds
-/// the bytes of one tick of the kernel's clock, a nanosecond.
+/// the bytes of one tick of the kernel's clock, which is 1 ns.
 pub const BURST: Bytes = Bytes(1_600);
 
 /// The mechanism that limits the rate of a link.

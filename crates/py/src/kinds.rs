@@ -1,7 +1,8 @@
-//! Converts the registries to Python values.
+//! Converts the registries and the facts about scenarios to Python values.
 
 use aqmlab_apps::needs::Measure;
 use aqmlab_core::{Kind, Param, Value};
+use aqmlab_trial::scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -145,4 +146,38 @@ fn base_units(value: Value) -> Option<End> {
         Value::Number(number) => Some(End::Real(number)),
         Value::MaybeDuration(_) | Value::MaybeRate(_) | Value::Flag(_) | Value::Word(..) => None,
     }
+}
+
+/// Returns the overheads of lines by name, each with the members that are not zero.
+#[pyfunction]
+pub(crate) fn overheads(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, known) in scenario::OVERHEADS {
+        let entry = PyDict::new(py);
+        let sizes =
+            [("bytes", known.bytes), ("minimum", known.minimum), ("counted", known.counted)];
+        for (member, size) in sizes.into_iter().filter(|(_, size)| size.0 > 0) {
+            entry.set_item(member, size.0)?;
+        }
+        if known.atm {
+            entry.set_item("atm", true)?;
+        }
+        all.set_item(name, entry)?;
+    }
+    Ok(all)
+}
+
+/// Returns the defaults of a scenario's keys, in nanoseconds.
+#[pyfunction]
+pub(crate) fn scenario_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (key, value) in [
+        ("duration", scenario::DURATION),
+        ("rtt", scenario::RTT),
+        ("host_jitter", scenario::HOST_JITTER),
+        ("start_jitter", scenario::START_JITTER),
+    ] {
+        all.set_item(key, value.as_nanos())?;
+    }
+    Ok(all)
 }

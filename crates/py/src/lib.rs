@@ -70,14 +70,14 @@ fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
 }
 
-/// Composes the trial of a scenario without loops, in JSON, as the page does.
+/// Composes the trial of a scenario without loops, in JSON, with the page's own code.
 ///
 /// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
 #[pyfunction]
 fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
-    let spec = aqmlab_compose::from_json(scenario_json, seed)
+    let composed = aqmlab_compose::from_json(scenario_json, seed)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    text(&spec)
+    text(&composed.spec)
 }
 
 /// Returns the text of a trial with every member, in the order of the core's type.
@@ -120,12 +120,18 @@ fn gateway_settings(gateway: &str) -> PyResult<String> {
     aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
 }
 
-/// Returns the sentences of a conclusion, as JSON. `conclusion` is also JSON.
+/// Returns the advice that follows from some runs, as JSON. `evidence` is also JSON.
 ///
-/// Raises `ValueError` if `conclusion` is not the JSON of a conclusion.
+/// Raises `ValueError` if `evidence` is not the JSON of an evidence.
 #[pyfunction]
-fn advice_sentences(conclusion: &str) -> PyResult<String> {
-    aqmlab_advice::sentences(conclusion).map_err(PyValueError::new_err)
+fn advice(evidence: &str) -> PyResult<String> {
+    aqmlab_advice::advice(evidence).map_err(PyValueError::new_err)
+}
+
+/// Returns an activity with its user, as sentences name it. `who` is empty for a thing.
+#[pyfunction]
+fn owned_activity(who: &str, title: &str) -> String {
+    aqmlab_advice::owned(who, title)
 }
 
 /// Returns the version of the core.
@@ -146,7 +152,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
-    module.add_function(wrap_pyfunction!(advice_sentences, module)?)?;
+    module.add_function(wrap_pyfunction!(advice, module)?)?;
+    module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_class::<verdicts::Judge>()?;
     module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;

@@ -27,7 +27,7 @@ impl Judge {
 
     /// Adds a trial of a condition. `spec_json` is a resolved trial, and `stated_json` holds the
     /// needs that its scenario states: `limits_ms` and `rates_mbit`, by application. Raises
-    /// `ValueError` if one of them cannot be read.
+    /// `ValueError` if either text cannot be read.
     fn add(
         &mut self,
         condition_and_seed: (u32, u64),
@@ -75,8 +75,8 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     seeds::estimate(&values).map(parts)
 }
 
-/// Returns the same statistics of the paired differences of `these` from `baseline`. Both are pairs
-/// of seed and value.
+/// Returns the same statistics of the paired differences of `these` from `baseline`. Both arguments
+/// are pairs of seed and value.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {

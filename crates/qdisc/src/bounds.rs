@@ -50,5 +50,5 @@ pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 /// The gains of PIE in 1/s: from zero to the gain at which a delay of 1 ms drops every packet.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
-/// The size of an average packet. It is at most the size of the largest packet.
+/// The size of an average packet. The average is at most the size of the largest packet.
 pub(crate) const PACKET_BYTES: Bounds = Bounds::Whole(1, 65_535);

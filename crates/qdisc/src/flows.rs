@@ -6,7 +6,7 @@
 //!
 //! Difference: all three hash the five-tuple with a key drawn at boot, so their hash collisions
 //! cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
-//! discipline and scales the result to the number of queues, as Linux does.
+//! discipline and scales the result to the number of queues, as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
@@ -217,7 +217,7 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// Returns the queue with the largest `size`. Among equal queues, returns the one with the
+    /// Returns the queue with the largest `size`. Among equal queues, returns the queue with the
     /// lowest index.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.
@@ -395,8 +395,8 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Returns the tuple hash that a discipline with this salt maps to `hash`. It serves packets with a
-/// hash from an external source.
+/// Returns the tuple hash that a discipline with this salt maps to `hash`. The function serves
+/// packets with a hash from an external source.
 pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
     let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);

@@ -13,6 +13,7 @@ aqmlab_core::kinds! {
     sfq,
     pie,
     fq_pie,
+    dualpi2,
     red,
     ared,
     cake,

@@ -40,7 +40,8 @@ pub struct Parent {
 ///
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
-/// - *Order*: packets of one connection and direction leave in the order of their arrival.
+/// - *Order*: packets of one connection and direction leave in the order of their arrival. A
+///   discipline that has a queue for some ECN fields keeps the order of packets with one field.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
@@ -76,8 +77,8 @@ pub trait Qdisc: Send {
     }
 
     /// Resets an empty discipline to its initial state. Dummynet destroys a discipline that its
-    /// garbage collector finds idle, and later creates another one. Linux's disciplines keep their
-    /// state.
+    /// garbage collector finds idle, and later creates a new discipline. Linux's disciplines keep
+    /// their state.
     fn reset(&mut self) {}
 
     /// Returns the gauges by name, such as drop probability, average queue and active flows.

@@ -28,7 +28,7 @@ impl<L> Flow<L> {
     }
 }
 
-/// RFC 8290 §4, with plain lists.
+/// An implementation of RFC 8290 §4 with plain lists.
 struct Oracle<L> {
     rules: Rules,
     flows: Vec<Flow<L>>,

@@ -1,4 +1,4 @@
-//! Conformance statements C-109 to C-123 and C-144 to C-148 of CAKE: the hash, tins and the shaper.
+//! Conformance statements C-142 to C-156 and C-177 to C-181 of CAKE: the hash, tins and the shaper.
 
 mod rig;
 
@@ -26,7 +26,7 @@ fn ways(rig: &Rig) -> [u64; 3] {
 }
 
 #[test]
-fn c109_nine_flows_of_one_slot_need_one_queue_more_than_a_set_has() {
+fn c142_nine_flows_of_one_slot_need_one_queue_more_than_a_set_has() {
     let mut rig = flows((0..9).map(|n| 5 + 1_024 * n));
     assert_eq!(ways(&rig), [0, 8, 1]);
     for (turn, hash) in [5, 5 + 1_024 * 8].into_iter().cycle().take(6).enumerate() {
@@ -36,7 +36,7 @@ fn c109_nine_flows_of_one_slot_need_one_queue_more_than_a_set_has() {
 }
 
 #[test]
-fn c110_a_second_flow_of_a_slot_uses_another_way() {
+fn c143_a_second_flow_of_a_slot_uses_another_way() {
     let mut rig = flows([5, 5 + 1_024]);
     assert_eq!(ways(&rig), [0, 2, 0]);
     for n in 1..=4 {
@@ -46,7 +46,7 @@ fn c110_a_second_flow_of_a_slot_uses_another_way() {
 }
 
 #[test]
-fn c111_a_decaying_queue_keeps_its_slot() {
+fn c144_a_decaying_queue_keeps_its_slot() {
     let mut rig = cake(&[word("diffserv", "besteffort"), rtt_ms(100)]);
     let mut signalled = hashed(0, 5);
     signalled.ecn = Ecn::Ect0;
@@ -72,7 +72,7 @@ fn c111_a_decaying_queue_keeps_its_slot() {
 }
 
 #[test]
-fn c113_wash_clears_the_codepoint_after_the_choice_of_a_tin() {
+fn c146_wash_clears_the_codepoint_after_the_choice_of_a_tin() {
     let mut rig = cake(&[flag("wash"), mbit(10)]);
     rig.offer(START, coded(0, 0));
     let mut voice = coded(1, 46);
@@ -83,7 +83,7 @@ fn c113_wash_clears_the_codepoint_after_the_choice_of_a_tin() {
 }
 
 #[test]
-fn c114_besteffort_ignores_the_codepoint() {
+fn c147_besteffort_ignores_the_codepoint() {
     let mut rig = cake(&[word("diffserv", "besteffort")]);
     for (id, dscp) in [0, 8, 46, 56].into_iter().enumerate() {
         rig.offer(START, coded(id as u64, dscp));
@@ -93,7 +93,7 @@ fn c114_besteffort_ignores_the_codepoint() {
 
 /// C-60.
 #[test]
-fn c117_departures_follow_the_rate_without_drift_and_a_pause_earns_nothing() {
+fn c150_departures_follow_the_rate_without_drift_and_a_pause_earns_nothing() {
     let mut rig = cake(&[mbit(10)]);
     (0..100).for_each(|id| rig.offer(START, hashed(id, 5)));
     let left = departures(&mut rig, START, 100);
@@ -107,9 +107,9 @@ fn c117_departures_follow_the_rate_without_drift_and_a_pause_earns_nothing() {
     assert_eq!(rig.qdisc.ready_at(), later + FRAME);
 }
 
-/// C-118, with the shaper's own tests.
+/// C-151, with the shaper's own tests.
 #[test]
-fn c118_ingress_mode_delivers_two_thirds_of_the_rate_however_much_is_dropped() {
+fn c151_ingress_mode_delivers_two_thirds_of_the_rate_however_much_is_dropped() {
     let mut rig = cake(&[mbit(10), rtt_ms(1), flag("ingress")]);
     let mut delivered = 0;
     let (mut now, end) = (START, START + Duration::from_secs(4));
@@ -128,7 +128,7 @@ fn c118_ingress_mode_delivers_two_thirds_of_the_rate_however_much_is_dropped() {
 }
 
 #[test]
-fn c119_in_egress_mode_a_drop_costs_nothing() {
+fn c152_in_egress_mode_a_drop_costs_nothing() {
     let mut rig = cake(&[mbit(10), rtt_ms(20)]);
     (0..400).for_each(|id| rig.offer(START, hashed(id, 5)));
     let left = departures(&mut rig, START, 400);
@@ -149,7 +149,7 @@ fn tin_shares(rig: &mut Rig, dscps: &[u8], count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn c120_backlogged_tins_share_a_shaped_rate_by_their_thresholds() {
+fn c153_backlogged_tins_share_a_shaped_rate_by_their_thresholds() {
     let near = |got: &[u64], want: &[u64]| {
         assert!(got.iter().zip(want).all(|(got, want)| got.abs_diff(*want) <= 1), "{got:?}");
     };
@@ -162,7 +162,7 @@ fn c120_backlogged_tins_share_a_shaped_rate_by_their_thresholds() {
 }
 
 #[test]
-fn c121_voice_alone_has_the_whole_rate_and_with_others_its_quarter() {
+fn c154_voice_alone_has_the_whole_rate_and_with_others_its_quarter() {
     let alone = tin_shares(&mut cake(&[mbit(10)]), &[46], 400);
     assert_eq!(alone, [400]);
     let both = tin_shares(&mut cake(&[mbit(10)]), &[0, 46], 400);
@@ -170,7 +170,7 @@ fn c121_voice_alone_has_the_whole_rate_and_with_others_its_quarter() {
 }
 
 #[test]
-fn c122_without_a_rate_tins_share_by_their_weights() {
+fn c155_without_a_rate_tins_share_by_their_weights() {
     let four = word("diffserv", "diffserv4");
     let got = tin_shares(&mut cake(&[four]), &[0, 8, 34, 46], 1_856);
     for (got, want) in got.iter().zip([1_024_u64, 64, 512, 256]) {
@@ -179,7 +179,7 @@ fn c122_without_a_rate_tins_share_by_their_weights() {
 }
 
 #[test]
-fn c144_an_arrival_does_not_lift_the_shapers_debt() {
+fn c177_an_arrival_does_not_lift_the_shapers_debt() {
     let mut rig = cake(&[mbit(10)]);
     rig.offer(START, hashed(0, 5));
     assert!(rig.take(START).is_some());
@@ -190,7 +190,7 @@ fn c144_an_arrival_does_not_lift_the_shapers_debt() {
 }
 
 #[test]
-fn c138_the_longest_queue_of_any_tin_loses_its_head_beyond_the_memory_limit() {
+fn c171_the_longest_queue_of_any_tin_loses_its_head_beyond_the_memory_limit() {
     let mut rig = cake(&[mbit(50), rtt_ms(100), bytes("memlimit", 0)]);
     assert_eq!(statistic(&rig, "memory_limit"), 4 << 20);
     // A full frame takes 2304 bytes.
@@ -206,7 +206,7 @@ fn c138_the_longest_queue_of_any_tin_loses_its_head_beyond_the_memory_limit() {
 
 /// C-62.
 #[test]
-fn c137_the_last_packet_of_a_queue_is_never_dropped() {
+fn c170_the_last_packet_of_a_queue_is_never_dropped() {
     let mut rig = cake(&[word("diffserv", "besteffort"), rtt_ms(100)]);
     for id in 0..20 {
         let at = START + Duration::from_millis(200 * id);
@@ -218,7 +218,7 @@ fn c137_the_last_packet_of_a_queue_is_never_dropped() {
 }
 
 #[test]
-fn c138_the_memory_limit_follows_the_rate() {
+fn c171_the_memory_limit_follows_the_rate() {
     for (rate, want) in [(50, 4 << 20), (100, 5_000_000), (1_000, 15_503_360)] {
         let rig = cake(&[mbit(rate), rtt_ms(100), bytes("memlimit", 0)]);
         assert_eq!(statistic(&rig, "memory_limit"), want, "{rate} Mbit/s");
@@ -230,7 +230,7 @@ fn c138_the_memory_limit_follows_the_rate() {
 
 /// With `autorate-ingress`, the rate approaches 15/16 of that of the arrivals.
 #[test]
-fn c146_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
+fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     let mut rig = cake(&[mbit(1), flag("autorate_ingress")]);
     let (mut now, mut left) = (START, 0);
     for id in 0..20_000_u64 {

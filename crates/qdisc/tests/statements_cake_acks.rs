@@ -1,4 +1,4 @@
-//! Conformance statements C-139 to C-142 of CAKE: the removal of redundant acknowledgements.
+//! Conformance statements C-172 to C-175 of CAKE: the removal of redundant acknowledgements.
 
 mod rig;
 
@@ -40,7 +40,7 @@ fn with_sack(header: TcpHeader, blocks: &[(u64, u64)]) -> TcpHeader {
 }
 
 #[test]
-fn c139_the_oldest_of_three_acknowledgements_is_removed() {
+fn c172_the_oldest_of_three_acknowledgements_is_removed() {
     let three = || [ack(0, 1_000), ack(1, 2_000), ack(2, 3_000)];
     let rig = rig_after("on", three());
     assert_eq!(rig.ledger.dropped, [(0, Reason::Filtered)]);
@@ -50,14 +50,14 @@ fn c139_the_oldest_of_three_acknowledgements_is_removed() {
 }
 
 #[test]
-fn c139_data_may_make_an_acknowledgement_redundant_but_is_never_removed() {
+fn c172_data_may_make_an_acknowledgement_redundant_but_is_never_removed() {
     let data = |id, at| TcpHeader { payload: 500, ..ack(id, at) };
     assert_eq!(removed("on", [ack(0, 1_000), ack(1, 2_000), data(2, 3_000)]), [0]);
     assert_eq!(removed("on", [data(0, 1_000), data(1, 2_000), ack(2, 3_000)]), []);
 }
 
 #[test]
-fn c140_a_change_of_the_ecn_flags_protects_acknowledgements() {
+fn c173_a_change_of_the_ecn_flags_protects_acknowledgements() {
     let echo = |header| with_flags(header, TcpFlags::ECE);
     let toggling = || [ack(0, 1_000), echo(ack(1, 2_000)), ack(2, 3_000)];
     assert_eq!(removed("on", toggling()), []);
@@ -67,7 +67,7 @@ fn c140_a_change_of_the_ecn_flags_protects_acknowledgements() {
 }
 
 #[test]
-fn c141_the_aggressive_filter_removes_a_single_acknowledgement() {
+fn c174_the_aggressive_filter_removes_a_single_acknowledgement() {
     assert_eq!(removed("aggressive", [ack(0, 1_000), ack(1, 2_000)]), [0]);
     let between = TcpHeader { payload: 1, ..ack(1, 1_000) };
     let apart = [ack(0, 1_000), between, ack(2, 2_000)];
@@ -75,7 +75,7 @@ fn c141_the_aggressive_filter_removes_a_single_acknowledgement() {
 }
 
 #[test]
-fn c142_duplicate_acknowledgements_stay() {
+fn c175_duplicate_acknowledgements_stay() {
     for filter in ["on", "aggressive"] {
         assert_eq!(removed(filter, (0..5).map(|id| ack(id, 1_000))), []);
         let selective = |id| with_sack(ack(id, 1_000), &[(2_000, 3_000)]);

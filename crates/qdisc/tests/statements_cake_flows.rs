@@ -1,4 +1,4 @@
-//! Conformance statements C-124 to C-129 and C-145 of CAKE: fairness between flows and hosts.
+//! Conformance statements C-157 to C-162 and C-178 of CAKE: fairness between flows and hosts.
 
 mod rig;
 
@@ -33,7 +33,7 @@ fn one_and_ten() -> Vec<[u32; 2]> {
 
 /// C-59.
 #[test]
-fn c124_with_dual_srchost_two_hosts_have_half_each_however_many_flows_they_have() {
+fn c157_with_dual_srchost_two_hosts_have_half_each_however_many_flows_they_have() {
     let mut rig = backlogged("dual-srchost", &one_and_ten(), 2_500);
     let got = shares(&mut rig, 4_400, 11);
     assert_near(share(&got, 0..1), 0.5, 0.01);
@@ -41,7 +41,7 @@ fn c124_with_dual_srchost_two_hosts_have_half_each_however_many_flows_they_have(
 }
 
 #[test]
-fn c125_triple_isolation_limits_by_the_busier_end() {
+fn c158_triple_isolation_limits_by_the_busier_end() {
     // A single pair, a source with ten destinations, and a destination with ten sources.
     let mut pairs = vec![[1, 2]];
     pairs.extend((0..10).map(|n| [10, 100 + n]));
@@ -54,7 +54,7 @@ fn c125_triple_isolation_limits_by_the_busier_end() {
 }
 
 #[test]
-fn c126_without_hosts_every_flow_has_the_same_share() {
+fn c159_without_hosts_every_flow_has_the_same_share() {
     let mut rig = backlogged("flows", &one_and_ten(), 500);
     let got = shares(&mut rig, 4_400, 11);
     (0..11).for_each(|flow| assert_near(share(&got, flow..flow + 1), 1.0 / 11.0, 0.005));
@@ -71,7 +71,7 @@ fn hosts_share_one_queue_each_without_flows() {
 }
 
 #[test]
-fn c128_a_flow_within_its_quantum_is_served_before_bulk_flows() {
+fn c161_a_flow_within_its_quantum_is_served_before_bulk_flows() {
     let pairs: Vec<_> = (0..5).map(|n| [1 + n, 100]).collect();
     let mut rig = backlogged("flows", &pairs, 50);
     departures(&mut rig, START, 40);
@@ -93,7 +93,7 @@ fn c128_a_flow_within_its_quantum_is_served_before_bulk_flows() {
 }
 
 #[test]
-fn c129_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
+fn c162_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
     let words = [word("diffserv", "besteffort"), word("isolation", "flows"), mbit(100)];
     let mut rig = cake(&words);
     (0..50).for_each(|id| rig.offer(START, between(id, 0, [1, 100], 500)));
@@ -112,7 +112,7 @@ fn c129_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
 }
 
 #[test]
-fn c145_hosts_are_counted_in_each_tin_by_itself() {
+fn c178_hosts_are_counted_in_each_tin_by_itself() {
     // Host 1 has ten flows in the bulk tin. Its flow in best effort competes with that of host 2.
     let mut rig = cake(&[mbit(100)]);
     for id in 0..600 {

@@ -5,7 +5,7 @@ mod rig;
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, NoLog, Packet, Reason, Rng, Value};
 use aqmlab_qdisc::PacketQueue;
-use aqmlab_qdisc::aqm::codel::{Codel, Dialect, Settings, State, Supply};
+use aqmlab_qdisc::aqm::codel::{Codel, Dialect, Selector, Settings, State, Supply};
 use rig::{Rig, ect, ms, packet, span_ms, us};
 
 const KINDS: [&str; 3] = ["codel", "codel_rfc", "codel_freebsd"];
@@ -125,9 +125,9 @@ fn c10_signals_quicken_by_the_root_of_their_count_and_do_not_drift() {
     let times = |name| signals(&mut full(name, 2_000, ms(0)), 6, 6).0;
     // The expected times are the entry plus 0, 100, 170.7, 228.4, 278.4 and 323.1 ms.
     assert_eq!(times("codel_rfc"), [106, 206, 277, 335, 385, 430]);
-    // FreeBSD's roots after one Newton step each from 0.7: 0.707, 0.530, 0.497, 0.439.
+    // After one Newton step each from 0.7, FreeBSD's roots are 0.707, 0.530, 0.497 and 0.439.
     assert_eq!(times("codel_freebsd"), [106, 206, 277, 330, 380, 424]);
-    // Linux's roots 1, 1/2, 0.5625, 0.4878, 0.4413: see `pace.rs`.
+    // Linux's roots are 1, 1/2, 0.5625, 0.4878 and 0.4413: see `pace.rs`.
     assert_eq!(times("codel"), [107, 207, 257, 314, 363, 407]);
 }
 
@@ -248,8 +248,8 @@ fn c17_a_dequeue_returns_a_packet_as_long_as_one_is_left() {
     }
 }
 
-/// One flow's queue beside other queues with large backlogs, so that the one-MTU rule has no
-/// effect.
+/// The queue of one flow, beside other queues with large backlogs. The one-MTU rule therefore has
+/// no effect.
 #[derive(Default)]
 struct Crowded(PacketQueue);
 
@@ -275,6 +275,7 @@ fn law(dialect: Dialect) -> Codel {
         mtu: Bytes(1_514),
         ecn: false,
         ce_threshold: None,
+        selector: Selector::default(),
     })
 }
 

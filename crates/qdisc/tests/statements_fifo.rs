@@ -40,7 +40,8 @@ fn c03_pfifo_head_drop_keeps_the_newest_and_loses_the_oldest() {
 
 #[test]
 fn c04_dummynet_in_bytes_overshoots_by_less_than_a_packet() {
-    // Backlogs of 0 and 900 bytes do not exceed the limit of 1000; a backlog of 2400 does.
+    // Backlogs of 0 and 900 bytes do not exceed the limit of 1000; a backlog of 2400 bytes exceeds
+    // it.
     let mut rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[900, 1_500, 40]);
     assert_eq!(rig.ledger.drops(), [3]);
     assert_eq!(rig.bytes(), Bytes(2_400));
@@ -64,7 +65,7 @@ fn of_priority(priority: u8, id: u64) -> Packet {
 
 #[test]
 fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
-    // The band of each priority, as tc-prio(8) prints it.
+    // The band of each priority is that of tc-prio(8).
     let bands = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rig = Rig::new("pfifo_fast", &[]);
     for (priority, id) in (0..16).zip(0..) {

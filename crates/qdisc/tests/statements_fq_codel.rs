@@ -2,9 +2,9 @@
 
 mod rig;
 
-use aqmlab_core::{Bytes, FiveTuple, Instant, Packet, Rng, Value};
+use aqmlab_core::{Bytes, Ecn, FiveTuple, Instant, Packet, Rng, Value};
 use aqmlab_qdisc::flows::{Flows, Rules, Settings};
-use rig::{Rig, ms};
+use rig::{Rig, ms, packet, span_ms};
 
 const RULES: [Rules; 3] = [Rules::Linux, Rules::Rfc8290, Rules::FreeBsd];
 const KINDS: [&str; 4] = ["fq_codel", "fq_codel_linux_3_5", "fq_codel_rfc", "fq_codel_freebsd"];
@@ -114,7 +114,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
         assert_eq!(flows.emptied(index), alone == (0, 0));
         assert_eq!(flows.active(), alone, "{rules:?}");
 
-        // The flow is new and there is an old flow; then the flow itself is old.
+        // There is an old flow. The flow is first new, and then old.
         let mut flows = self::flows(rules, 100);
         for id in 0..9 {
             flows.push(1, of(0, id, 500), Instant::ZERO);
@@ -381,5 +381,24 @@ fn c33_the_count_of_a_flow_survives_its_idleness() {
         let gap = rig.ledger.times[first + 1].since(rig.ledger.times[first]).as_millis();
         // A new episode would wait 100 ms.
         assert!((28..60).contains(&gap), "{name}: {gap} ms");
+    }
+}
+
+/// C-136.
+#[test]
+fn a_selector_limits_ce_threshold_to_one_codepoint() {
+    for (selector, marked) in
+        [("0x00/0x00", vec![1, 2, 3]), ("0x01/0x03", vec![1]), ("0x02/0x03", vec![2])]
+    {
+        let changes =
+            [("ce_threshold", span_ms(1)), ("ce_threshold_selector", Value::Word(selector, &[]))];
+        let mut rig = Rig::new("fq_codel", &changes);
+        for (id, ecn) in (0..).zip([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]) {
+            let mut one = packet(id, 1_000);
+            one.ecn = ecn;
+            rig.offer(ms(0), one);
+        }
+        assert_eq!(rig.drain(ms(2)), [0, 1, 2, 3]);
+        assert_eq!(rig.ledger.marks(), marked, "{selector}");
     }
 }

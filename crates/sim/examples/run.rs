@@ -1,4 +1,4 @@
-//! Runs the trial in a file and prints its digest. It is meant for profilers:
+//! Runs the trial in a file and prints its digest. The example is meant for profilers:
 //!
 //! ```console
 //! cargo build --release -p aqmlab-sim --example run

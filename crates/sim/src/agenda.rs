@@ -26,13 +26,13 @@ impl Order {
     /// After all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
 
-    /// The time and the actor of the call.
+    /// Returns the time and the actor of the call.
     #[inline]
     pub(crate) const fn call(self) -> (Instant, Slot) {
         (self.time(), Slot((self.0 as u64 & SLOT_MASK) as u32))
     }
 
-    /// The time of the call.
+    /// Returns the time of the call.
     #[inline]
     pub(crate) const fn time(self) -> Instant {
         Instant::from_nanos((self.0 >> 64) as u64)
@@ -153,7 +153,7 @@ impl Agenda {
         self.tickets
     }
 
-    /// The place of a call of `slot` at `at`, after all earlier requests for that time.
+    /// Returns the place of a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
     pub(crate) fn place(&mut self, slot: Slot, at: Instant) -> Order {
         let ticket = self.ticket();
@@ -193,14 +193,14 @@ impl Agenda {
         Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// The place of the next call. The request remains until it is set or cleared.
+    /// Returns the place of the next call. The request remains until it is set or cleared.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         Order(self.trees[0].least.min(self.trees[1].least))
     }
 }
 
-/// The place of a call of `slot` at `at` with a ticket.
+/// Returns the place of a call of `slot` at `at` with a ticket.
 #[inline]
 fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
     let lower = ticket << SLOT_BITS | u64::from(slot.0);

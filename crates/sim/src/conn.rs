@@ -17,6 +17,8 @@ pub(crate) struct Conn {
     pub(crate) tuple: FiveTuple,
     /// What the packets of each end have in common, home first.
     pub(crate) labels: [Label; 2],
+    /// The ECN field of datagrams.
+    pub(crate) ecn: Ecn,
     /// Whether the packets of each end enter that host's own link first.
     pub(crate) own_link: [bool; 2],
     /// Whether the application subscribes to reads.
@@ -88,7 +90,7 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     }
 }
 
-/// A packet of `ip_len` bytes from `side`, before it has an identity.
+/// Returns a packet of `ip_len` bytes from `side` without an identity.
 pub(crate) fn blank(conn: u32, flow: u32, side: Side, label: Label, ip_len: u32) -> PacketFields {
     PacketFields {
         id: 0,

@@ -45,8 +45,8 @@ impl DelayLine {
         Self { key, slot, travelling: VecDeque::new() }
     }
 
-    /// Puts a packet on the line. It arrives at `at`, which includes its jitter. If the packet is
-    /// the first to arrive, returns its arrival time.
+    /// Puts a packet on the line. The packet arrives at `at`, which includes its jitter. If the
+    /// packet is the first to arrive, returns its arrival time.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;

@@ -1,4 +1,4 @@
-//! The world, as the engine of a trial's applications.
+//! The clock and the sockets that the world provides to the applications of a trial.
 
 use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Instant, Side};

@@ -59,7 +59,7 @@ pub(crate) struct Network<O> {
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
     pub(crate) delivered: u64,
-    /// Packets that have arrived, whose memory serves again.
+    /// Packets that have arrived, whose memory is reused for new packets.
     former: Vec<Packet>,
     pub(crate) seed: u64,
 }
@@ -88,7 +88,7 @@ impl<O: Observer> Network<O> {
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
-    /// Creates a route. It shares the lines of other routes with an equal [`LineKey`].
+    /// Creates a route. The route shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
@@ -141,7 +141,7 @@ impl<O: Observer> Network<O> {
         self.offer(index, packet);
     }
 
-    /// Creates a packet in the memory of a former one.
+    /// Creates a packet in the memory of a packet that has arrived.
     #[inline]
     fn create(&mut self, fields: PacketFields) -> Packet {
         self.packets += 1;
@@ -155,7 +155,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Keeps the memory of a packet that has arrived for another one.
+    /// Keeps the memory of a packet that has arrived, for a new packet.
     #[inline]
     pub(crate) fn recycle(&mut self, packet: Packet) {
         self.former.push(packet);
@@ -185,7 +185,8 @@ impl<O: Observer> Network<O> {
         if let Some(place) = link.radio {
             return self.feed(index, place);
         }
-        // One at a time: a link with credit for more requests another call at once.
+        // Only one packet is sent per call. A link with credit for more packets requests another
+        // call at once.
         if let Some(mut packet) = link.port.take(self.now) {
             let departure = link.port.start(&packet, self.now);
             self.observer.departed(index, &packet, departure);
@@ -244,7 +245,8 @@ impl<O: Observer> Network<O> {
         route.first.is_some_and(|link| self.links[link].own)
     }
 
-    /// Takes the packet at the end of a line. It is for a host, or passes to the next link.
+    /// Takes the packet at the end of a line. Passes it to the next link, or returns it if it is
+    /// for a host.
     #[inline]
     pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
         let line = &mut self.lines[index];

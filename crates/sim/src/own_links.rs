@@ -9,13 +9,14 @@ use aqmlab_core::{Bytes, Direction, Packet, Side};
 /// The memory of packets in the hosts' own links, and the ends whose packets have left them.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
-    /// For each connection, the memory of the home's packets and of the internet's packets.
+    /// The memory of the home's packets and of the internet's packets, by connection.
     waiting: Vec<[u64; 2]>,
     /// The ends whose packets have left their own link since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,
 }
 
-/// Linux's `truesize` of a packet: a small one fits its head, a full-sized one takes half a page.
+/// Returns Linux's `truesize` of a packet. A small packet fits into the head of its buffer, and a
+/// full-sized packet takes half a page.
 fn memory(packet: &Packet) -> u64 {
     if packet.ip_len <= 256 { 768 } else { 2_304 }
 }
@@ -50,13 +51,14 @@ impl OwnLinks {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
     }
 
-    /// Whether an end has had a departure from its link since the last call of [`Self::released`].
+    /// Returns whether a packet of any end has left its own link since the last call of
+    /// [`Self::released`].
     #[inline]
     pub(crate) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
 
-    /// Returns the ends with a departure from their link since the last call.
+    /// Returns the ends whose packets have left their own link since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
         self.released.drain(..)
     }

@@ -1,8 +1,9 @@
-//! The reads of applications that nobody notices: the calls that most ends make most often.
+//! Silent reads: reads by applications that cause no segment and no notice. They are the most
+//! frequent calls of most ends.
 //!
-//! A process reads a moment after data has arrived. The read seldom causes a segment or a notice.
-//! Such reads have places in the order of all calls, but they wait in a queue instead of the
-//! agenda. All hosts of a kind take equally long to wake, so the next read is usually the last.
+//! A process reads a moment after data has arrived. Most reads are silent. They have places in the
+//! order of all calls, but they wait in a queue and not in the agenda. All hosts of a kind take
+//! equally long to wake, so a new read usually belongs at the end of the queue.
 
 use std::collections::VecDeque;
 
@@ -28,13 +29,13 @@ impl SilentReads {
         }
     }
 
-    /// The place of the first read.
+    /// Returns the place of the first read.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         self.waiting.front().map_or(Order::NEVER, |(place, ..)| *place)
     }
 
-    /// Takes the first read.
+    /// Removes and returns the first read.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Order, u32, Side)> {
         self.waiting.pop_front()

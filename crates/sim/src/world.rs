@@ -46,9 +46,9 @@ pub(crate) struct World<O> {
 /// The entry of an end in the agenda, when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// The entry, if there is one, is of a call to come.
+    /// The entry, if there is one, is for a future call.
     Waits,
-    /// The entry is of the present call.
+    /// The entry is for the present call.
     Served,
 }
 
@@ -92,7 +92,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Touches the ends with a departure from their own link.
+    /// Adds the ends whose packets have left their own link to the touched ends.
     #[inline]
     fn touch_released(&mut self) {
         if self.network.own.has_released() {
@@ -166,8 +166,9 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        // A timer that moves later is not moved in the agenda. It is called early and set again:
-        // each acknowledgement restarts the retransmission timer, and most never expire.
+        // A timer that is set to a later time keeps its earlier call in the agenda. The call then
+        // sets the timer again. Each acknowledgement restarts the retransmission timer, so most of
+        // its expiries never happen.
         let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
         let is_served = entry == Entry::Served;
         let next = if is_served { Order::NEVER } else { end.next };
@@ -217,7 +218,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Lets the first of the applications that read silently do so.
+    /// Performs the first silent read.
     fn read_silently(&mut self) {
         let Some((place, index, side)) = self.silent_reads.pop() else { return };
         let conn = &mut self.conns[index as usize];
@@ -306,6 +307,7 @@ impl<O: Observer> World<O> {
             opener: open.from,
             tuple,
             labels: Label::of(tuple, self.apps[app as usize].priority.unwrap_or(open.priority)),
+            ecn: open.ecn,
             own_link: [Side::Home, Side::Wan]
                 .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
@@ -329,8 +331,11 @@ impl<O: Observer> World<O> {
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
         let label = conn.labels[at.index()];
-        self.network
-            .send(PacketFields { header, ..blank(index, conn.app, at, label, 28 + payload) });
+        self.network.send(PacketFields {
+            ecn: conn.ecn,
+            header,
+            ..blank(index, conn.app, at, label, 28 + payload)
+        });
     }
 
     fn sample(&mut self) {

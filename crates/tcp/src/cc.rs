@@ -13,8 +13,8 @@ use aqmlab_core::{BitRate, Duration, Instant};
 /// The congestion window and its parameters.
 ///
 /// Hosts that count segments (Linux) have `segment == 1`; hosts that count bytes (FreeBSD,
-/// Windows) have `segment == mss`. Everything in this struct, and every `u64` of the other
-/// structs here, is in that unit.
+/// Windows) have `segment == mss`. All fields of this struct, and every `u64` of the other structs
+/// in this file, are in that unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The maximum amount of data in flight.
@@ -174,13 +174,13 @@ pub trait CongestionControl: Send {
     }
 
     /// Returns whether the controller always sets `cwnd` itself, in [`CongestionControl::control`].
-    /// It then replaces slow start, congestion avoidance and PRR.
+    /// The controller then replaces slow start, congestion avoidance and PRR.
     fn controls_cwnd(&self) -> bool {
         false
     }
 
-    /// Sets `cwnd`, for controllers that always do. The connection calls this function for every
-    /// acknowledgement, in every state, after loss detection (Linux's `cong_control`).
+    /// Sets `cwnd`, for controllers that always set it. The connection calls this function for
+    /// every acknowledgement, in every state, after loss detection (Linux's `cong_control`).
     fn control(&mut self, window: &mut Window, ack: &Ack, in_recovery: bool) {
         let _ = (window, ack, in_recovery);
     }

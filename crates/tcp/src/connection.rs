@@ -183,18 +183,18 @@ impl Connection {
     }
 
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
-    /// before.
+    /// before that time.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Whether the application reads next, at [`Self::poll_timeout`], and the only effect that
-    /// anyone else can see is the news of the bytes read.
+    /// Returns whether the next event, at [`Self::poll_timeout`], is a read by the application
+    /// whose only visible effect is the number of bytes read.
     ///
     /// A driver may then call [`Self::read_silently`] at that time instead of
-    /// [`Self::handle_timeout`], provided that it has made no other call before.
+    /// [`Self::handle_timeout`], if it has made no other call before that time.
     #[inline]
     pub fn reads_next_silently(&self) -> bool {
         let Tcb { timers, wakeup, .. } = &self.tcb;
@@ -204,7 +204,8 @@ impl Connection {
             && self.stack.reads_silently(&self.tcb)
     }
 
-    /// Lets the application read, and returns the bytes; see [`Self::reads_next_silently`].
+    /// Lets the application read, and returns the number of bytes; see
+    /// [`Self::reads_next_silently`].
     #[inline]
     pub fn read_silently(&mut self) -> u64 {
         let tcb = &mut self.tcb;

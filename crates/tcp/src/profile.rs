@@ -29,8 +29,8 @@ pub enum Stack {
     FreeBsd,
 }
 
-/// The maximum memory of a FreeBSD buffer (`sb_max`). The next constant is the part of it for
-/// clusters (`sb_max_adj`): an mbuf takes 256 bytes for each cluster of 2048 bytes.
+/// The maximum memory of a FreeBSD buffer (`sb_max`). The next constant is the part of this memory
+/// for clusters (`sb_max_adj`): an mbuf takes 256 bytes for each cluster of 2048 bytes.
 pub(crate) const SB_MAX: u64 = 2 << 20;
 pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
 

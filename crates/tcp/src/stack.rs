@@ -86,13 +86,13 @@ impl StackState {
 
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
-        /// Whether the next read of the application causes nothing that anyone else can see.
+        /// Returns whether the application's next read has no effect outside the host.
         #[inline]
         fn reads_silently(&, tcb: &Tcb) -> bool;
-        /// The application reads, which causes nothing else. Returns the bytes.
+        /// Lets the application read without further effects. Returns the number of bytes.
         #[inline]
         fn read_silently(&mut, tcb: &mut Tcb) -> u64;
-        /// The application is awake.
+        /// Handles the wakeup of the application.
         fn on_awake(&mut, tcb: &mut Tcb);
         /// Sends a delayed acknowledgement that is due.
         fn on_delayed_ack_timer(&mut, tcb: &mut Tcb);

@@ -55,7 +55,7 @@ impl Timers {
         self.next_besides_wakeup().min(self.wakeup)
     }
 
-    /// The earliest expiry of the timers besides the wakeup of the application.
+    /// Returns the earliest expiry of the timers except the wakeup of the application.
     #[inline]
     pub(crate) fn next_besides_wakeup(&self) -> Instant {
         self.xmit_at.min(self.delayed_ack).min(self.rare)

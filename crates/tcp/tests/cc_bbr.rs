@@ -32,8 +32,8 @@ fn phases(path: Path, span: Duration) -> Vec<(Instant, f64)> {
     phases
 }
 
-/// C-87: gains of 1.25 and 0.75 for one round trip each, then 1 for six round trips. The mean over
-/// the 8 phases is 1.
+/// C-87: the gain is 1.25 and then 0.75 for one round trip each, and then 1 for six round trips.
+/// The mean over the 8 phases is 1.
 #[test]
 fn c87_the_gain_cycle_has_a_mean_of_one() {
     let phases = phases(HOME, Duration::from_secs(9));
@@ -132,8 +132,8 @@ fn probing_the_round_trip_leaves_the_bandwidth() {
         }
     });
     assert_eq!(visits, 1);
-    // 200 ms are 25 rounds. The gauge is 1 % lower than the bandwidth, and counts payload: 48.27
-    // Mbit/s.
+    // 200 ms are 25 rounds. The gauge is 1 % lower than the bandwidth of 48.27 Mbit/s, which counts
+    // payload.
     assert!(lowest > 0.95 * 0.99 * 48.27, "{lowest} Mbit/s");
 }
 

@@ -170,7 +170,7 @@ fn the_rate_is_paced_one_per_cent_below_the_bandwidth() {
     while (gauge(&*script.cc, "pacing_gain") - 1.0).abs() > 1e-9 {
         script.round(100, 0, false);
     }
-    // 100 segments of 1448 bytes in 100 ms.
+    // The rate is 100 segments of 1448 bytes in 100 ms.
     let rate = script.cc.pacing_rate().expect("BBR paces").as_bps() as f64;
     assert!((rate / (1_448.0 * 8.0 * 1_000.0) - 0.99).abs() < 1e-4, "{rate} bit/s");
 }
@@ -277,7 +277,7 @@ fn near_silence_ends_with_a_round_trip_only() {
     while mode(&*script.cc) != PROBE_RTT {
         script.round(100, 0, false);
     }
-    // From here on, few segments are in flight. A round trip and 200 ms follow.
+    // From this time on, few segments are in flight. A round trip and 200 ms follow.
     script.window.cwnd = 4;
     let sent_before = script.total - 100;
     for _ in 0..5 {

@@ -184,7 +184,7 @@ impl Connection {
 
     fn check(&self, name: &str) {
         let Window { cwnd, ssthresh, segment, clamp, .. } = self.window;
-        // FreeBSD's CUBIC has no bounds where it counts bytes, and no minimum threshold.
+        // FreeBSD's CUBIC has no bounds on a window in bytes, and no minimum threshold.
         if name == "cubic_freebsd" {
             assert!(segment > 1 || (1..=clamp).contains(&cwnd), "{name}: a window of {cwnd}");
             return;

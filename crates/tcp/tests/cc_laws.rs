@@ -146,7 +146,7 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
 }
 
 /// C-82 for the window over time: at K after the loss, the window is back at its maximum. Between
-/// these times it follows the curve, one round trip ahead.
+/// these times, the window follows the curve one round trip ahead.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {
@@ -204,7 +204,7 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC has no maximum. It grows by at least one segment per twenty
+/// Before the first loss CUBIC has no maximum. The window grows by at least one segment per twenty
 /// acknowledged segments.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
@@ -261,8 +261,8 @@ fn linux_takes_no_least_delay_right_after_recovery() {
 fn a_loss_takes_away_the_credit_gathered_for_growth() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
     (window.cwnd, window.ssthresh) = (100, 100);
-    // With such a long delay, the function is evaluated far ahead and immediately grows by one
-    // segment per two acknowledged.
+    // With such a long delay, the function is evaluated far ahead. The window immediately grows by
+    // one segment per two acknowledged segments.
     let rtt = Duration::from_secs(2);
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(10), rtt));
     let mut acknowledge = |window: &mut Window, count: u64, lost: bool| {
@@ -334,7 +334,7 @@ fn idle_time_is_no_time_to_grow() {
     }
 }
 
-/// Time in which the application limits the sender does not count either.
+/// Time in which the application limits the sender does not move the window along the curve.
 #[test]
 fn time_with_little_to_send_is_no_time_to_grow() {
     let rtt = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! Tests that a host reads the settings that are listed for it, and no others.
+//! Tests that a host reads exactly the settings that are listed for it.
 
 mod support;
 

@@ -3,7 +3,7 @@
 //! An engine provides a clock, sockets and an agenda as [`Engine`]. The driver owns the
 //! applications with their random streams, wake-ups, notices, records and read marks. With the same
 //! seed, all engines therefore start an application at the same time and draw the same numbers for
-//! it.
+//! the application.
 //!
 //! The driver is generic, so that each engine has its own copy without indirect calls.
 
@@ -154,8 +154,8 @@ impl AppRunner {
         self.wakes.next_of(app as usize)
     }
 
-    /// Turns the due wake-ups of all applications into notices. The order is that of their times,
-    /// and at equal times that of the requests. Returns whether there was a due wake-up.
+    /// Turns the due wake-ups of all applications into notices. The wake-ups are ordered by time,
+    /// and at equal times by request. Returns whether there was a due wake-up.
     pub fn wake_all(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((app, notice)) = self.wakes.pop_any(now) {
@@ -196,7 +196,7 @@ impl AppRunner {
     }
 }
 
-/// Delivers one notice; returns whether there was one.
+/// Delivers one notice; returns false if there is none.
 #[inline]
 pub fn deliver_one<E: Engine>(engine: &mut E) -> bool {
     let Some((app, notice)) = engine.runner().notices.pop_front() else { return false };

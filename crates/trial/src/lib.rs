@@ -7,6 +7,7 @@
 //! | Module        | Holds                                                                 |
 //! |---------------|-----------------------------------------------------------------------|
 //! | [`spec`]      | the specification, as JSON states it                                  |
+//! | [`scenario`]  | the framings of lines, and the defaults of a scenario's keys           |
 //! | [`app_runner`]| the driver of the applications                                        |
 //! | [`arguments`] | the arguments of a kind: disciplines, applications, controllers       |
 //! | `limits`      | bounds on the size of a trial                                         |
@@ -34,6 +35,7 @@ pub mod link;
 mod notes;
 mod parse;
 pub mod resolve;
+pub mod scenario;
 pub mod spec;
 pub mod streams;
 mod table;

@@ -43,13 +43,14 @@ pub struct Spec {
     /// The measurements to keep.
     #[serde(default)]
     pub measure: MeasureSpec,
-    /// The largest extra delay that a host adds to a packet it receives. It is drawn uniformly per
-    /// packet and models interrupts and scheduling. It does not reorder packets.
+    /// The largest extra delay that a host adds to a packet it receives. The delay is drawn
+    /// uniformly per packet and models interrupts and scheduling. The delay does not reorder
+    /// packets.
     #[serde(default, rename = "host_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
-    /// The largest extra delay of an application's start, drawn uniformly. It models that processes
-    /// do not start at the same instant.
+    /// The largest extra delay of an application's start, drawn uniformly. The delay models that
+    /// processes do not start at the same instant.
     #[serde(default, rename = "start_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub start_jitter: Duration,
@@ -96,7 +97,7 @@ impl Spec {
     }
 
     /// Returns the part of the measured interval in which application number `app` is active: from
-    /// its start to its stop time. The application may end by itself before.
+    /// its start to its stop time. The application may end by itself before its stop time.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! The random streams of a trial, by name.
 //!
-//! Both engines draw from the streams named here. Two trials with the same seed therefore draw the
-//! same numbers for the same consumer on either engine.
+//! Both engines draw from these streams. Two trials with the same seed therefore draw the same
+//! numbers for the same consumer on either engine.
 
 use aqmlab_core::{Direction, Rng};
 

@@ -1,15 +1,15 @@
-//! A need and its value over seeds: the word for it, the margin and the text.
+//! A need and its value over seeds: the word for the value, the margin and the text.
 
 use aqmlab_apps::needs::Need;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::seeds::{self, BySeed};
-use crate::wording::{apart, quantity};
+use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Word {
-    /// Nothing is known of its needs.
+    /// Nothing is known of the application's needs.
     #[serde(rename = "no needs")]
     NoNeeds,
     /// Nothing was measured.
@@ -42,7 +42,7 @@ impl Word {
 /// A need and its value.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The need. Its limits are those that applied.
+    /// The need, with the limits that applied.
     pub need: Need,
     /// The median over seeds; `None` if it was not measured.
     pub value: Option<f64>,
@@ -154,7 +154,8 @@ fn compared(need: &Need, value: f64) -> String {
     let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.
-        let said = format!("{} {}", apart(value, limit), need.unit);
+        let [(value, unit), (limit, _)] = [value, limit].map(|number| readable(number, need.unit));
+        let said = format!("{} {unit}", apart(value, limit));
         return format!("{} {sign} {bound}", said.trim_end());
     }
     format!("{said} {sign} {bound}")

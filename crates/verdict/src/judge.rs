@@ -7,19 +7,20 @@ use aqmlab_apps::needs::{Measure, Need};
 use serde::Deserialize;
 
 use crate::fair_share::{FairShare, Traffics};
-use crate::finding::Finding;
+use crate::finding::{Finding, Word};
 use crate::measured::Measured;
+use crate::medians::Medians;
 use crate::rows::{AppRow, FlowRow};
 use crate::seeds::median;
 use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, deciding};
 
-/// The need that data arrives. Only applications of which no data arrived have this finding.
+/// The need for any data at all. Only applications that received no data have this finding.
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
-/// The needs that a scenario states, by application. They replace those of a kind.
+/// The needs that a scenario states, by application. They replace the needs of the kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {
@@ -55,6 +56,7 @@ struct Seed {
     arrived: Option<f64>,
     share: Option<FairShare>,
     time: Option<TransferTime>,
+    measured: Medians,
 }
 
 impl Judge {
@@ -145,36 +147,47 @@ impl Judged {
             arrived: measured.arrived_percent(),
             share: measured.share,
             time: measured.time.filter(|time| time.projected || !is_judged),
+            measured: Medians::of_trial(measured),
         });
     }
 
     fn verdict(&self, condition: u32) -> Verdict {
-        let findings = self.needs.iter().enumerate().map(|(at, need)| {
-            let limits: Vec<f64> = self.seeds.iter().filter_map(|seed| seed.at_most[at]).collect();
-            let need = median(&limits).map_or(*need, |most| scaled(need, most));
-            Finding::new(need, self.by_seed(|seed| seed.values[at]))
-        });
-        let mut findings: Vec<Finding> = findings.collect();
-        if self.seeds.iter().any(|seed| seed.arrived.is_some_and(|percent| percent <= 0.0)) {
-            findings.insert(0, Finding::new(ARRIVED, self.by_seed(|seed| seed.arrived)));
-        }
+        let alone = |seed: &Seed| {
+            let findings = self.findings(std::slice::from_ref(seed));
+            (seed.number, deciding(&findings).map_or(Word::NoNeeds, Finding::word))
+        };
+        let measured: Vec<_> = self.seeds.iter().map(|seed| seed.measured).collect();
         Verdict {
             condition,
             app: self.app.clone(),
             kind: self.kind.clone(),
-            findings,
-            seeds: self.seeds.len(),
+            findings: self.findings(&self.seeds),
+            words_by_seed: self.seeds.iter().map(alone).collect(),
             stated: needs_of(&self.kind),
             time: self.time(),
             share: self.share(),
+            medians: Medians::over(&measured),
         }
     }
 
-    fn by_seed(&self, value: impl Fn(&Seed) -> Option<f64>) -> Vec<(u64, Option<f64>)> {
-        self.seeds.iter().map(|seed| (seed.number, value(seed))).collect()
+    /// Returns the findings on the needs that apply, over some of the seeds.
+    fn findings(&self, seeds: &[Seed]) -> Vec<Finding> {
+        let by_seed = |value: &dyn Fn(&Seed) -> Option<f64>| {
+            seeds.iter().map(|seed| (seed.number, value(seed))).collect()
+        };
+        let findings = self.needs.iter().enumerate().map(|(at, need)| {
+            let limits: Vec<f64> = seeds.iter().filter_map(|seed| seed.at_most[at]).collect();
+            let need = median(&limits).map_or(*need, |most| scaled(need, most));
+            Finding::new(need, by_seed(&|seed| seed.values[at]))
+        });
+        let mut findings: Vec<Finding> = findings.collect();
+        if seeds.iter().any(|seed| seed.arrived.is_some_and(|percent| percent <= 0.0)) {
+            findings.insert(0, Finding::new(ARRIVED, by_seed(&|seed| seed.arrived)));
+        }
+        findings
     }
 
-    /// Returns the median over seeds. It is marked as projected if the time of any seed is
+    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
     /// projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();

@@ -11,19 +11,21 @@
 //! | `measured`   | the values of one application in one trial                             |
 //! | `fair_share` | an application's fair share of the line                                |
 //! | `transfer`   | the time of a transfer that has a size                                 |
+//! | [`medians`]  | the measurements that a reader compares between conditions             |
 //! | [`seeds`]    | medians, intervals and paired differences over seeds                   |
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
 //! | [`verdict`]  | the findings on one application                                        |
 //! | `judge`      | the collection of trials                                               |
 //! | [`wording`]  | numbers in the form for people                                         |
 //!
-//! **Invariant:** nothing here reads a file or a clock, or starts a thread. The command line, the
-//! kernel engine and a page in a browser use the same code to judge.
+//! **Invariant:** no code in this crate reads a file or a clock, or starts a thread. The command
+//! line, the kernel engine and a page in a browser use the same code to judge.
 
 mod fair_share;
 pub mod finding;
 mod judge;
 mod measured;
+pub mod medians;
 pub mod rows;
 pub mod seeds;
 mod transfer;
@@ -33,6 +35,7 @@ pub mod wording;
 
 pub use finding::{Finding, Word};
 pub use judge::{Judge, Stated};
+pub use medians::Medians;
 pub use rows::{AppRow, FlowRow};
 pub use trial::Trial;
-pub use verdict::Verdict;
+pub use verdict::{Report, Verdict};

@@ -97,7 +97,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns the worst value among the directions that carry data.
-    fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
+    pub(crate) fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }
 }

@@ -10,11 +10,12 @@ use crate::transfer;
 
 /// The numbers of a row of the table `flows` that judging reads, in the order of
 /// [`FlowRow::numbers`].
-pub const FLOW_NUMBERS: [&str; 9] = [
+pub const FLOW_NUMBERS: [&str; 10] = [
     "active_from_s",
     "active_to_s",
     "throughput_mean_mbit",
     "goodput_mbit",
+    "rtt_p50_ms",
     "rtt_p95_ms",
     "owd_p95_ms",
     "loss_percent",

@@ -4,10 +4,10 @@
 //! values below the median is binomial with a probability of 1/2 (the sign test; David and
 //! Nagaraja, "Order Statistics", 2003, §7.1). A paired difference is the median of the differences
 //! of the seeds. Two conditions with the same seed have the same random values. The interval of the
-//! difference is therefore narrower than those of the two conditions.
+//! difference is therefore narrower than the intervals of the two conditions.
 
 use aqmlab_core::math;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The confidence that an interval must reach.
 const CONFIDENCE: f64 = 0.95;
@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 pub type BySeed = Vec<(u64, Option<f64>)>;
 
 /// A median over seeds, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The median.
     pub median: f64,
@@ -47,7 +47,7 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();
     let last = count.checked_sub(1)?;
-    // The logarithm of the chance that exactly `rank` values lie below the median.
+    // This is the logarithm of the chance that exactly `rank` values lie below the median.
     let mut ln_chance = -(count as f64) * math::ln(2.0);
     let (mut rank, mut tail) = (0, 0.0);
     while rank < count / 2 {
@@ -68,7 +68,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// The paired difference of `these` from `baseline`, over the seeds that both have.
+/// Returns the paired difference of `these` from `baseline`, over the seeds that both have.
 pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
         let other = baseline.iter().find(|(known, _)| known == seed)?.1?;
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_many_values_consists_of_order_statistics() {
-        // The ranks of the sign test at 95 %, from exact binomial sums.
+        // The ranks are those of the sign test at 95 %, from exact binomial sums.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40), (5_000, 2_431)] {
             let ends = (f64::from(rank), f64::from(count + 1 - rank));
             assert_eq!(interval(&to(count)), Some(ends), "{count}");

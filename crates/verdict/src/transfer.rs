@@ -3,7 +3,7 @@
 //! If a trial cuts off a transfer, its time is projected: the remaining bytes continue at the
 //! measured goodput.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
@@ -17,7 +17,7 @@ const MOST_TIMED_BYTES: u64 = 10_000_000;
 const ACCEPTED_MS: f64 = 60_000.0;
 
 /// The time of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferTime {
     /// The bytes of all connections of the transfer.
     pub size_bytes: u64,
@@ -35,7 +35,7 @@ pub struct TransferTime {
 pub(crate) struct Transfer {
     size_bytes: u64,
     took_ms: Option<f64>,
-    /// The time available to it.
+    /// The time available to the transfer.
     had_ms: f64,
     read_bytes: f64,
     goodput_mbit: f64,

@@ -1,10 +1,11 @@
 //! The verdict on an application: its findings, the deciding finding, and the texts.
 
 use aqmlab_apps::needs::Needs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fair_share::FairShare;
 use crate::finding::{Finding, Word};
+use crate::medians::Medians;
 use crate::seeds::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
@@ -25,25 +26,32 @@ pub struct Verdict {
     pub kind: String,
     /// The needs that apply, in the order of the kind.
     pub findings: Vec<Finding>,
-    /// The number of trials.
-    pub seeds: usize,
+    /// The word that each seed gives alone.
+    pub words_by_seed: Vec<(u64, Word)>,
     /// The needs of the application's kind; `None` for a kind of another version.
     pub(crate) stated: Option<&'static Needs>,
     /// The time of a transfer that has a size, unless that time is judged.
     pub time: Option<TransferTime>,
     pub(crate) share: Option<FairShare>,
+    /// Measurements that no need has to name.
+    pub medians: Medians,
+}
+
+/// Returns the finding that decides: the worst, and among equally bad findings the one with the
+/// smallest margin.
+pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
+    let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
+    findings.iter().reduce(|worst, finding| {
+        let (one, other) = (finding.word(), worst.word());
+        let is_worse = one > other || (one == other && margin(finding) < margin(worst));
+        if is_worse { finding } else { worst }
+    })
 }
 
 impl Verdict {
-    /// Returns the finding that decides: the worst, and among equally bad findings the one with the
-    /// smallest margin.
+    /// Returns the finding that decides.
     pub fn deciding(&self) -> Option<&Finding> {
-        let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
-        self.findings.iter().reduce(|worst, finding| {
-            let (one, other) = (finding.word(), worst.word());
-            let is_worse = one > other || (one == other && margin(finding) < margin(worst));
-            if is_worse { finding } else { worst }
-        })
+        deciding(&self.findings)
     }
 
     /// Returns the word of the deciding finding.
@@ -128,8 +136,8 @@ impl Verdict {
     pub fn report(&self) -> Report {
         let deciding = self.deciding().map(|finding| finding.need.name);
         let finding = |finding: &Finding| FindingReport {
-            need: finding.need.name,
-            unit: finding.need.unit,
+            need: finding.need.name.to_owned(),
+            unit: finding.need.unit.to_owned(),
             value: finding.value,
             good: finding.need.good,
             tolerable: finding.need.tolerable,
@@ -154,15 +162,17 @@ impl Verdict {
             felt: self.felt(),
             sentence: self.sentence(),
             told: self.told().join(", "),
-            seeds: self.seeds,
+            seeds: self.words_by_seed.len(),
+            words_by_seed: self.words_by_seed.clone(),
             time: self.time,
+            medians: self.medians,
             findings: self.findings.iter().map(finding).collect(),
         }
     }
 }
 
 /// A verdict as plain data.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // the members of `Verdict`
 pub struct Report {
     pub condition: u32,
@@ -174,16 +184,18 @@ pub struct Report {
     pub sentence: String,
     pub told: String,
     pub seeds: usize,
+    pub words_by_seed: Vec<(u64, Word)>,
     pub time: Option<TransferTime>,
+    pub medians: Medians,
     pub findings: Vec<FindingReport>,
 }
 
 /// A finding as plain data.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // the members of `Finding`
 pub struct FindingReport {
-    pub need: &'static str,
-    pub unit: &'static str,
+    pub need: String,
+    pub unit: String,
     pub value: Option<f64>,
     pub good: f64,
     pub tolerable: f64,
@@ -196,7 +208,7 @@ pub struct FindingReport {
     pub least: Option<f64>,
     pub most: Option<f64>,
     pub over_seeds: Option<Estimate>,
-    /// Whether the interval of the median lies within one word.
+    /// Whether the word is the same at both ends of the median's interval.
     pub is_sure: bool,
     pub by_seed: seeds::BySeed,
 }

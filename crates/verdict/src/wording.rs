@@ -11,8 +11,7 @@
 /// assert_eq!(quantity(12.5, "%"), "12.5 %");
 /// ```
 pub fn quantity(value: f64, unit: &str) -> String {
-    let (value, unit) =
-        if unit == "ms" && value.abs() >= 1e3 { (value / 1e3, "s") } else { (value, unit) };
+    let (value, unit) = readable(value, unit);
     if unit == "%" && value > 99.0 && value < 100.0 {
         return format!("{value:.2} %");
     }
@@ -24,6 +23,11 @@ pub fn quantity(value: f64, unit: &str) -> String {
         two_digits(value)
     };
     format!("{digits} {unit}").trim_end().to_owned()
+}
+
+/// Returns `value` in the unit in which it is shown: seconds from 1,000 ms.
+pub(crate) fn readable(value: f64, unit: &str) -> (f64, &str) {
+    if unit == "ms" && value.abs() >= 1e3 { (value / 1e3, "s") } else { (value, unit) }
 }
 
 /// Formats `value` with two significant digits and without trailing zeros.

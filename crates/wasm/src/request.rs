@@ -1,5 +1,6 @@
 //! Requests of a page and their answers.
 
+use aqmlab_compose::Composed;
 use aqmlab_trial::{Spec, SpecError, Table};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,17 +22,17 @@ enum Request {
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        /// The seeds of the runs. The digest and the tables are those of the first seed.
+        /// The seeds of the runs. The answer has the digest and the tables of the first seed.
         seeds: Vec<u64>,
         /// The requested tables.
         tables: Vec<String>,
     },
-    /// Writes the findings on a household as sentences.
-    Sentences {
-        /// The findings, in the form of [`aqmlab_advice::Conclusion`].
-        conclusion: Value,
+    /// Concludes from the runs of a household.
+    Advice {
+        /// The runs, in the form of [`aqmlab_advice::Evidence`].
+        evidence: Value,
     },
-    /// The commands that set up a gateway.
+    /// Returns the commands that set up a gateway.
     Settings {
         /// The gateway, in the form of [`aqmlab_advice::Gateway`].
         gateway: Value,
@@ -52,8 +53,8 @@ pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
         Request::Trial { scenario, seeds, tables } => trial(&scenario, &seeds, &tables),
-        Request::Sentences { conclusion } => {
-            advised("sentences", aqmlab_advice::sentences(&conclusion.to_string()))
+        Request::Advice { evidence } => {
+            advised("advice", aqmlab_advice::advice(&evidence.to_string()))
         }
         Request::Settings { gateway } => {
             advised("settings", aqmlab_advice::settings(&gateway.to_string()))
@@ -77,23 +78,21 @@ fn run(spec: &Value, tables: &[String]) -> Result<Value, SpecError> {
 
 fn trial(scenario: &Scenario, seeds: &[u64], tables: &[String]) -> Result<Value, SpecError> {
     let trials = seeds.iter().map(|&seed| {
-        let spec = scenario.compose(seed)?;
-        let outcome = aqmlab_sim::run(&spec)?;
-        Ok((spec, outcome))
+        let composed = scenario.compose(seed)?;
+        let outcome = aqmlab_sim::run(&composed.spec)?;
+        Ok((composed, outcome))
     });
     let trials = trials.collect::<Result<Vec<_>, SpecError>>()?;
-    let (spec, outcome) =
+    let (composed, outcome) =
         trials.first().ok_or_else(|| SpecError::new("seeds", "no seed is given"))?;
     let mut told = answered(outcome, |name| wanted(tables, name));
-    told["verdicts"] = verdicts::over_seeds(&trials)?;
-    let served: Result<Vec<bool>, _> = trials.iter().map(verdicts::serves).collect();
-    told["served"] = json!(served?);
-    told["links"] = links(spec);
+    told["verdicts"] = json!(verdicts::over_seeds(&trials)?);
+    told["links"] = links(&composed.spec);
     Ok(told)
 }
 
 impl Scenario {
-    fn compose(&self, seed: u64) -> Result<Spec, SpecError> {
+    fn compose(&self, seed: u64) -> Result<Composed, SpecError> {
         match self {
             Self::Json(text) => aqmlab_compose::from_json(text, seed),
             Self::Toml(text) => aqmlab_compose::from_toml(text, seed),
@@ -146,14 +145,14 @@ mod tests {
         let trial = answered(&json!({
             "do": "trial", "scenario": {"json": HOME}, "seeds": [3, 4], "tables": ["flows"]
         }));
-        let spec = aqmlab_compose::from_json(HOME, 3).expect("it is a scenario");
+        let spec = aqmlab_compose::from_json(HOME, 3).expect("it is a scenario").spec;
         let run = answered(&json!({"do": "run", "spec": spec, "tables": ["flows"]}));
         assert_eq!(trial["digest"], run["digest"]);
         assert_eq!(trial["tables"], run["tables"]);
         let judged = trial["verdicts"].as_array().expect("a list");
         let names: Vec<_> = judged.iter().map(|one| one["app"].as_str()).collect();
         assert_eq!(names, [Some("call"), Some("backup")]);
-        assert_eq!(trial["served"], json!([true, true]));
+        assert_eq!(judged[0]["words_by_seed"], json!([[3, "good"], [4, "good"]]));
         assert_eq!(trial["links"][0], json!({"name": "up", "rate_bps": 1_000_000}));
     }
 

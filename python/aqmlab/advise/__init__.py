@@ -1,4 +1,4 @@
-"""Advice: the tier and the gateway that serve a household, from runs, with settings to paste.
+"""Advice from runs: the tier and the gateway that serve a household, and the settings to paste.
 
-This package runs campaigns as other programs do. Door: `advice.advise`.
+This package runs campaigns through `aqmlab.api`. Public interface: `advice.advise`.
 """

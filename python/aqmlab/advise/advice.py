@@ -1,4 +1,4 @@
-"""An advice on a household: the search, its conclusion, and the settings to paste."""
+"""The advice on a household: the search, its conclusion, and the settings to paste."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aqmlab.advise import conclusion
-from aqmlab.advise.bench import Bench, CaseOutcome
+from msgspec import structs
+
+from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
-from aqmlab.advise.conclusion import GatewayResult, Words
+from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
 from aqmlab.advise.search import run_places, search
+from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.campaign.runner import Progress
 from aqmlab.households import line as lines
@@ -25,7 +27,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The line of a scenario that states its own path."""
+"""The value of `--line` that keeps the path that a scenario states."""
 
 
 _WITHOUT_MODEM = (
@@ -36,7 +38,7 @@ _WITHOUT_MODEM = (
 
 @dataclass(frozen=True, slots=True)
 class AdviceQuestion:
-    """A household or a scenario, and the choices that it has."""
+    """A household or a scenario, and the tiers and gateways to choose from."""
 
     source: str | Path | Household | Scenario
     tiers: str = "nbn"
@@ -47,19 +49,21 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer, all of it from trials that were run."""
+    """The answer to a question. Its results come only from trials that ran."""
 
     title: str
     tiers: tuple[Tier, ...]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The better gateway at the tier for which the settings are."""
+    """The better gateway at the tier of the settings."""
     facts: Mapping[str, Any]
+    headline: str
+    """The answer in one sentence."""
     sentences: Sequence[Mapping[str, str]]
     settings: Mapping[str, str]
     note: str
-    """The assumption on which the settings rest; empty if there is none."""
+    """The assumption under which the settings are valid; empty if there is none."""
     seeds: int
     trials: int
     folder: Path
@@ -75,6 +79,7 @@ class Advice:
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
             "conclusion": dict(self.facts),
+            "headline": self.headline,
             "sentences": [dict(one) for one in self.sentences],
             "settings": {
                 "for": None if self.case is None else self.case.label,
@@ -91,86 +96,63 @@ def advise(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Runs what the question needs and concludes; raises `ScenarioError` for a wrong question."""
+    """Runs the cases that the question needs, and concludes.
+
+    Raises `ScenarioError` for an invalid question.
+    """
     household, scenario, name = _source(question.source)
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household), gateways)
     today = _today(household)
-    tiers = sorted({*tiers_of(question.tiers), *today}, key=lambda tier: tier.order)
+    own = [] if today is None else [today]
+    tiers = sorted({*tiers_of(question.tiers), *own}, key=lambda tier: tier.order)
     cases = setup.cases(tiers)
     seeds = checked_seeds(question.seeds)
     whole = setup.whole(cases, seeds)
     bench = Bench(whole, name, cases, out, jobs, progress)
     found = search(bench, setup, tiers)
-    results = _results(bench, setup, tiers, found)
-    better = conclusion.better_of(results, setup)
-    at = _compared_at(better, tiers, today)
+    runs = Runs(tiers, today, _apps(household, bench), found)
+    conclusion = concluded(setup, runs)
     # A bisection may have left out the tier at which gateways are compared.
-    compared = [TODAY, *([] if better is None else [better.name])]
-    if left := [(name, at) for name in compared if at not in found[name]]:
+    while left := _left_out(conclusion):
         for case, outcome in run_places(bench, setup, left).items():
             found[case.gateway][case.tier] = outcome
-        results = _results(bench, setup, tiers, found)
-    return _concluded(bench, setup, scenario, tiers, results, at, _words(household, bench))
+        conclusion = concluded(setup, runs)
+    return _advice(bench, setup, scenario, tiers, conclusion)
 
 
-def _results(
-    bench: Bench,
-    setup: Setup,
-    tiers: Sequence[Tier],
-    found: Mapping[str, Mapping[Tier, CaseOutcome]],
-) -> dict[str, GatewayResult]:
-    """The result of each gateway, from its outcomes at the tiers that were run."""
-    return {
-        name: conclusion.result_of(
-            bench, setup, name, {tier: own[tier] for tier in tiers if tier in own}
-        )
-        for name, own in found.items()
-    }
+def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
+    """The pairs of a gateway and a tier that the comparison needs and that have not run."""
+    better = [] if conclusion.better is None else [conclusion.better.name]
+    compared = [conclusion.results[name] for name in (TODAY, *better)]
+    return [(one.name, conclusion.at) for one in compared if conclusion.at not in one.outcomes]
 
 
-def _concluded(
-    bench: Bench,
-    setup: Setup,
-    scenario: Scenario,
-    tiers: Sequence[Tier],
-    results: Mapping[str, GatewayResult],
-    at: Tier,
-    words: Words,
+def _advice(
+    bench: Bench, setup: Setup, scenario: Scenario, tiers: Sequence[Tier], conclusion: Conclusion
 ) -> Advice:
-    better = conclusion.better_of(results, setup)
-    known = conclusion.facts(bench, results, better, at, words)
-    case = None if better is None else _recommended(better, at)
-    settings = {} if case is None else conclusion.settings(setup, case)
+    better = conclusion.better
+    case = None if better is None else _recommended(better, conclusion.at)
+    commands = {} if case is None else settings(setup, case)
     return Advice(
-        scenario.title,
-        tuple(tiers),
-        results,
-        better,
-        case,
-        known,
-        conclusion.sentences(known),
-        settings,
-        _WITHOUT_MODEM if settings and setup.line is None else "",
-        len(bench.seeds),
-        bench.trials,
-        bench.folder,
+        title=scenario.title,
+        tiers=tuple(tiers),
+        results=conclusion.results,
+        better=better,
+        case=case,
+        facts=conclusion.facts,
+        headline=conclusion.headline,
+        sentences=conclusion.sentences,
+        settings=commands,
+        note=_WITHOUT_MODEM if commands and setup.line is None else "",
+        seeds=len(bench.seeds),
+        trials=bench.trials,
+        folder=bench.folder,
     )
 
 
-def _compared_at(
-    better: GatewayResult | None, tiers: Sequence[Tier], today: Sequence[Tier]
-) -> Tier:
-    """The tier at which gateways are compared: today's, or the slowest that the better serves."""
-    if today:
-        return today[0]
-    if better is not None and better.served is not None:
-        return better.served
-    return tiers[-1]
-
-
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at today's tier if it serves everyone there, else at its slowest."""
+    """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:
         return outcome.case
@@ -181,13 +163,13 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household, if it is one; its scenario; and a name for its folder."""
+    """The household (or none), its scenario, and the name for the campaign's folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
         return None, source, _slug(source.title)
-    if households.is_household(source):
-        found = households.find(source)
+    found = households.find_among_scenarios(source)
+    if found is not None:
         return found.household, scenario_of(found.household), found.name
     if str(source) not in loading.builtin_names() and not Path(source).exists():
         households.find(source)  # raises, and suggests a household
@@ -196,7 +178,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line, or none for the path that a scenario states."""
+    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
@@ -208,25 +190,25 @@ def _line(asked: str | None, household: Household | None) -> lines.Line | None:
         raise problem.at("--line") from None
 
 
-def _today(household: Household | None) -> list[Tier]:
+def _today(household: Household | None) -> Tier | None:
     """The household's tier, if it states one."""
     if household is None or "tier" not in household.model_fields_set:
-        return []
-    return [Tier.parse(household.tier)]
+        return None
+    return Tier.parse(household.tier)
 
 
-def _words(household: Household | None, bench: Bench) -> Words:
-    """Plain words for each application: those of the household, or its name."""
-    groups = bench.campaign.about.app_groups
+def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
+    """The applications in plain words: the household's words, or else the applications' names."""
+    about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:
         plain = {one.name: one.words for one in named_apps(household)}
 
     def words(app: str) -> str:
         name = re.sub(r"-\d+$", "", app)
-        return plain.get(app) or plain.get(name) or groups.get(app, name)
+        return plain.get(app) or plain.get(name) or about.app_groups.get(app, name)
 
-    return words
+    return [AppWords(app, "", words(app)) for app in about.apps]
 
 
 def _slug(title: str) -> str:
@@ -247,9 +229,7 @@ def _plain(one: GatewayResult) -> dict[str, Any]:
                     name: {
                         "verdict": app.word,
                         "because": app.because,
-                        "rtt_p50_ms": app.rtt_p50_ms,
-                        "rtt_p95_ms": app.rtt_p95_ms,
-                        "throughput_mean_mbit": app.mbit,
+                        **structs.asdict(app.medians),
                     }
                     for name, app in outcome.apps.items()
                 },

@@ -1,12 +1,11 @@
-"""Runs cases on demand, in one campaign that holds all of them.
+"""Runs cases on demand, in one campaign that holds all cases.
 
-The campaign is planned completely, and only the cases that the search wants are run. The same
-request finds its folder again and repeats nothing.
+The whole campaign is planned, and only the cases that the search needs are run. The same request
+continues in the same folder and repeats no trial.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,57 +16,38 @@ from aqmlab.api import Request, campaign_for, complete, default_folder
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Progress
-from aqmlab.results.results import CampaignResults, load
+from aqmlab.results.results import load
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_NEEDS
+from aqmlab.results.verdicts.verdict import BAD, GOOD, UNJUDGED, Verdict
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
-
-ROUND_TRIPS = "round trips"
-"""The name of the need that a round-trip time is judged by."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppOutcome:
-    """An application in one case: its verdict, and the medians over seeds of its measurements."""
-
-    word: str
-    because: str
-    missed: tuple[str, ...]
-    """The needs that are bad."""
-    rtt_limit_ms: float | None
-    """The limit of tolerable round trips, if the application has such a need."""
-    rtt_p50_ms: float | None
-    rtt_p95_ms: float | None
-    mbit: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case over some seeds."""
+    """A case, with the verdict on each application over some seeds."""
 
     case: GatewayCase
-    seeds: int
-    apps: Mapping[str, AppOutcome]
+    apps: Mapping[str, Verdict]
 
     @property
     def bad(self) -> list[str]:
-        """The applications that are not served."""
+        """The applications with the verdict bad."""
         return [name for name, one in self.apps.items() if one.word == BAD]
 
     @property
-    def unserved(self) -> list[str]:
+    def not_good(self) -> list[str]:
         """The applications without a good verdict, among those that can be judged."""
-        return [name for name, one in self.apps.items() if one.word not in (GOOD, NO_NEEDS)]
+        return [name for name, one in self.apps.items() if one.word not in (GOOD, *UNJUDGED)]
 
     @property
     def serves(self) -> bool:
-        """Whether no application is bad."""
+        """Whether no application has the verdict bad."""
         return not self.bad
 
 
 class Bench:
-    """All cases of an advice as one campaign, of which parts run."""
+    """All cases of an advice as one campaign, which is run in parts."""
 
     def __init__(
         self,
@@ -91,7 +71,7 @@ class Bench:
             self._ids[by_label[str(trial.conditions[LOOP])]][trial.seed] = trial.id
         self._ran: set[str] = set()
         self.trials = 0
-        """The number of trials that the advice rests on."""
+        """The number of trials on which the advice is based so far."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
         """Runs the missing trials of some cases, each with its seeds."""
@@ -109,51 +89,11 @@ class Bench:
     def outcomes(
         self, cases: Collection[GatewayCase], seeds: Sequence[int]
     ) -> dict[GatewayCase, CaseOutcome]:
-        """The outcome of each case over `seeds`, which have run."""
+        """The outcome of each case over `seeds`. The trials of these seeds must have run."""
         chosen = {self._ids[case][seed]: case for case in cases for seed in seeds}
         results = load(self.folder).narrowed(list(chosen))
         by_label = {results.labels[trial]: case for trial, case in chosen.items()}
-        measured = _measured(results, chosen)
-        apps: dict[GatewayCase, dict[str, AppOutcome]] = {case: {} for case in cases}
+        apps: dict[GatewayCase, dict[str, Verdict]] = {case: {} for case in cases}
         for one in judge(results):
-            case = by_label[one.label]
-            known = measured.get((case, one.app), (None, None, None))
-            missed = tuple(need.need for need in one.findings if need.word == BAD)
-            need = one.finding(ROUND_TRIPS)
-            limit_ms = None if need is None else need.tolerable
-            apps[case][one.app] = AppOutcome(one.word, one.because, missed, limit_ms, *known)
-        return {case: CaseOutcome(case, len(seeds), own) for case, own in apps.items()}
-
-    def seeds_served(self, case: GatewayCase) -> int:
-        """The number of seeds that, judged singly, show that a case serves everyone."""
-        return sum(self.outcomes([case], [seed])[case].serves for seed in self.seeds)
-
-
-_Numbers = tuple[float | None, float | None, float | None]
-
-
-def _measured(
-    results: CampaignResults, chosen: Mapping[str, GatewayCase]
-) -> dict[tuple[GatewayCase, str], _Numbers]:
-    """The medians over seeds of the round trips and the rates, the worst direction of each."""
-    rows: dict[tuple[GatewayCase, str], dict[str, dict[str, list[float]]]] = {}
-    columns = ("rtt_p50_ms", "rtt_p95_ms", "throughput_mean_mbit")
-    flows = results.table("flows").filter("primary").select("trial", "flow", *columns)
-    for trial, flow, *values in flows.iter_rows():
-        own = rows.setdefault((chosen[trial], flow), {name: {} for name in columns})
-        for name, value in zip(columns, values, strict=True):
-            if value is not None:
-                own[name].setdefault(trial, []).append(value)
-    return {
-        key: (
-            _median(max(one) for one in own["rtt_p50_ms"].values()),
-            _median(max(one) for one in own["rtt_p95_ms"].values()),
-            _median(min(one) for one in own["throughput_mean_mbit"].values()),
-        )
-        for key, own in rows.items()
-    }
-
-
-def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return statistics.median(known) if known else None
+            apps[by_label[one.label]][one.app] = one
+        return {case: CaseOutcome(case, own) for case, own in apps.items()}

@@ -1,9 +1,9 @@
 """The cases of an advice: each tier with each gateway, as the steps of one scenario.
 
-A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends a share
-of the line's rate and charges what the line charges. The queue is then in its own discipline. With
-`--line own` a scenario has no modem: the disciplines stand before the line itself, as in the
-papers' testbeds.
+A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
+share of the line's rate and charges the line's overhead, so the queue forms in the gateway's
+discipline. A scenario that keeps its own path has no modem: the disciplines are directly in front
+of the line, as in the papers' testbeds.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 
 LOOP = "case"
-"""The condition that names a case."""
+"""The name of the condition whose values are the labels of the cases."""
 
 SHARES = (98, 95, 90)
 """The shares of the line's rate, in per cent, to which a gateway may shape."""
 
 WAYS = ("down", "up")
 
-_UNSHAPED = "10 Gbit/s"
-"""The rate of a gateway that does not shape: that of its fastest port."""
+UNSHAPED = "10 Gbit/s"
+"""The rate at which a gateway sends that does not shape: that of a very fast port."""
 
 _DUMMYNET = {
     "fq_codel": "fq_codel_freebsd limit=1000",
     "codel": "codel_freebsd limit=1000",
     "pie": "pie_freebsd limit=1000",
 }
-"""Disciplines of a gateway with FreeBSD, at the limit of Boerlage and Collom 2016 (IV-B)."""
+"""Dummynet's disciplines by their Linux names, with Boerlage and Collom's limit (2016, IV-B)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayCase:
-    """A tier with a gateway, which shapes to a share of the line if it shapes."""
+    """A tier with a gateway, and the share of the line's rate (if any) to which it shapes."""
 
     tier: Tier
     gateway: str
@@ -54,7 +54,7 @@ class GatewayCase:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A scenario, its line (none for the scenario's own), and the gateways to choose from."""
+    """A scenario, its line (none if the scenario states its path), and the gateways on offer."""
 
     scenario: Scenario
     line: Line | None
@@ -65,7 +65,7 @@ class Setup:
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
-        """Each tier with each gateway and each share of its rate."""
+        """Each tier with each gateway and each share of the line's rate."""
         return [
             GatewayCase(tier, name, share)
             for tier in tiers
@@ -80,7 +80,7 @@ class Setup:
         if self.line is not None:
             kept = {key: path[key] for key in ("rtt", "host_jitter", "start_jitter") if key in path}
             modem = {"rate": str(cases[0].tier), "overhead": plain(self.line.overhead)}
-            path = kept | {"rate": _UNSHAPED, "modem": modem}
+            path = kept | {"rate": UNSHAPED, "modem": modem}
         report = {key: value for key, value in table.get("report", {}).items() if key != "figures"}
         steps = [{"label": one.label} | self._step(one) for one in cases]
         return Scenario.from_dict(
@@ -107,7 +107,7 @@ class Setup:
         return step
 
     def _own(self, case: GatewayCase, way: str, managed: Managed | None) -> Table:
-        """A direction of a line whose sender is the gateway."""
+        """One direction of a scenario that keeps its own path."""
         link = getattr(self.scenario.path, way)
         step: Table = {f"path.{way}.rate": str(getattr(case.tier, way))}
         qdisc: Any = plain(link.qdisc)
@@ -118,7 +118,7 @@ class Setup:
         return step | {f"path.{way}.qdisc": qdisc}
 
     def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:
-        """A direction of a gateway before a modem."""
+        """One direction of a gateway with a modem beyond it."""
         rate = getattr(case.tier, way)
         own = managed if managed is not None and managed.at == "gateway" else None
         beyond: Any = line.fifo(way, rate)
@@ -126,7 +126,7 @@ class Setup:
             beyond = plain(managed.qdisc)
         step: Table = {f"path.modem.{way}.rate": str(rate), f"path.modem.{way}.qdisc": beyond}
         if own is None:
-            return step | {f"path.{way}.rate": _UNSHAPED, f"path.{way}.qdisc": "pfifo"}
+            return step | {f"path.{way}.rate": UNSHAPED, f"path.{way}.qdisc": "pfifo"}
         return step | {
             f"path.{way}.rate": f"{case.share} %",
             f"path.{way}.qdisc": plain(own.qdisc),

@@ -23,20 +23,20 @@ TODAY = "today"
 """The gateway with which every advice compares the others."""
 
 DEFAULT = (TODAY, "modem-pie", "sqm-up", "sqm")
-"""The gateways of an advice that names none."""
+"""The gateways of an advice if the user names none."""
 
 MOST_TIERS = 100
 
 
 class Tier(Value):
-    """The speeds of a line that a provider sells."""
+    """A pair of rates that a provider sells."""
 
     down: Rate
     up: Rate
 
     @classmethod
     def parse(cls, text: object) -> Tier:
-        """The tier "25/5 Mbit/s"; raises `BadValueError`."""
+        """The tier that a text such as "25/5 Mbit/s" states; raises `BadValueError`."""
         if not isinstance(text, str) or "/" not in text or "%" in text:
             raise BadValueError(f"`{shown(text)}` is not a tier", 'write "25/5 Mbit/s"')
         down, up = map(Rate.parse, rate_pair(text))
@@ -50,7 +50,7 @@ class Tier(Value):
 
     @property
     def order(self) -> tuple[int, int]:
-        """The order from slow to fast: by the downlink, then by the uplink."""
+        """The sort key from slow to fast: the downlink, then the uplink."""
         return self.down.bps, self.up.bps
 
 
@@ -68,7 +68,7 @@ def _title(title: str) -> str:
 
 
 class GatewayChoice(Value):
-    """A gateway to choose from. Without `up` or `down`, the line's own FIFO remains there."""
+    """A gateway to choose from. A direction without a discipline keeps the line's own FIFO."""
 
     title: Annotated[str, AfterValidator(_title)]
     up: Managed | None = None

@@ -1,11 +1,13 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
-Few tiers are all run. Many are bisected, as if a faster tier never served less. That is a
-heuristic, so only tiers that were run are reported, both neighbours of the boundary among them.
+If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
+tier never serves fewer applications. The assumption is a heuristic, so the search reports only
+tiers that ran. If the fastest tier suffices, they include the slowest sufficient tier and the next
+slower and the next faster tier.
 
-A gateway that shapes is first tried at several shares of the line with few seeds. The best share
-then runs with all seeds: that with the fewest bad applications, then with the most good ones, then
-with the highest rate.
+A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
+share then runs with all seeds. It has the fewest bad verdicts; among equals, the most good
+verdicts, and then the highest rate.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
-"""The most tiers that are all run."""
+"""The maximum number of tiers that run without a bisection."""
 
 TRIED_SEEDS = 3
 """The number of seeds with which shares are compared."""
@@ -26,7 +28,7 @@ TRIED_SEEDS = 3
 
 @dataclass
 class Bisection:
-    """The tiers that one gateway still needs."""
+    """The search over the tiers for one gateway, with the results so far."""
 
     count: int
     """The number of tiers, from slow to fast."""
@@ -34,7 +36,7 @@ class Bisection:
     served: dict[int, bool] = field(default_factory=dict)
 
     def wanted(self) -> list[int]:
-        """The tiers to run next; none when the boundary and its neighbours are known."""
+        """The indices of the tiers to run next; empty if the search is complete."""
         if self.whole:
             return [one for one in range(self.count) if one not in self.served]
         fastest = self.count - 1
@@ -52,21 +54,21 @@ class Bisection:
 
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
-    """The outcomes of each gateway at the tiers that were run, from slow to fast."""
-    open_ways = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
+    """The outcomes of each gateway at the tiers that ran, from slow to fast."""
+    searches = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
-    while wanted := {(name, index) for name, way in open_ways.items() for index in way.wanted()}:
+    while wanted := {(name, index) for name, one in searches.items() for index in one.wanted()}:
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
         for case, outcome in run_places(bench, setup, places).items():
             found[case.gateway][case.tier] = outcome
-            open_ways[case.gateway].served[tiers.index(case.tier)] = outcome.serves
+            searches[case.gateway].served[tiers.index(case.tier)] = outcome.serves
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
 def run_places(
     bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
 ) -> Mapping[GatewayCase, CaseOutcome]:
-    """The outcome of each gateway at a tier, with its best share and all seeds."""
+    """The outcome of each pair of a gateway and a tier, with the best share and all seeds."""
     choices = {
         place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
         for place in places
@@ -84,5 +86,5 @@ def run_places(
 
 
 def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
-    """The order of shares, the best first."""
-    return len(outcome.bad), len(outcome.unserved), -(outcome.case.share or 0)
+    """The sort key of shares, best first."""
+    return len(outcome.bad), len(outcome.not_good), -(outcome.case.share or 0)

@@ -50,16 +50,16 @@ def mismatch(
 ) -> str | None:
     """Describes how the file at `path` differs from all `expected` checksums.
 
-    Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
-    its contents are then unknown. `measure` computes the checksum of the file if its size is one of
-    the expected ones.
+    Returns `None` if the file matches one of the checksums. Raises `RequestError` if the file
+    cannot be read, because its contents are then unknown. `measure` computes the checksum of the
+    file if its size is one of the expected sizes.
     """
     expected = tuple(expected)
     try:
         size_bytes = path.stat().st_size
         if path.is_file() and size_bytes not in {one.size_bytes for one in expected}:
             return f"it has {size_bytes} bytes, not the {expected[-1].size_bytes} recorded"
-        # At most the expected size is read.
+        # The size is an expected one, so the read is bounded.
         found = measure(path)
     except FileNotFoundError:
         return "it is missing"
@@ -71,7 +71,10 @@ def mismatch(
 
 
 def contents(path: Path, expected: Iterable[FileChecksum]) -> tuple[bytes, str | None]:
-    """Reads the file at `path`. Returns its bytes and the result of `mismatch` for them."""
+    """Reads the file at `path`. Returns its bytes and the result of `mismatch`.
+
+    The bytes are empty if the size of the file is not an expected size.
+    """
     data = b""
 
     def measure(path: Path) -> FileChecksum:
@@ -91,7 +94,10 @@ def unreadable(path: Path, error: OSError) -> RequestError:
 
 
 def with_checksum(text: str) -> bytes:
-    """Appends its checksum to a JSON object as the last member. The text has one member a line."""
+    """Appends a member to a JSON object: the checksum of the text before this member.
+
+    The text must have one member per line.
+    """
     body = text.removesuffix("\n}\n").encode()
     return body + b',\n "checksum": "%s"\n}\n' % hashlib.sha256(body).hexdigest().encode()
 

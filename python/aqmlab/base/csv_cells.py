@@ -2,7 +2,8 @@
 
 A spreadsheet interprets text that begins with `=`, `+`, `-` or `@` as a formula. A formula can
 access files and the network. This module prefixes such text with an apostrophe, as the OWASP
-advises (CSV injection). Numbers and numeric columns are unchanged. Control characters become `?`.
+advises (CSV injection). Texts that are numbers, and numeric columns, are unchanged. Control
+characters become `?`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Errors in scenarios, with messages for users.
 
-Every message gives the location, the problem and the allowed values, in this order. It suggests a
-correction if one is likely. The command line prints the message without a traceback and exits with
-status 2.
+Every message gives the location and the problem, in this order. A hint follows if there is one: the
+likely correction, or otherwise the allowed values. The command line prints the message without a
+traceback and exits with status 2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from collections.abc import Iterable, Iterator
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
 _MOST_COMPARED = 1_000
-"""The maximum number of names compared to find the nearest. 100,000 take about a minute."""
+"""The maximum number of names that are compared with an unknown name.
+
+A comparison with 100,000 names takes about a minute.
+"""
 
 
 class ScenarioError(ValueError):
@@ -28,7 +31,7 @@ class ScenarioError(ValueError):
     """
 
     member: BadMemberError | None = None
-    """The problem and its keys in the value, from which a reader of a file finds the line."""
+    """The problem with its keys in the value. The reader of a file finds the line by the keys."""
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)
@@ -42,7 +45,7 @@ class ScenarioError(ValueError):
 
     @staticmethod
     def unknown(where: str, what: str, got: object, known: Iterable[str]) -> ScenarioError:
-        """The error for a name `got` that is not among the `known` names of a `what`."""
+        """The error for an unknown name `got`; `known` are the valid names of the kind `what`."""
         return BadValueError.unknown(what, got, known).at(where)
 
     def at(self, where: str) -> ScenarioError:
@@ -59,7 +62,7 @@ class BadValueError(ValueError):
 
     @staticmethod
     def unknown(what: str, got: object, known: Iterable[str]) -> BadValueError:
-        """The error for a name `got` that is not among the `known` names of a `what`."""
+        """The error for an unknown name `got`; `known` are the valid names of the kind `what`."""
         name = shown(got)
         return BadValueError(f"unknown {what} `{name}`", suggestion(name, known))
 
@@ -81,7 +84,7 @@ class BadMemberError(BadValueError):
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`, or lists all of them.
+    """Suggests the `known` name nearest to `got`, or lists all `known` names.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'
@@ -99,7 +102,7 @@ def suggestion(got: str, known: Iterable[str]) -> str:
 
 
 def nearest(got: str, known: Iterable[str]) -> str | None:
-    """The `known` name that is most similar to `got`, if any is similar.
+    """The name in `known` that is most similar to `got`, or `None` if none is similar.
 
     >>> nearest("fq_code", ["codel", "fq_codel"]), nearest("xyz", ["codel", "fq_codel"])
     ('fq_codel', None)
@@ -165,7 +168,9 @@ def _pieces(value: object, most: int) -> Iterator[str]:
 
 
 def printable(text: str, also: str = "") -> str:
-    r"""Replaces unprintable characters, except those in `also`, which could control the terminal.
+    r"""Replaces unprintable characters, because they could control the terminal.
+
+    Characters in `also` are kept.
 
     >>> printable("a\x1b[31mb\n"), printable("a\nb", also="\n")
     ('a?[31mb?', 'a\nb')

@@ -8,7 +8,7 @@ import sys
 
 
 def escaped_json(text: str) -> str:
-    """Escapes control characters and characters that standard output cannot encode."""
+    """Escapes control characters. If standard output is not UTF, escapes all but ASCII instead."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().replace("-", "").startswith("utf"):
         return "".join(char if char.isascii() else json_escape(char) for char in text)

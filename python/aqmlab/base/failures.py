@@ -56,11 +56,11 @@ class DiskError(LabError):
 
 
 class TrialsError(LabError):
-    """Some trials have no result. The results of the others are kept."""
+    """Raised if some trials have no result. The results of the other trials are kept."""
 
 
 class StoppedError(LabError):
-    """The user pressed Ctrl-C. Finished trials are kept."""
+    """Raised if the user pressed Ctrl-C. Finished trials are kept."""
 
     status = 130
 

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def read(name: str, form: type[dict[str, _T]]) -> dict[str, _T]:
-    """Reads the stored measurements. Returns none if the file is absent or has another form."""
+    """Reads the stored measurements; they are empty if the file is absent or has another form."""
     try:
         return msgspec.json.decode((cache_folder() / name).read_bytes(), type=form)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError, DiskError):

@@ -6,7 +6,7 @@ import math
 
 
 def number(value: float | None) -> str:
-    """Formats a number with three significant digits.
+    """Formats a number with three significant digits, or as a whole number from 100 on.
 
     >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
     ('0.123', '12.3', '2710', '0', '-')

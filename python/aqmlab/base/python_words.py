@@ -1,4 +1,4 @@
-"""Messages in the words of Python, for errors that name options, keys and tables of files."""
+"""Rewrites error messages for Python: arguments replace command-line options and file tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def member(keys: Sequence[str], name: str = "Scenario") -> str:
 def of_arguments(given: Iterable[str], known: Iterable[str]) -> Iterator[None]:
     """Errors within the context name the arguments of a call.
 
-    `given` are the changes as the caller wrote them, and `known` the names of other arguments.
+    `given` are the names of the changes as the caller wrote them, and `known` are the names of the
+    other arguments.
     """
     names, others = list(given), list(known)
     try:

@@ -20,7 +20,7 @@ _LOCK = "in-use"
 _UNLOCKED_S = 3600.0
 """Age in seconds at which a folder without a lock file counts as abandoned.
 
-Its process died during its creation.
+The process of such a folder died before it had locked the file.
 """
 
 
@@ -66,7 +66,7 @@ def _is_abandoned(path: Path) -> bool:
 def _locked(folder: Path) -> int | None:
     """Creates the folder's lock file and returns its handle.
 
-    The file is locked before it is visible.
+    The file is locked before it gets its name.
     """
     begun = folder / f"{_LOCK}.new"
     handle: Any = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL)

@@ -11,7 +11,7 @@ SUFFIXES = (".toml", ".py")
 """File suffixes of scenarios and of TEACUP configs."""
 
 MOST_BYTES = 1_000_000
-"""The largest file of a scenario, a config or a study."""
+"""The maximum size of the file of a scenario, a config or a study."""
 
 
 def beside(path: Path) -> list[str]:

@@ -18,17 +18,17 @@ _RESULTS_ARE_MADE_BY = (
     "scenario/number_text.py",
     "scenario/quantities.py",
 )
-"""Modules that convert a resolved trial to tables.
+"""Modules and packages whose code determines the tables of a resolved trial.
 
-The JSON of a trial does not identify their code.
+The JSON text of a trial does not identify this code.
 """
 
 
 @cache
 def build() -> str:
-    """The core's version, with a digest of its binary and of the Python code that makes tables.
+    """The core's version, and a digest of the core's binary and of the Python code of tables.
 
-    Results of two builds never share a folder or a campaign.
+    Results of two builds are never combined in a folder or a campaign.
     """
     folded = hashlib.sha256(Path(_core.__file__).read_bytes())
     package = Path(__file__).parents[1]

@@ -28,7 +28,7 @@ INSTALL = "pip install 'aqmlab[dask]'"
 _AHEAD = 3
 """The number of trials submitted per worker thread.
 
-It is larger than for a local process because of the network's latency.
+The number is larger than for a local process because of the network's latency.
 """
 
 _CONNECT_S = 10.0

@@ -9,13 +9,13 @@ from typing import Protocol
 from aqmlab.campaign.task import Answer, Moved, Order, perform
 
 ATTEMPTS = 3
-"""Attempts for a trial whose worker dies.
+"""The maximum number of attempts to run a trial whose worker dies.
 
 After the last attempt the trial has failed, because the trial itself may be the cause.
 """
 
 AHEAD = 2
-"""Trials submitted per worker, so no worker is idle between trials."""
+"""The number of trials submitted per worker, so that no worker is idle between trials."""
 
 
 class TrialExecutor(Protocol):
@@ -23,7 +23,7 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials that it should hold at once, including waiting ones. At least 1."""
+        """The number of trials to hold (at least 1), including waiting trials."""
 
     @property
     def attempts(self) -> int:

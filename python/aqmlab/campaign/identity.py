@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` holds anything but `campaign` or its remains.
+    """Raises `RequestError` if `folder` holds anything except files of `campaign`.
 
     The hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """

@@ -26,14 +26,14 @@ _MOST_WORKERS = 1024
 """The maximum number of workers on one machine, even if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""Open files of this process for each worker, including its start, and for other purposes."""
+"""The number of open files for each worker, including its start, and for other purposes."""
 
 
 class Processes(AbstractContextManager["Processes"]):
     """Worker processes, each driven by its own thread.
 
     Unlike in `ProcessPoolExecutor`, a process that dies loses only its trial and does not affect
-    the others. The processes run only trials.
+    other processes. The processes run only trials.
     """
 
     attempts = ATTEMPTS
@@ -76,7 +76,7 @@ class Worker:
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        self._scratch = Scratch()  # for temporary files of a killed worker
+        self._scratch = Scratch()  # a killed worker leaves files
         self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
@@ -104,7 +104,8 @@ class Worker:
     def replace_stopped(self) -> None:
         """Kills and replaces the process if it is stopped at two successive calls.
 
-        A stopped process (SIGSTOP) neither ends nor answers, and the campaign would wait for ever.
+        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait for
+        ever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False
@@ -114,7 +115,7 @@ class Worker:
                     _kill(self._process)
 
     def kill(self) -> None:
-        """Kills the process and its children immediately, and starts no other."""
+        """Kills the process and its children immediately, and starts no new process."""
         with self._lock:
             self._stopped = True
             if self._process is not None:

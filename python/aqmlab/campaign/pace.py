@@ -22,7 +22,7 @@ class _EngineWork:
 
     total: float = 0.0
     ended: float = 0.0
-    """The cost of all trials that have ended, including failed ones."""
+    """The cost of all trials that have ended, including failed trials."""
     timed: float = 0.0
     """The cost of the trials whose run time is known."""
     busy_s: float = 0.0
@@ -42,9 +42,9 @@ class _OpenTrial:
 class Pace:
     """The finished share of a campaign's work, and the remaining time.
 
-    `known` holds the seconds for one unit of cost of each engine that has run on this machine
-    before. Trials run in `processes` processes. If it is absent, the reports of the run give the
-    number of simultaneous trials.
+    `known` holds the seconds for one unit of cost of each engine with earlier runs on this machine.
+    Trials run in `processes` processes. If it is absent, the reports of the run give the number of
+    simultaneous trials.
     """
 
     def __init__(
@@ -98,8 +98,8 @@ class Pace:
     def share(self) -> float:
         """The share of the work that is done.
 
-        The share is that of the run time as soon as the pace of every engine is known. Until then
-        it is the share of finished trials, because costs of different engines have different units.
+        If the pace of every engine is known, it is the share of the run time. Otherwise it is the
+        share of finished trials, because costs of different engines have different units.
         """
         if not self._trials:
             return 1.0

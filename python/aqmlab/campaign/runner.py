@@ -107,7 +107,7 @@ def run(
         folder.clear_finished()
         return RunReport()
     with folder.locked():
-        refuse_other(campaign, folder)  # again: another process may have written since
+        refuse_other(campaign, folder)  # Another process may have written since the last check.
         folder.clear_unfinished()
         dataset = _reopened(campaign, folder)
         left = [

@@ -26,7 +26,7 @@ class Progress(Protocol):
         """Reports that the campaign starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
-        """Reports a damaged file, whose trials run again. It is called before `begin`."""
+        """Reports a damaged file, whose trials run again. The function is called before `begin`."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
         """Reports the progress of a trial from any thread. Few engines support it."""
@@ -62,7 +62,7 @@ class RunReport:
     """The outcome of a run of a campaign."""
 
     run: int = 0
-    """The number of trials in this run. The others were finished before."""
+    """The number of trials in this run, without trials that finished in earlier runs."""
     seconds: float = 0.0
     busy_s: dict[int, float] = field(default_factory=dict)
     """The run time of each trial that now has a result, by its index."""

@@ -1,7 +1,7 @@
 """Predicts run times of trials from recent runs on this machine.
 
 Every run of a campaign stores its measurements in the user's cache, by engine and version. A
-prediction uses only measurements from this machine. Without any, there is no prediction.
+prediction uses only measurements from this machine. Without measurements, there is no prediction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""The number of scenarios that the cache keeps for each engine. It keeps the most recent ones."""
+"""The number of scenarios that the cache keeps for each engine. It keeps the most recent scenarios.
+"""
 
 
 class _Measured(Struct, frozen=True):

@@ -84,7 +84,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     except MemoryError:
         return Answer(failed="trial", problem="not enough memory")
     except BaseException as error:
-        # A panic of the simulator is not an `Exception`. It must fail only its trial.
+        # A panic of the simulator is not an `Exception`. A panic must fail only its trial.
         return Answer(failed="trial", problem=describe(error))
     if len(data) > MOST_BYTES:
         problem = f"its result has {len(data)} bytes; the limit is {MOST_BYTES}"

@@ -74,7 +74,7 @@ class _Copies:
     """The digest of the application in each trial that has it."""
 
     def are_like(self, other: _Copies) -> bool:
-        """Returns whether `other` is the same in each trial that has both.
+        """Returns whether the two applications are equal in each trial that has both.
 
         If no trial has both applications, some digests of the two must be equal.
         """
@@ -90,8 +90,8 @@ def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
 
     Copies share a name if they differ only in their number and their start: `web-1` to `web-4` are
     `web`, or `web-1 to 4` if other applications are called `web-5`. Applications with another path,
-    another host or another priority are no copies. Copies may change from trial to trial if all of
-    them change together.
+    another host or another priority are no copies. Copies may change from trial to trial if all
+    copies change together.
     """
     alike: dict[str, dict[int, bytes]] = {}
     for number, spec in enumerate(specs):

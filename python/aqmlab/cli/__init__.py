@@ -12,10 +12,9 @@ import sys
 from typing import Annotated, NoReturn
 
 import typer
-from typer._completion_classes import completion_init
 
 from aqmlab import __version__
-from aqmlab.cli import console, failing
+from aqmlab.cli import completion, console, failing
 from aqmlab.cli.commands import COMMANDS
 from aqmlab.cli.lazy_group import SETTINGS, LazyGroup, lazy
 
@@ -64,7 +63,7 @@ def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line, prints any error and returns the exit status."""
     console.make_ready()
     if "_AQMLAB_COMPLETE" in os.environ:
-        completion_init()
+        completion.register()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0
     try:

@@ -1,4 +1,4 @@
-"""`aqmlab advise`: the tier and the gateway that serve a household, and how to set it up."""
+"""`aqmlab advise`: the tier and the gateway that serve a household, and the gateway's settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Steps(Silence):
         self._done = self._count = 0
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Reports the number of trials of a step."""
+        """Reports the number of trials that a step of the search runs."""
         self._done, self._count = 0, len(missing)
         if missing:
             console.talk(f"running {len(missing)} trials")
@@ -73,6 +73,8 @@ def _show(advice: Advice) -> None:
         table.add_row(str(tier), *cells)
     print(advice.title)
     console.stdout().print(table)
+    if advice.headline:
+        print(advice.headline)
     print("\n".join(one["text"] for one in advice.sentences))
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
@@ -83,11 +85,11 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or otherwise of those not good, and the shaped share."""
+    """The number of bad applications, or else of those that are not good; the share, if shaped."""
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"
     if outcome.bad:
         return f"{len(outcome.bad)} bad{share}"
-    left = len(outcome.unserved)
+    left = len(outcome.not_good)
     return f"{left} not good{share}" if left else f"all good{share}"

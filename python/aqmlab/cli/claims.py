@@ -1,4 +1,4 @@
-"""`aqmlab claims`: judges the claims of papers by new results."""
+"""`aqmlab claims`: judges the claims of papers by results of new trials."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(given: ClaimsParameters) -> int:
         folder = given.out
         if folder is not None and given.study is None:
             folder /= found.name
-        # With several studies, each has only some of the claims.
+        # If no study is named, each study has only some of the requested claims.
         named = [one for one in given.ids or () if given.study is not None or one in found.claims]
         own = _judged(found, named, Laboratory(found, asked, folder), place, given.dry_run)
         verdicts += own
@@ -118,7 +118,7 @@ def tally(verdicts: Sequence[ClaimResult]) -> str:
 
 
 def measured(verdict: ClaimResult) -> str:
-    """The deciding measurement, in words."""
+    """The deciding check of a claim as text, with the rule, the reason and the choices."""
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks
@@ -138,7 +138,7 @@ def measured(verdict: ClaimResult) -> str:
 
 
 def sentence(check: Check) -> str:
-    """A check as a sentence."""
+    """A check as text: the measured value, the relation, the bound and the margin."""
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
     slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""

@@ -1,4 +1,4 @@
-"""The commands: the summary of each one, its module, and its parameters."""
+"""The commands, each with its summary, its module and its parameters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class CommandEntry(NamedTuple):
     summary: str
     """The first sentence of the command's help, which the list of commands also shows."""
     module: str
-    """The module of `cli` that runs the command, and that of `cli.parameters` with its parameters.
-    """
+    """The name of two modules: that of `cli` runs the command, that of `cli.parameters` has its
+    parameters."""
     parameters: str | None = None
     """The class of the command's parameters, if it has any."""
     function: str = "command"

@@ -27,9 +27,9 @@ PLAIN_WIDTH = 140
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A text in a table cell that breaks only where its spaces allow it.
+    """A text in a table cell whose lines break only at ordinary spaces.
 
-    Rich alone breaks at any space, including no-break spaces.
+    Rich itself also breaks lines at no-break spaces.
     """
 
     text: str
@@ -49,10 +49,10 @@ class Whole:
         yield Text("\n".join(lines).replace("\u00a0", " "))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Measures the width of the longest part and of the whole text.
+        """Measures the width of the longest unbreakable part and of the whole text.
 
-        A column's `min_width` is no alternative. If a table is too wide, rich shrinks such a column
-        but keeps text in it that no longer fits.
+        A column's `min_width` is no alternative: if a table is too wide, rich shrinks the column
+        below this width, and the text no longer fits.
         """
         from rich.cells import cell_len
         from rich.measure import Measurement
@@ -63,10 +63,10 @@ class Whole:
 
 
 def make_ready() -> None:
-    """Makes standard output accept any text by replacing unsupported characters with `?`.
+    """Makes standard output and error accept any text: unsupported characters become `?`.
 
-    A standard stream may be closed before this process begins. Writes to it then go to the null
-    device.
+    A standard stream may be closed before this process begins. Writes to a closed stream then go to
+    the null device.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -94,12 +94,12 @@ def stderr() -> Console:
 
 
 def talk(text: str) -> None:
-    """Prints a message on standard error; the text may contain words from users' files."""
+    """Prints a message on standard error. Unprintable characters from users' files become `?`."""
     print(printable(brief(text), also="\n"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
-    """Prints `value` on standard output."""
+    """Prints `value` as JSON on standard output."""
     for piece in json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False).iterencode(value):
         sys.stdout.write(escaped_json(piece))
     sys.stdout.write("\n")

@@ -8,7 +8,7 @@ from aqmlab.cli.parameters.demo import DemoParameters
 from aqmlab.report.page import write
 
 DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
-"""Built-in scenarios with the most informative results in the least time."""
+"""Built-in scenarios that show the main results of two papers within seconds."""
 
 
 def command(given: DemoParameters) -> int:

@@ -70,9 +70,9 @@ def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Ite
 def _each(
     results: CampaignResults, tables: Sequence[str], ids: Sequence[str]
 ) -> Iterator[TrialRows]:
-    """Yields the trials that can be exported, with progress.
+    """Yields the trials that can be exported, and shows the progress.
 
-    Raises `RequestError` if there is none.
+    Raises `RequestError` if no trial can be exported.
     """
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):

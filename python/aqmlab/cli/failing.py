@@ -58,7 +58,10 @@ def say(problem: str, hint: str | None = None, status: int = 2) -> int:
 
 
 def _quietly() -> int:
-    """Silences standard output after its reader has closed it, also for Python's final flush."""
+    """Redirects standard output to the null device after its reader has closed it.
+
+    Python's final flush would otherwise fail.
+    """
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
-    """Yields lines on the trials, the folder and, if known, the time in `processes` processes."""
+    """Yields lines on the trials, the engine, the folder and the expected time and size."""
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
     product = _product(campaign.trials)
@@ -37,7 +37,7 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
     """Yields lines on the trials of `plan` before the engines in `unbuilt` are built.
 
-    Recorded trials belong to one build of an engine, and only the build identifies it.
+    The number of recorded trials is not known then, because they belong to one build of an engine.
     """
     seconds = sum(one.spec.duration_s for one in plan.trials)
     yield f"trials: {len(plan.trials)} ({_product(plan.trials)})"
@@ -54,7 +54,7 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
-    """Yields the expected run time of `trials`, and the number of measured trials behind it."""
+    """Yields lines on the expected run time and size of `trials`, and the measurements used."""
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
         return
@@ -70,7 +70,7 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
 
 
 def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
-    """A line on the expected time for drawing after the last trial, in one process."""
+    """A line on the expected time in which one process draws the figures after the last trial."""
     found = expected_drawing(kind, wanted)
     if found is None:
         return "drawing: not known, because nothing was drawn on this machine"
@@ -81,7 +81,7 @@ def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
 
 
 def span(seconds: float) -> str:
-    """Formats a rounded time.
+    """Formats a time, rounded to seconds, minutes or tenths of an hour.
 
     >>> span(0.4), span(59.6), span(250), span(9000)
     ('1 s', '1 min', '4 min', '2.5 h')

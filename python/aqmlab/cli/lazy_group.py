@@ -25,7 +25,7 @@ SETTINGS: Mapping[str, Any] = {
     "rich_markup_mode": None,
     "pretty_exceptions_enable": False,
 }
-"""The settings of every Typer application here."""
+"""The settings of every Typer application in this package."""
 
 
 class LazyCommands(Mapping[str, "Command"]):
@@ -36,7 +36,7 @@ class LazyCommands(Mapping[str, "Command"]):
         self._made: dict[str, Command] = {}
 
     def __getitem__(self, name: str) -> Command:
-        """The command; raises `KeyError` if there is none."""
+        """The command called `name`; raises `KeyError` if there is none."""
         if name not in self._made:
             self._made[name] = _made(name, self.entries[name])
         return self._made[name]
@@ -79,7 +79,7 @@ def lazy(application: typer.Typer, entries: Mapping[str, CommandEntry]) -> LazyG
 
 
 def _made(name: str, entry: CommandEntry) -> Command:
-    """The command called `name`, with the parameters that its class declares."""
+    """The command called `name`, with the parameters that the class of its parameters declares."""
     if entry.commands:
         return _made_group(name, entry)
     application = typer.Typer(**SETTINGS)
@@ -101,7 +101,7 @@ def _made_group(name: str, entry: CommandEntry) -> Command:
 
 
 def _help(entry: CommandEntry) -> str:
-    """The help of a command: its summary, and the details in the docstring of its parameters."""
+    """The help of a command: its summary, and the `details` of the class of its parameters."""
     details = getattr(_parameters(entry), "details", "")
     return f"{entry.summary}\n\n{details}" if details else entry.summary
 
@@ -134,5 +134,5 @@ def _caller(entry: CommandEntry) -> Callable[..., int]:
 
 
 def _signature(parameters: type) -> inspect.Signature:
-    """The signature of a class, with evaluated annotations."""
+    """The signature of the class's constructor, with evaluated annotations."""
     return inspect.signature(parameters, eval_str=True)

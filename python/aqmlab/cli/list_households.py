@@ -7,7 +7,7 @@ from aqmlab.households import activity, loading
 
 
 def households(topic: str, name: str | None) -> list[Listed]:
-    """The built-in households, or the one called `name`."""
+    """The built-in households, or the household called `name`."""
     every: list[Listed] = [
         {"name": one, "title": loading.load(one).title} for one in loading.builtin_names()
     ]
@@ -15,7 +15,7 @@ def households(topic: str, name: str | None) -> list[Listed]:
 
 
 def activities(topic: str, name: str | None) -> list[Listed]:
-    """The activities with the words that name them, or the one called `name`."""
+    """The activities with the words that name them, or the activity called `name`."""
     every: list[Listed] = [
         {"name": key, "summary": f"{one.title}: {', '.join(one.words)}", "source": one.source}
         for key, one in activity.activities().items()

@@ -10,7 +10,7 @@ from aqmlab.scenario import catalogue
 
 
 def entries(topic: str, name: str | None) -> list[Listed]:
-    """The kinds of the family `topic`, or the one called `name`."""
+    """The kinds of the family `topic`, or the kind called `name`."""
     kinds = catalogue.load()[topic]
     registered = (
         {

@@ -7,7 +7,7 @@ from aqmlab.scenario import loading
 
 
 def entries(topic: str, name: str | None) -> list[Listed]:
-    """The built-in scenarios, or the one called `name`."""
+    """The built-in scenarios, or the scenario called `name`."""
     every: list[Listed] = [
         {"name": name, "title": title} for name, title in loading.builtins().items()
     ]

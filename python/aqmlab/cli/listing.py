@@ -33,7 +33,7 @@ def _entries(topic: str, name: str | None) -> list[Listed]:
 
 
 def _span(names: list[str]) -> str:
-    """The first and the last of many names, and their number."""
+    """The first and the last of several names, and how many there are; or the only name."""
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _STEP = 0.1
-"""The increase of the finished share after which a line is printed if there is no terminal."""
+"""The increase of the finished share after which a line is printed, if there is no terminal."""
 
 
 class Bar:
-    """A progress bar with an estimate on a terminal; otherwise an occasional line.
+    """A progress bar with the estimated remaining time; without a terminal, occasional lines.
 
     Trials differ in cost: a minute at 100 Mbit/s takes longer than a minute at 8 Mbit/s, and the
-    kernel takes longer than the simulator. The bar advances by the expected run time. If an engine
-    reports progress within a trial, the bar follows it and shows the seconds that have passed.
+    kernel takes longer than the simulator. The bar therefore shows the finished share of the
+    expected run time. If an engine reports progress within a trial, the bar also advances within
+    the trial and shows its simulated seconds.
     """
 
     def __init__(self, pace: Pace) -> None:
@@ -60,7 +61,7 @@ class Bar:
         console.talk(f"warning: {problem}")
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Advances the bar within a trial."""
+        """Advances the bar within a trial, of which `seconds` are simulated."""
         with self._lock:
             self._passed[trial.index] = seconds
             self._pace.moved(trial, seconds)
@@ -96,7 +97,7 @@ class Bar:
             self._progress = None
 
     def _count(self) -> str:
-        """The number of finished trials, and the simulated seconds of those that run."""
+        """The number of finished trials, and the simulated seconds of running trials."""
         running = ", ".join(
             f"{self._passed[trial.index]:.0f} of {simulated_s(trial):.0f} s"
             for trial in self._pace.running()
@@ -121,7 +122,7 @@ class Bar:
 
 
 def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
-    """Yields `things` and shows a bar on a terminal, or otherwise occasional lines."""
+    """Yields `things` and shows the progress: a bar on a terminal, otherwise occasional lines."""
     target, told = console.stderr(), 0
     bar = _bar(target, of_trials=False) if target.is_terminal else None
     with bar or contextlib.nullcontext():
@@ -136,12 +137,12 @@ def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[
 
 
 def drawn(names: Sequence[str]) -> Iterator[str]:
-    """Yields the names of figures as they are drawn, with progress."""
+    """Yields the names of figures as they are drawn, and shows the progress."""
     return counted(names, len(names), "figures drawn")
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar that shows rich's estimate, or for trials that of `Pace`."""
+    """A bar with the remaining time: for trials the estimate of `Pace`, otherwise that of rich."""
     from rich.progress import (
         BarColumn,
         Progress,

@@ -63,7 +63,7 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """A text with the number of trials and the number of those left to run."""
+    """A text with the number of trials, the number left to run, and their simulated seconds."""
     found = laboratory.count(needs)
     if found.missing is None:
         return f"{found.trials} trials: {found.simulated_s:.0f} s"
@@ -72,7 +72,7 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
 
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
-    """Prints the expected time of the remaining trials."""
+    """Prints the expected run time and size of the trials that are left to run."""
     found = laboratory.count(needs)
     if found.missing is None:
         print(forecast.unasked([laboratory.asked.engine]))

@@ -1,4 +1,4 @@
-"""`aqmlab show`: the results in a campaign's folder, or the campaigns that there are."""
+"""`aqmlab show`: the results in a campaign's folder, or a list of campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aqmlab spp`: round-trip times between any two captures."""
+"""`aqmlab spp`: round-trip times between the places of any two captures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def command(given: SppParameters) -> int:
 
 
 _NO_CAPTURE = "byte 0: begins with"
-"""The core's message for a file that is not a capture, which names only the first bytes."""
+"""The start of the core's message for a file that is not a capture.
+
+The message shows only the first bytes of the file.
+"""
 
 
 def _contents(path: Path) -> str:
@@ -51,7 +54,7 @@ def _contents(path: Path) -> str:
 
 
 def plain(value: Any) -> Any:
-    """`value` without arrays, and without numbers that JSON lacks."""
+    """`value` with lists in place of arrays, and with `None` in place of `NaN` and infinities."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
@@ -75,7 +78,7 @@ _SHOWN = (
     ("owd_p50_ms", "one way p50"),
     ("owd_p95_ms", "p95 ms"),
 )
-"""The columns that fit most terminals, with their headings. JSON has all columns."""
+"""The columns of the table, with their headings. With `--json` all columns are printed."""
 
 MOST_ROWS = 200
 """The maximum number of flows in the table; a note refers to `--json` for the others."""
@@ -115,7 +118,7 @@ def _show(found: dict[str, Any]) -> None:
         words = (Text(_end(one)) for one in row[: len(_WORDS)])
         table.add_row(*words, *map(numerals.number, row[len(_WORDS) :]))
     target = console.stdout()
-    # On a narrow terminal lines break, and all text stays visible.
+    # The table keeps its full width. A narrow terminal breaks the lines, so all text stays visible.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
     target.print(table, crop=False, soft_wrap=target.width < table.width)
     if number_of_flows > MOST_ROWS:

@@ -13,7 +13,15 @@ from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
 from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
 from aqmlab.results.verdicts.tally import Tally, tallies
-from aqmlab.results.verdicts.verdict import BAD, GOOD, NO_DATA, NO_NEEDS, TOLERABLE, UNJUDGED
+from aqmlab.results.verdicts.verdict import (
+    BAD,
+    GOOD,
+    JUDGED,
+    NO_DATA,
+    NO_NEEDS,
+    TOLERABLE,
+    UNJUDGED,
+)
 from aqmlab.results.verdicts.wording import INTERVAL, closest_text, signed, unbroken
 
 if TYPE_CHECKING:
@@ -37,7 +45,6 @@ _EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
 _NAME = 12
 """The number of characters of an application's name that are never broken across lines."""
 
-_JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", NO_DATA: "dim", NO_NEEDS: "dim"}
 
 
@@ -50,8 +57,8 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are those from the condition `baseline`, or
-    from the first one.
+    With `brief`, prints the tally only. Differences are relative to the condition `baseline`. If it
+    is `None`, they are relative to the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -64,7 +71,7 @@ def show(
 
 
 def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | None:
-    """The condition that `--baseline` names; raises `RequestError` for an unknown one."""
+    """The condition that `--baseline` names; raises `RequestError` for an unknown condition."""
     return None if text is None else label_called(text, labels_of(trials).values())
 
 
@@ -77,7 +84,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # Otherwise a table never reports more than the available width.
+    # A table never requests more than the options' width, which is therefore not limited here.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)
@@ -101,15 +108,15 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the closest need.
+    It also shows the application with the worst verdict, with its deciding need.
 
-    The tally includes applications that cannot be judged, so that good verdicts on a few
-    applications do not seem to cover all.
+    The counts include applications that cannot be judged, so that a few good verdicts do not seem
+    to cover all applications.
     """
     from rich.markup import escape
 
     said = {word for one in found for word in one.counts}
-    columns = [*_JUDGED, *(word for word in UNJUDGED if word in said)]
+    columns = [*JUDGED, *(word for word in UNJUDGED if word in said)]
     table = _plain()
     table.add_column("condition", overflow="fold", no_wrap=width >= 100)
     for word in columns:
@@ -204,14 +211,14 @@ def _cells(
 
 
 def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
-    """The difference of what decides from the baseline."""
+    """The difference of the deciding number from the same number in the baseline."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None
     return "" if apart is None or decided is None else signed(apart, decided.unit)
 
 
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median as text, with the range on the next line if there are several seeds."""
+    """The median over seeds as text. With several seeds, the next line has minimum and maximum."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

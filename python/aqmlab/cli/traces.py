@@ -1,4 +1,4 @@
-"""`aqmlab kernel traces`: compares disciplines with the kernel's, packet by packet."""
+"""`aqmlab kernel traces`: compares disciplines of the simulator and the kernel by packet."""
 
 from __future__ import annotations
 

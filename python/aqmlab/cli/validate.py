@@ -54,7 +54,7 @@ def _list(cells: Sequence[Cell], reference: Reference) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _TrialOptions:
-    """The options that select trials for the kernel."""
+    """The options that select the trials that the kernel runs."""
 
     seeds: int | None
     missing: bool
@@ -102,7 +102,7 @@ def _regenerate(
     except KeyboardInterrupt:
         console.talk("interrupted; finished trials are kept; the same command continues from here")
         sys.stderr.flush()
-        # Machines end with the threads that started them, so there is no need to wait.
+        # A machine ends with the thread that started it, so this process need not wait for any.
         os._exit(130)
     kinds = ", ".join(f"{len(trials)} {became}" for became, trials in growth.trials.items())
     console.talk(f"{kinds or 'nothing to run'} in {growth.seconds:.0f} s")

@@ -62,7 +62,7 @@ class Prepared:
 
 
 class Engine(Protocol):
-    """An engine with its options. It runs trials and knows which trials it can run."""
+    """An engine with its options. It runs trials, and refuses trials that it cannot run."""
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class Engine(Protocol):
 
     @property
     def bit_cost(self) -> float:
-        """The run time per bit/s of the links, relative to that of a second without traffic."""
+        """The run time for each bit/s of the links, relative to a second without traffic."""
 
     @property
     def remark(self) -> str:

@@ -1,12 +1,12 @@
 """The resolved trial as types, one to one with `crates/trial/src/spec.rs`.
 
 All numbers are in base units, and all names are known. The core's JSON Schema
-(`_core.trial_schema()`) states the same form; a test compares both.
+(`_core.trial_schema()`) states the same form, and a test compares the two.
 
 The JSON text of a trial is part of a campaign's key, so its bytes must not change. Members are in
-the order of the fields below. A member that is `UNSET` is absent from the text, and the core's
-default applies. Constructors do not check values, because the core checks every trial before it
-runs (`core_check`). A text is checked when it is read.
+the order of the fields. A member that is `UNSET` is absent from the text, and the core's default
+applies. Constructors do not check values, because the core checks every trial before it runs
+(`core_check`). A text is checked when it is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Argument: TypeAlias = int | float | str | bool | None
 """The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
 
 Shaper: TypeAlias = Literal["line", "htb", "dummynet"]
-"""The wire, Linux's HTB before a faster wire, or FreeBSD's dummynet before a faster wire."""
+"""The shaper: the wire itself, or Linux's HTB or FreeBSD's dummynet before a faster wire."""
 
 
 class _Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,9 +110,9 @@ class TcpSpec(_Spec, frozen=True, kw_only=True):
     """The congestion control; the host's own if absent."""
     ecn: bool = False
     send_buffer: Natural | None = None
-    """Bytes; automatic if absent."""
+    """The send buffer in bytes; automatic if absent."""
     receive_buffer: Natural | None = None
-    """Bytes; automatic if absent."""
+    """The receive buffer in bytes; automatic if absent."""
     mtu: Natural = 1_500
     nodelay: bool | None = None
     """Overrides the application's own choice of `TCP_NODELAY`."""

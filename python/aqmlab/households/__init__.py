@@ -1,6 +1,6 @@
 """Households: people, devices and their simultaneous activities, as values, files and scenarios.
 
-Activities and access lines are data. A household becomes a scenario by one function, and its demand
-is a sum. This package imports `scenario`. Door: `household.Household`, `loading`, `demand`,
-`traffic`.
+Activities and access lines are data. `traffic.scenario_of` converts a household to a scenario.
+`demand` sums the rates of its activities. This package imports `scenario` and `base`. Public
+interface: `household.Household`, `loading`, `demand`, `traffic`.
 """

@@ -21,16 +21,17 @@ from aqmlab.scenario.model import first_problem
 from aqmlab.scenario.quantities import Duration, Rate
 
 Category = Literal["streaming", "tolerant", "sensitive"]
-"""The kind of demand: a steady rate, a transfer that can wait, or traffic that cannot wait."""
+"""The kind of demand: a stream at a steady rate, a transfer that tolerates delay, or traffic that
+is sensitive to delay."""
 
 CATEGORIES: tuple[Category, ...] = ("streaming", "tolerant", "sensitive")
 
 
 class Needs(Value):
-    """The demand of an activity: its data each way, and its acknowledgements if a source has them.
+    """The demand of an activity: the rates of its data and of its acknowledgements by direction.
 
     Without `acks_up` and `acks_down`, acknowledgements are a share of TCP's data. If `acks` is
-    "included", the source's rates already contain the acknowledgements.
+    "included", the rates of the data already contain the acknowledgements.
     """
 
     down: Rate | None = None
@@ -41,7 +42,7 @@ class Needs(Value):
 
 
 class Activity(Value):
-    """Something that people or things do on the internet."""
+    """An activity of people or things on the internet."""
 
     title: str
     words: tuple[str, ...]
@@ -70,7 +71,7 @@ def _made(layer: merge.Layer, name: str, table: Mapping[str, Any]) -> Activity:
 
 @functools.cache
 def by_words() -> Mapping[str, str]:
-    """The keys of activities by each word that names them."""
+    """The key of each activity, by the words that name the activity."""
     named = {word: key for key, one in activities().items() for word in one.words}
     return {key.replace("-", " "): key for key in activities()} | named
 

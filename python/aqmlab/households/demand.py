@@ -1,8 +1,9 @@
 """The demand of a household: the sums of its activities by category and direction.
 
 This is the arithmetic of Armitage et al. 2017 (§VI-D) and of Boerlage and Collom 2016 (§III). Each
-activity has a rate each way. TCP's data also need acknowledgements in the other direction: the rate
-that a source states, or otherwise a share of the data of streams and transfers.
+activity has a data rate in each direction. TCP's data also need acknowledgements in the other
+direction. Their rate is the one that a source states, or otherwise a share of the data rate of
+streams and transfers.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class HouseholdDemand:
 
 
 def demand_of(household: Household) -> HouseholdDemand:
-    """The demand of everything that the household does at once."""
+    """The demand of all simultaneous activities of the household."""
     share, patience = Fraction(household.ack_share), Fraction(str(household.patience))
     return HouseholdDemand(tuple(_demand(one, share, patience) for one in household.uses()))
 
@@ -80,7 +81,8 @@ def _demand(owned: OwnedUse, share: Fraction, patience: Fraction) -> Demand:
     acks = {_OTHER[way]: share * bps for way, bps in data.items()}
     own = {"down": activity.needs.acks_down, "up": activity.needs.acks_up}
     if activity.category == "sensitive" or activity.needs.acks == "included":
-        acks = dict.fromkeys(WAYS, Fraction(0))  # Datagrams have no acknowledgements.
+        # Datagrams have no acknowledgements, and included ones are part of the data.
+        acks = dict.fromkeys(WAYS, Fraction(0))
     if any(rate is not None for rate in own.values()):
         acks = {way: copies * _bps(own[way]) / calm for way in WAYS}
     return Demand(words_of(owned), activity.category, copies, activity.source, data, acks)

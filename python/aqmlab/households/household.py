@@ -52,7 +52,7 @@ class Use(Value):
 
     @property
     def activity(self) -> Activity:
-        """The activity."""
+        """The activity that `does` names."""
         return known_activities.activities()[self.does]
 
     @property
@@ -136,8 +136,8 @@ class Household(Value):
 
     `tier` is the line's speed today. `things` are devices that belong to nobody. `scenario` names a
     built-in scenario with the household's schedule, which then replaces the traffic of the
-    activities. `ack_share` is the share of TCP's data that acknowledgements need, and `patience`
-    divides the demand of everything that can wait. `slips` are errors of the household's source.
+    activities. `ack_share` is the ratio of TCP's acknowledgements to its data. `patience` divides
+    the demand of tolerant activities. `slips` are errors in the household's source.
     """
 
     title: str = ""

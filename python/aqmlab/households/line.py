@@ -46,13 +46,14 @@ class Line(Value):
         packets = _PACKETS.fullmatch(stated)
         if packets is not None:
             return f"pfifo limit={packets[1]}"
-        # The framing also takes transmission time.
+        # Framing that the queue does not count also takes transmission time, so the queue may last
+        # slightly longer than stated.
         size_bytes = rate.bps * Duration.parse(stated).ns // 8_000_000_000
         return f"bfifo limit={max(size_bytes, _LEAST_BYTES)}B"
 
 
 _LEAST_BYTES = 15_140
-"""Ten full-sized frames. No modem has a smaller queue."""
+"""The size of ten full-sized Ethernet frames, the minimum size of a modem's queue."""
 
 
 @functools.cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +11,14 @@ from aqmlab.base.text_files import beside, file_text
 from aqmlab.households.household import Household, build
 from aqmlab.scenario import loading as scenarios
 from aqmlab.scenario import merge
+from aqmlab.scenario.builtin_files import BuiltinFiles
 from aqmlab.scenario.merge import Layer
 
 MARKS = ("people", "things")
 """The tables that distinguish a household's file from a scenario's."""
+
+_FILES = BuiltinFiles("aqmlab.households", "household")
+builtin_names, builtin_text = _FILES.names, _FILES.text
 
 
 class FoundHousehold(NamedTuple):
@@ -27,19 +30,6 @@ class FoundHousehold(NamedTuple):
     text: str
 
 
-def builtin_names() -> list[str]:
-    """The names of the built-in households, sorted."""
-    folder = resources.files("aqmlab.households") / "builtin"
-    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
-
-
-def builtin_text(name: str) -> str:
-    """The TOML text of a built-in household, including comments."""
-    if name not in builtin_names():
-        raise ScenarioError.unknown("", "household", name, builtin_names())
-    return (resources.files("aqmlab.households") / "builtin" / f"{name}.toml").read_text("utf-8")
-
-
 def load(source: str | Path) -> Household:
     """The household of a file or a built-in name; raises `ScenarioError`."""
     return find(source).household
@@ -49,12 +39,10 @@ def find(source: str | Path) -> FoundHousehold:
     """Finds the household of a file or a built-in name; raises `ScenarioError`."""
     name, path = str(source), Path(source)
     if name in builtin_names():
-        text = builtin_text(name)
-        made = build(_read(text, f"{name}.toml", ()))
-        return FoundHousehold(made, name, f"built-in {name}", text)
+        return _builtin(name)
     if path.suffix == ".toml" or path.is_file():
         text = file_text(path)
-        return FoundHousehold(build(_read(text, path.name, ())), path.stem, name, text)
+        return _of_layer(merge.read_toml(text, path.name), path, text)
     if path.is_dir():
         raise ScenarioError(shown(name), "is a folder, not a household")
     meant = nearest(name, [*builtin_names(), *beside(path)])
@@ -63,28 +51,43 @@ def find(source: str | Path) -> FoundHousehold:
     raise ScenarioError(shown(name), "there is no such household", hint)
 
 
-def is_household(source: str | Path) -> bool:
-    """Whether `source` names a household: a built-in one, or a file with people or things.
+def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
+    """The household that `source` names; `None` if `source` is not a household.
 
-    A file that extends one has neither, perhaps. A name that is also a scenario's does not count.
+    A household is a built-in household, or a file with people or things. A file that extends a
+    built-in household also counts, unless a built-in scenario has the same name as that household.
     """
     if str(source) in builtin_names():
-        return True
+        return _builtin(str(source))
     path = Path(source)
     if path.suffix != ".toml":
-        return False
+        return None
     try:
-        data = merge.read_toml(file_text(path), path.name).data
+        text = file_text(path)
+        layer = merge.read_toml(text, path.name)
     except ScenarioError:
-        return False  # the reader of scenarios reports it
-    parent = data.get("extends")
+        return None  # The reader of scenarios reports the error.
+    parent = layer.data.get("extends")
     names = set(builtin_names()).difference(scenarios.builtin_names())
     inherited = isinstance(parent, str) and parent in names
-    return inherited or any(mark in data for mark in MARKS)
+    if inherited or any(mark in layer.data for mark in MARKS):
+        return _of_layer(layer, path, text)
+    return None
 
 
-def _read(text: str, source: str, above: tuple[str, ...]) -> Layer:
-    layer = merge.read_toml(text, source)
+def _builtin(name: str) -> FoundHousehold:
+    text = builtin_text(name)
+    made = build(_extended(merge.read_toml(text, f"{name}.toml"), ()))
+    return FoundHousehold(made, name, f"built-in {name}", text)
+
+
+def _of_layer(layer: Layer, path: Path, text: str) -> FoundHousehold:
+    """The household of a file's tables."""
+    return FoundHousehold(build(_extended(layer, ())), path.stem, str(path), text)
+
+
+def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
+    """The tables of a file, merged over those of the household that the file extends."""
     parent = layer.data.pop("extends", None)
     if parent is None:
         return layer
@@ -93,12 +96,13 @@ def _read(text: str, source: str, above: tuple[str, ...]) -> Layer:
         raise ScenarioError.unknown(place, "built-in household", parent, builtin_names())
     if parent in above:
         raise ScenarioError(place, f"`{parent}` extends itself")
-    below = _read(builtin_text(parent), f"{parent}.toml", (*above, parent))
-    return Layer(_over(below.data, layer.data), {**below.origins, **layer.origins}, source)
+    lower = merge.read_toml(builtin_text(parent), f"{parent}.toml")
+    below = _extended(lower, (*above, parent))
+    return Layer(_over(below.data, layer.data), {**below.origins, **layer.origins}, layer.source)
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` laid over `below`. A person or a device set to "off" leaves."""
+    """Merges `above` over `below`. A person or a device set to "off" is removed."""
     made = dict(below)
     for key, value in above.items():
         lower = made.get(key)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from aqmlab import _core
 from aqmlab.households import line as lines
 from aqmlab.households.household import Household, OwnedUse
 from aqmlab.scenario import loading
@@ -15,11 +16,11 @@ from aqmlab.scenario.notation import Table, rate_pair
 from aqmlab.scenario.quantities import Duration, Rate
 
 MEASURED_FROM = "5 s"
-"""The start of the statistics. All transfers have begun by this time."""
+"""The start of the statistics. By this time all activities without a later `start` have begun."""
 
 
 class NamedApp(NamedTuple):
-    """An application of a household: its name in the scenario, and in plain words."""
+    """An application of a household, with its name in the scenario and its name in plain words."""
 
     name: str
     words: str
@@ -30,7 +31,7 @@ class NamedApp(NamedTuple):
 def scenario_of(household: Household) -> Scenario:
     """The household as a scenario that compares today's gateway with FQ-CoDel.
 
-    A household with a schedule of its own is that built-in scenario.
+    If the household names a built-in scenario, the result is that scenario.
     """
     if household.scenario is not None:
         return build(loading.read_builtin(household.scenario))
@@ -80,11 +81,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 def words_of(owned: OwnedUse) -> str:
     """An activity and its owner in plain words."""
-    title = owned.use.activity.title
-    if not owned.who:
-        return title
-    bare = re.sub(r"^(a|an) ", "", title)
-    return f"{owned.who}{'' if owned.who.endswith('s') else chr(39) + 's'} {bare}"
+    return _core.owned_activity(owned.who, owned.use.activity.title)
 
 
 def _timing(owned: OwnedUse) -> dict[str, Any]:

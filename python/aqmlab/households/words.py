@@ -1,8 +1,8 @@
 """Parses a household in words: "two adults in meetings, one teenager gaming, 4k film".
 
 The vocabulary is closed: numbers, people, the words of activities and a few joining words. Anything
-else is an error with a suggestion. Clauses end at a comma, a semicolon or a line. A clause begins
-with people, or continues with things of the home:
+else is an error with a suggestion. Clauses end at a comma, a semicolon or the end of a line. A
+clause names people and their activities, or an activity of the home that belongs to nobody:
 
     clause   = [number] people [joining] activities  |  [number] activity
     activities = activity (("and" | "with" | "while") activity)*
@@ -11,8 +11,8 @@ with people, or continues with things of the home:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, TypedDict
 
 from aqmlab.base.errors import BadValueError, ScenarioError, nearest, shown
 from aqmlab.households import activity as activities
@@ -52,8 +52,25 @@ _MOST_CHARACTERS = 2_000
 _MOST_OF_ONE = 20
 
 
+class _Counted(TypedDict):
+    """An activity with several copies, as a file states it."""
+
+    does: str
+    count: int
+
+
+_Devices = dict[str, list[str | _Counted]]
+"""Devices by name, each with its activities."""
+
+
+class _PersonTable(TypedDict):
+    """A person's devices, as a file states them."""
+
+    devices: _Devices
+
+
 class _Part(NamedTuple):
-    """An activity of a clause, with its number."""
+    """An activity of a clause, with its number of copies."""
 
     key: str
     copies: int
@@ -71,8 +88,8 @@ def _read(text: str) -> Household:
     if len(text) > _MOST_CHARACTERS:
         problem = f"{len(text)} characters are too many, {_MOST_CHARACTERS} at most"
         raise BadValueError(problem)
-    people: dict[str, Any] = {}
-    things: dict[str, Any] = {}
+    people: dict[str, _PersonTable] = {}
+    things: _Devices = {}
     for clause in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
         _clause(_tokens(clause), clause, people, things)
     if not people and not things:
@@ -99,7 +116,9 @@ def _tokens(clause: str) -> list[str]:
     return re.findall(r"[\w'&+-]+", clause.lower())
 
 
-def _clause(tokens: list[str], clause: str, people: dict[str, Any], things: dict[str, Any]) -> None:
+def _clause(
+    tokens: list[str], clause: str, people: dict[str, _PersonTable], things: _Devices
+) -> None:
     count, rest = _number(tokens)
     if not rest:
         what = f"`{shown(clause)}` names nobody and nothing"
@@ -115,14 +134,14 @@ def _clause(tokens: list[str], clause: str, people: dict[str, Any], things: dict
     if not 1 <= count <= _MOST_OF_ONE:
         raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
     for _ in range(count):
-        devices: dict[str, Any] = {}
+        devices: _Devices = {}
         for part in parts:
             _add(devices, _device(part.key), part)
         people[_person(PEOPLE[rest[0]], people)] = {"devices": devices}
 
 
 def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
-    """The number at the front, 1 if there is none, and the other tokens."""
+    """The number at the front (1 if there is none), and the other tokens."""
     if tokens and tokens[0] in NUMBERS:
         return NUMBERS[tokens[0]], list(tokens[1:])
     if tokens and re.fullmatch(r"\d{1,3}", tokens[0]):
@@ -131,7 +150,7 @@ def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
-    """The activities that `tokens` name. Longer names have precedence."""
+    """The activities that `tokens` name. A longer name has precedence over a shorter name."""
     found: list[_Part] = []
     at, count = 0, 1
     while at < len(tokens):
@@ -153,7 +172,7 @@ def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
 
 
 def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
-    """The number of tokens that name an activity, and its key."""
+    """The number of tokens at the front that name an activity, and the activity's key."""
     known = activities.by_words()
     for length in range(min(len(tokens), _MOST_WORDS), 0, -1):
         words = " ".join(tokens[:length])
@@ -179,8 +198,8 @@ def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
     return BadValueError(f"unknown word `{shown(tokens[0])}`{where}", hint)
 
 
-def _add(devices: dict[str, Any], device: str, part: _Part) -> None:
-    use = part.key if part.copies == 1 else {"does": part.key, "count": part.copies}
+def _add(devices: _Devices, device: str, part: _Part) -> None:
+    use: str | _Counted = part.key if part.copies == 1 else {"does": part.key, "count": part.copies}
     devices.setdefault(device, []).append(use)
 
 
@@ -196,17 +215,17 @@ def _device(key: str) -> str:
     return _DEVICES.get(key, "notebook")
 
 
-def _unused(key: str, things: dict[str, Any]) -> str:
-    """The name of a thing of the home, numbered if it is not the first."""
+def _unused(key: str, things: _Devices) -> str:
+    """The name of a new thing of the home, with a number if the plain name is taken."""
     usual = {"film-4k": "television", "film-hd": "television", "music": "speaker"}
     return _numbered(usual.get(key, key), things)
 
 
-def _person(name: str, people: dict[str, Any]) -> str:
+def _person(name: str, people: Collection[str]) -> str:
     return _numbered(name, people)
 
 
-def _numbered(name: str, taken: dict[str, Any]) -> str:
+def _numbered(name: str, taken: Collection[str]) -> str:
     number = 1
     while (made := name if number == 1 else f"{name}-{number}") in taken:
         number += 1

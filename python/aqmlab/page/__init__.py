@@ -1,9 +1,10 @@
-"""The page: one static file in which the simulator runs as WebAssembly in the visitor's browser.
+"""The page: a static file whose simulator runs as WebAssembly in the visitor's browser.
 
-`make page` compiles `crates/wasm` to `simulator.wasm` in this folder. A wheel contains that file;
-git does not, because its bytes depend on the compiler. `builder` joins it with the scripts, the
-styles and the choices, either in one file or as a folder for a static host. `choices` collects the
-activities, lines and tiers on offer.
+`make page` compiles `crates/wasm` to `simulator.wasm` in this folder. A wheel contains
+`simulator.wasm`. Git does not, because its bytes depend on the compiler. `builder` joins the
+simulator with the scripts, the styles and the choices, either in one file or as a folder for a
+static host. `choices` collects the households, activities, lines, tiers and gateways that the page
+offers.
 
 | Assets | Hold |
 |---|---|

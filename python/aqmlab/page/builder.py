@@ -24,7 +24,7 @@ _ROOM = resources.files("aqmlab.page")
 def one_file() -> bytes:
     """The page as one HTML file.
 
-    Raises `RequestError` if the simulator has not been compiled for it.
+    Raises `RequestError` if the simulator has not been compiled for the page.
     """
     packed = base64.b64encode(gzip.compress(_simulator(), 9, mtime=0)).decode()
     scripts = [_chart_script(), _script("main")]
@@ -88,7 +88,7 @@ def _page(policy: str, styles: list[Markup], scripts: list[Markup]) -> bytes:
 
 
 def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'") -> str:
-    """The policy that the browser enforces: no other host, and no text as markup."""
+    """The policy that the browser enforces: no connection to another host, no text as markup."""
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; worker-src {workers};"
         f" connect-src {connect}; img-src data:; base-uri 'none'; form-action 'none';"
@@ -97,7 +97,7 @@ def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'")
 
 
 def _inert(text: str) -> Markup:
-    """A text inside an element of the page that is not run, in which no markup can begin."""
+    """A text for an element that the browser does not execute. No markup can begin in the text."""
     return Markup(text.replace("<", "\\u003c"))
 
 
@@ -117,7 +117,7 @@ def _chart_script() -> str:
 
 
 def _script(first: str) -> str:
-    """The module `first` and those that it imports as one script."""
+    """The module `first` and the modules that it imports, as one script."""
     assets = (_ROOM / "assets").iterdir()
     scripts = [one for one in assets if one.name.endswith(".js")]
     return joined({one.name.removesuffix(".js"): _text(one) for one in scripts}, first)

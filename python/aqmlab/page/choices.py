@@ -10,17 +10,19 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
+from aqmlab.advise.cases import SHARES, UNSHAPED
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier, gateways, tier_lists
+from aqmlab.advise.settings import discipline, interface
 from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
 from aqmlab.households.line import Line, lines
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
-from aqmlab.scenario.parameters import spelled
 
 
 def choices() -> dict[str, Any]:
-    """Everything on offer: a selection by `choices.toml`, in its order."""
+    """The selection that `choices.toml` states, in its order."""
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
@@ -38,7 +40,17 @@ def choices() -> dict[str, Any]:
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
+        "noticedMs": _noticed_ms(),
+        "shares": SHARES,
+        "unshaped": UNSHAPED,
     }
+
+
+def _noticed_ms() -> float:
+    """The largest one-way delay of speech, in ms, at which the verdict on it is good."""
+    speech = next(kind for kind in catalogue.raw()["apps"] if kind["name"] == "voip")
+    needs: list[dict[str, Any]] = speech["needs"]["needs"]
+    return next(float(need["good"]) for need in needs if need["name"] == "one-way delay")
 
 
 def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -52,11 +64,15 @@ def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _activity(key: str) -> dict[str, Any]:
     known = activities()[key]
-    return {"title": known.title, "apps": {name: plain(app) for name, app in known.apps.items()}}
+    return {
+        "title": known.title,
+        "apps": {name: plain(app) for name, app in known.apps.items()},
+        "tolerances": {name: str(limit) for name, limit in known.tolerances.items()},
+    }
 
 
 def _household(known: Household) -> dict[str, Any]:
-    """A household without its devices and times: the page starts everything at once."""
+    """A household without its devices and times, because the page starts all activities at once."""
     people: dict[str, list[str]] = {name: [] for name in known.people}
     counts: dict[str, int] = {}
     for owned in known.uses():
@@ -81,22 +97,12 @@ def _tiers(name: str) -> dict[str, Any]:
 
 
 def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
-    """A line with its unmanaged queue at each tier, and what its settings need."""
-    overhead, device = known.overhead, known.device
+    """A line with its unmanaged queues at each tier, and the device facts for its settings."""
     return {
         "title": known.title,
-        "overhead": plain(overhead),
+        "overhead": plain(known.overhead),
         "queues": {text: _queues(known, Tier.parse(text)) for text in tiers},
-        "device": {
-            "device": device.linux,
-            "bsd_device": device.bsd,
-            "framing": {
-                "bytes": overhead.bytes,
-                "minimum": overhead.minimum,
-                "atm": overhead.atm,
-                "counted": device.counted,
-            },
-        },
+        "device": interface(known.overhead, known.device),
     }
 
 
@@ -109,10 +115,8 @@ def _gateway(known: GatewayChoice) -> dict[str, Any]:
 
 
 def _managed(known: Managed | None) -> dict[str, Any] | None:
-    """The discipline of a direction, in a scenario's terms and in those of the settings."""
+    """The discipline of a direction, in the terms of scenarios and in the terms of the settings."""
     if known is None:
         return None
     qdisc = known.qdisc
-    params = {name: str(spelled(value)).replace(" ", "") for name, value in qdisc.params.items()}
-    settings = {"qdisc": qdisc.kind, "params": params}
-    return {"at": known.at, "qdisc": plain(qdisc), "settings": settings}
+    return {"at": known.at, "qdisc": plain(qdisc), "settings": discipline(qdisc)}

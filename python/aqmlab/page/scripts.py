@@ -1,8 +1,8 @@
-"""The scripts of the page: modules of JavaScript, joined into one.
+"""The scripts of the page: JavaScript modules, joined into one script.
 
 A file that is opened without a server cannot import modules. The page of one file therefore holds
-all modules in one script, each as a function that returns its exports. The modules import only each
-other, without circles, in statements of one form, and export declarations.
+all modules in one script, each as a function that returns its exports. A module imports only other
+modules of the page, without cycles, in import statements of one form. It exports only declarations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))"
 
 
 def joined(modules: Mapping[str, str], first: str) -> str:
-    """One script with the module `first` and all that it imports, each before its importers.
+    """One script with the module `first` and all modules that it imports, in order of dependence.
 
     `modules` holds texts by name. Raises `ValueError` for a module that cannot be joined.
     """

@@ -123,9 +123,9 @@ def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
-    """The host at one end.
+    """The host at one end of an application.
 
-    The application's settings override the defaults, and those override the side's host.
+    The application's settings override the scenario's defaults, which override the side's host.
     """
     host = scenario.hosts.get(side, Host())
     for timing in (scenario.defaults, app):

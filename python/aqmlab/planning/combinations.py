@@ -27,12 +27,12 @@ def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, names: Iterable[s
 
 
 def loop_place(layer: Layer, name: str) -> str:
-    """The location of a loop for a message about its changes."""
+    """The location of a loop, for messages about the loop's values."""
     return layer.where(("vary", name)).partition(": ")[0]
 
 
 def check_whole(layer: Layer) -> Scenario:
-    """Checks the scenario. An incomplete scenario is checked with the first value of each loop."""
+    """Builds the scenario. If it is incomplete, the first value of each loop is added first."""
     try:
         return build(layer)
     except ScenarioError as error:
@@ -50,7 +50,7 @@ def check_whole(layer: Layer) -> Scenario:
 
 
 class Combinations:
-    """A scenario, the values of its loops, and the assignments of options over both."""
+    """A scenario, the values of its loops, and the assignments of options, which override both."""
 
     def __init__(self, layer: Layer, fixed: Layer) -> None:
         self._layer, self._fixed = layer, fixed

@@ -24,7 +24,7 @@ from aqmlab.scenario.wifi import Wifi
 
 
 def lowered_links(path: Path) -> tuple[LinkSpec, ...]:
-    """Both links of the gateway, and those of the home network and of the modem, if any."""
+    """The links of the gateway, and the links of the home network and of the modem, if any."""
     up_ns, down_ns = delays_ns(path.rtt)
     modem = path.modem
     links = [
@@ -127,9 +127,9 @@ def parameters_spec(kind: str, params: Mapping[str, Parameter]) -> KindSpec:
 def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
     """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
-    RFC 8289, section 3.2, recommends 5 to 10 % of the round trip that `interval` represents. Slow
-    links need a higher target for a single packet (tc-codel(8)), so the warning starts above one
-    half.
+    RFC 8289, section 3.2, recommends a target of 5 to 10 % of the round trip that `interval`
+    represents. Slow links need a higher target, because a single packet exceeds a low one
+    (tc-codel(8)). A warning therefore requires a target of more than half of the interval.
     """
     for link in links:
         name, given = link.qdisc.kind, link.qdisc.params

@@ -23,7 +23,7 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The values `said` for applications, for each of their copies."""
+    """The value of each application of `trials`. In `said`, a value may belong to all copies."""
     return {
         app.name: said[family]
         for trial in trials

@@ -37,7 +37,7 @@ class Variation:
 def with_vary(layer: Layer, vary: Sequence[Variation]) -> Layer:
     """Adds the loops `vary` to `layer`.
 
-    A loop replaces one over the same parameter, and a new loop is innermost.
+    A loop replaces the loop over the same parameter. A new loop becomes the innermost loop.
     """
     loops = dict(layer.data.get("vary") or {})
     for number, one in enumerate(vary):
@@ -68,7 +68,7 @@ def checked_seeds(seeds: Any) -> int | str:
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
     """Raises `ScenarioError` for an unknown application.
 
-    Otherwise it would seem to be a new one without a kind.
+    Otherwise the name would be that of a new application, and the error would be a missing `kind`.
     """
     keys = address.split(".")
     apps = layer.data.get("apps")

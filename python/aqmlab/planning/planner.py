@@ -55,8 +55,9 @@ def load(
     """Plans `source` with the changes `sets` and `vary`.
 
     `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
-    runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
-    whose checker is not built yet does not check the trials. Raises `ScenarioError`.
+    runs every trial, and the engine becomes an additional condition. If `build` is false, and the
+    checker of an engine is not built yet, the simulator checks the trials in place of this engine.
+    Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
@@ -78,9 +79,11 @@ def load(
 
 def _found(source: str | Path) -> Found:
     """The scenario of a file or a built-in name, or that of a household."""
-    if str(source) in builtin_names() or not households.is_household(source):
+    found = None
+    if str(source) not in builtin_names():
+        found = households.find_among_scenarios(source)
+    if found is None:
         return find(source)
-    found = households.find(source)
     made = scenario_of(found.household)
     layer = merge.expand(Layer(made.to_dict(), source=Path(found.source).name))
     return Found(layer, found.name, found.source, found.text)
@@ -179,7 +182,7 @@ def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
 
 
 def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
-    """Yields a warning for each loop of which an option sets a part."""
+    """Yields a warning for each loop that an option overrides in part."""
     for loop in variation.loops(vary) if fixed else ():
         changes = [
             merge.from_address(*change, "") for step in loop.steps for change in step.changes

@@ -1,4 +1,4 @@
 """The report: figures, and the HTML page that contains them.
 
-This package imports `results`. Door: `page.write` and `figures.draw`.
+This package imports `results`. Public interface: `page.write` and `figures.draw`.
 """

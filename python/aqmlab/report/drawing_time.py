@@ -1,7 +1,7 @@
 """Predicts the time of drawing from earlier drawings on this machine.
 
-The time of a drawing has a constant part, and a part that grows with the trials because their rows
-are read. Earlier drawings of the same scenario or figure with different amounts of trials determine
+The time of a drawing has a constant part, and a part that grows with the trials, whose rows are
+read. Earlier drawings of the same scenario or figure with different amounts of trials determine
 both parts. Without such drawings, the prediction is the mean of the known drawings.
 """
 
@@ -21,9 +21,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""The number of scenarios and figures that the cache keeps. It keeps the most recent ones."""
+"""The number of scenarios and figures that the cache keeps. It keeps those drawn most recently."""
 _MOST_DRAWINGS = 10
-"""The number of drawings of each that the cache keeps. It keeps the most recent ones."""
+"""The number of drawings that the cache keeps for each scenario or figure."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 

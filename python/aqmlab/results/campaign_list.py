@@ -1,7 +1,7 @@
-"""The campaigns below a folder, newest first, as far as their manifests tell.
+"""The campaigns below a folder, newest first, as their manifests describe them.
 
-Folders may come from anywhere. The search is bounded, follows no links, and a campaign that cannot
-be read is listed with the reason.
+Folders may come from untrusted sources, so the search is bounded and follows no links. A campaign
+that cannot be read is listed with the reason.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.layout import MANIFEST, PARTS
 
 MOST_LISTED = 1_000
-"""Campaigns in a list."""
+"""The maximum number of campaigns in a list."""
 
 _DEEPEST = 4
-"""Campaigns of a study are two folders below its own."""
+"""The maximum depth of a campaign. A study's campaigns are two folders below the study's."""
 _MOST_FOLDERS = 20_000
 _MOST_FILES = 100_000
-"""Files whose sizes are added up."""
+"""The maximum number of files whose sizes are added up."""
 _LARGEST_BYTES = 2**26
-"""A larger manifest is not read for a list."""
+"""The largest manifest that is read for a list."""
 
 
 class CampaignLine(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ def _line(folder: Path, changed: float) -> CampaignLine:
 
 
 def _size_bytes(folder: Path) -> int:
-    """The size of the files in a folder, of the first 100,000 if there are more."""
+    """The total size of the files in a folder, or of the first 100,000 files."""
     sizes = (size for size, _ in zip(_sizes(folder), range(_MOST_FILES), strict=False))
     return sum(sizes)
 

@@ -1,4 +1,4 @@
-"""The numbers of conditions for folders of earlier versions, whose files lack them."""
+"""Adds numbers of conditions to tables of earlier versions, which lack them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
 
 
 def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None:
-    """Raises `LabError` if two trials have one label and differ in anything but their seeds."""
+    """Raises `LabError` if two trials have one label and differ in more than their seeds."""
     firsts: dict[Label, TrialEntry] = {}
     seen: dict[tuple[Label, int], TrialEntry] = {}
     for trial, label in zip(trials, labels, strict=True):
@@ -38,7 +38,7 @@ def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None
 
 
 def _difference(one: TrialEntry, other: TrialEntry) -> str | None:
-    """A part that differs between two trials although all seeds of a condition share it."""
+    """A property that differs between two trials although all seeds of a condition share it."""
     if one is other:
         return None
     if _texts(one) != _texts(other):

@@ -38,7 +38,8 @@ class Label:
     rtt: str
     """The varied round-trip time, such as "40 ms"; empty if it does not vary.
 
-    If it follows from another number, the text includes that number: "50 ms (delay=25)".
+    If the round-trip time follows from another number, the text includes that number: "50 ms
+    (delay=25)".
     """
 
     @property
@@ -63,7 +64,7 @@ class Label:
 def label_trials(trials: Sequence[TrialEntry]) -> list[Label]:
     """The label of each trial.
 
-    Equal conditions have equal labels, and different conditions have different ones.
+    Conditions are equal if and only if their labels are equal.
     """
     texts = [_texts(trial.conditions) for trial in trials]
     varied_rtt = _varied_rtts(trials)
@@ -133,7 +134,7 @@ def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> b
 
 
 def _is_another_number(text: str, rtt: str) -> bool:
-    """Whether `text` is a plain number or a time other than the one in `rtt`."""
+    """Whether `text` is a plain number, or a time that differs from the time in `rtt`."""
     try:
         return Duration.parse(text) != Duration.parse(rtt)
     except BadValueError:
@@ -172,7 +173,7 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
     """The conditions that vary within one label, except those that other conditions determine.
 
-    If a trial lacks a condition, the scenario's value counts as a value of its own.
+    If a trial lacks a condition, the scenario's value counts as a separate value.
     """
     parts: list[Hashable] = list(labels)
     chosen: list[str] = []

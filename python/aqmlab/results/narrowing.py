@@ -13,7 +13,10 @@ from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 
 
 def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[TrialEntry]:
-    """The trials of these names, in the campaign's order; raises `RequestError` for others."""
+    """The trials of these names, in the campaign's order.
+
+    Raises `RequestError` for an unknown name.
+    """
     if isinstance(names, str):
         problem = f"`{shown(names)}` is a text, not a list of trial names"
         raise RequestError(problem, f'write ["{shown(names)}"] for one trial')

@@ -43,6 +43,9 @@ class CampaignResults(StoredTables):
     """
 
     _verdicts: list[Verdict] | None = None
+    app_order: Sequence[str] = ()
+    """The applications in the order of their colours, which other results share. Without it, that
+    of the manifest."""
 
     if TYPE_CHECKING:  # The tables; a campaign that measured nothing has fewer of them.
         flows: pl.DataFrame
@@ -138,7 +141,7 @@ class CampaignResults(StoredTables):
         trials = {trial.id: trial for trial in self.manifest.trials}
         for chunk in chunks:
             if not files.has(TRIALS, chunk):
-                continue  # Rows without trials: whatever reads their whole table refuses it.
+                continue  # A reader of the whole table refuses rows without trials.
             part = copy.copy(self)
             part._chunk = chunk
             frame = scan_files(files, TRIALS, chunk).select("trial")

@@ -46,7 +46,7 @@ class StoredTables:
         """Cached frames derived from the tables."""
         self._snapshot: Snapshot = snapshot.take(self._folder)
         self.manifest: Manifest = self._snapshot.manifest
-        """The campaign's manifest, of these trials if the results are narrowed."""
+        """The campaign's manifest, reduced to these trials if the results are narrowed."""
 
     @property
     def path(self) -> Path:

@@ -27,7 +27,7 @@ _NUMBERS = {
 
 
 _FEW = 10
-"""With fewer packets, percentiles and windowed rates are unreliable. The number is our choice."""
+"""The least number of packets for reliable percentiles and windowed rates, by our choice."""
 
 _MOST_NAMED = 12
 

@@ -1,6 +1,6 @@
 """Scenarios: their values, their file format, their checks and their defaults.
 
-A scenario states everything on which a run depends, except the seed. Its quantities have units and
-are never in base units. This package depends on the core's catalogue of kinds. Door:
-`model.Scenario`, `loading`.
+A scenario states everything on which a run depends, except the seed. Its quantities have units.
+This package depends on the core's catalogue of kinds. Public interface: `model.Scenario`,
+`loading`.
 """

@@ -38,9 +38,9 @@ from aqmlab.scenario.quantities import Duration, Size
 
 
 class Host(Value):
-    """One end of an application.
+    """The TCP settings of one end of an application.
 
-    Omitted members come from the table of lower precedence or from the profile.
+    An omitted member has the value of the table of lower precedence, or else of the profile.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """
@@ -97,7 +97,7 @@ class Host(Value):
         return kind_schema.table(settings | own | {"profile": {"enum": list(profiles)}})
 
     def over(self, below: Host) -> Host:
-        """Combines these settings with those of `below`.
+        """Combines these settings with the settings of `below`.
 
         A setting of `below` applies if it is unset here.
         """

@@ -1,6 +1,6 @@
 """The catalogue of disciplines, applications, congestion controls and host profiles.
 
-The entries come from the simulator's registries, so new kinds appear here automatically. Each
+The entries come from the simulator's registries, so new kinds are included automatically. Each
 parameter has a declared type. User input is checked against the declarations before a trial is
 made.
 """
@@ -23,12 +23,16 @@ FAMILIES = {
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The registries, each with the name of one entry in messages."""
+"""The registries, each with the word for one of its entries in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a kind. `default` is in base units (ns, bytes, bit/s; `None` is off)."""
+    """One parameter of a kind.
+
+    `default` is in base units (ns, bytes, bit/s; `None` is off), and `text` is the default in
+    scenario notation.
+    """
 
     name: str
     type: str
@@ -89,7 +93,6 @@ class Param:
 _NEAREST = {
     "sqm": "cake",
     "fq": "sfq",
-    "dualpi2": "pie",
     "docsis_pie": "pie",
     "prio": "pfifo_fast",
     "cobalt": "codel",
@@ -97,8 +100,11 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that are not modelled, each with the most similar modelled one."""
-_ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
+"""Disciplines that are not modelled, each with the most similar modelled discipline."""
+_ELSEWHERE = {
+    **dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo"),
+    **dict.fromkeys(("pi2", "dualq", "l4s"), "dualpi2"),
+}
 """Other common names of disciplines."""
 
 
@@ -152,7 +158,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return BadValueError(problem, "docs/reference/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
-        """A profile with the settings of all host profiles."""
+        """A combined profile with the settings of all host profiles."""
         profiles = list(self["profiles"].values())
         if not profiles:
             return None

@@ -46,7 +46,8 @@ def refuse_name(name: str) -> None:
 class TrialNames:
     """A generator of unique trial names that are valid file names.
 
-    Values with the same file name, such as "a/b" and "a-b", get a number appended.
+    Different values may have the same form in file names, such as "a/b" and "a-b". All but the
+    first of them get a number appended.
 
     >>> names = TrialNames()
     >>> names.of({"rate": "12/1 Mbit/s", "qdisc": "fq_codel", "rtt": "40 ms"}, 1)
@@ -61,7 +62,7 @@ class TrialNames:
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, conditions: Mapping[str, str | int | float], seed: int) -> str:
-        """The name of the next trial."""
+        """The name of the next trial, which has these conditions and this seed."""
         parts = [f"{file_safe(name)}={self._value(name, one)}" for name, one in conditions.items()]
         return self._whole.free(_cut(",".join([*parts, f"seed={seed}"])))
 
@@ -81,7 +82,7 @@ def _cut(wanted: str) -> str:
 
 
 def file_safe(value: str | int | float) -> str:
-    """Replaces characters that some file systems refuse, and the separators of a trial's id."""
+    """Formats a value for file names, without the separators of a trial's name."""
     text = re.sub(r"\s*Mbit/s$", "", str(value))
     text = re.sub(r"\s+", "", text).replace("/", "-").replace("=", "")
     return re.sub(r"[^A-Za-z0-9._+-]", "-", text)[:80] or "-"

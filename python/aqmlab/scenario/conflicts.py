@@ -1,8 +1,8 @@
 """Checks for loops that contradict each other and for values without effect.
 
 A column of a table shows the value at which a trial ran. The column would be wrong if a second loop
-set the same parameter, in any spelling. If two values give the same trials, their comparison
-compares a trial with itself.
+set the same parameter, in any spelling. If two values gave the same trials, a comparison of the
+values would compare each trial with itself.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ _CHOOSING = ("profile", "kind")
 
 
 def in_order(changes: Iterable[Layer]) -> list[Layer]:
-    """Sorts the changes of one trial by precedence, independently of their loops.
+    """Sorts the changes of one trial by precedence, independently of the order of the loops.
 
-    Changes of a profile or a kind come first, then their members, then removals of applications.
-    If two changes overlap, the one with more keys comes later.
+    Changes of a profile or a kind come first, then other changes, then removals of applications.
+    Of two other changes, the change with the longer address comes later.
     """
     return sorted(changes, key=lambda one: (_takes_away(one), _chooses(one), _depth(one)))
 
 
 def choosing_first(changes: Iterable[Layer]) -> list[Layer]:
-    """Moves changes of a profile or a kind to the front. Among options, later changes win."""
+    """Moves removals of applications, and changes of a profile or a kind, to the front.
+
+    Other changes keep their order, so a later option overrides an earlier option.
+    """
     return sorted(changes, key=lambda one: -1 if _takes_away(one) else _chooses(one))
 
 

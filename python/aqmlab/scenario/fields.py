@@ -70,7 +70,7 @@ def _absent(value: object) -> object:
 
 
 OrOff = _OrOff()
-"""Marks a member `X | None` that a scenario's file can also set to "off", which is `None`."""
+"""Marks a member `X | None` that a scenario's file can also set to "off", which means `None`."""
 
 
 class _Checked:
@@ -149,7 +149,7 @@ RateOrShare = Annotated[Rate | _Percentage, BeforeValidator(_rate_or_share)]
 """A rate that a link can have, or a percentage of another rate."""
 
 Buffer = Annotated[Size | Literal["auto"], BeforeValidator(_buffer)]
-"""The size of a socket's buffer. The host adapts an automatic buffer."""
+"""The size of a socket's buffer; "auto" lets the host adapt it."""
 
 Times = Annotated[Duration | tuple[Duration, ...], BeforeValidator(_durations)]
 """One duration for all copies of an application, or a duration for each copy."""

@@ -1,6 +1,6 @@
 """Names of the figures that a scenario can request. The package `report` draws them.
 
-The names are defined here because a scenario is checked before any trial runs or any figure is
+This package defines the names because a scenario is checked before any trial runs or any figure is
 drawn.
 """
 

@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from aqmlab import _core
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
 from aqmlab.scenario.kind_schema import Properties, table
@@ -22,19 +23,10 @@ from aqmlab.scenario.parameters import Plain, base_units
 from aqmlab.scenario.quantities import Duration, Share
 from aqmlab.scenario.schema_definitions import reference
 
-OVERHEADS: dict[str, dict[str, int]] = {
-    "ip": {},
-    "ethernet": {"bytes": 14, "counted": 14},
-    "ethernet-wire": {"bytes": 38, "minimum": 84, "counted": 14},
-    "docsis": {"bytes": 18, "minimum": 64, "counted": 14},
-    "pppoe": {"bytes": 30, "counted": 14},
-    "atm": {"bytes": 40, "atm": True, "counted": 14},
-}
+OVERHEADS = _core.overheads()
 """The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
-`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its check
-sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of tc-cake(8).
-With the others, a discipline of a Linux gateway counts the frame.
+The core states them with their sources (`crates/trial/src/scenario.rs`).
 """
 
 
@@ -69,9 +61,12 @@ class Overhead(Value):
 
 
 SHAPERS = ("line", "htb", "dummynet")
-"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
-releases a packet at the start of its transmission time, and one more packet after a pause.
-Dummynet releases packets at its clock ticks, which are one millisecond apart."""
+"""Rate limiters: the wire itself, Linux's HTB or FreeBSD's dummynet.
+
+HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
+charges the packet to the bucket afterwards. After a pause it therefore sends two packets at once.
+dummynet sends packets at its clock ticks, which are one millisecond apart.
+"""
 
 
 def _shaper(value: object) -> str:
@@ -92,7 +87,7 @@ def _pfifo() -> Qdisc:
 
 
 class _Port(Value):
-    """A discipline before a link. Its keys may have the synonym `queue` for `qdisc`."""
+    """A discipline before a link. In a file, `queue` is a synonym of the key `qdisc`."""
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aqmlab.base.errors import ScenarioError, nearest, shown
 from aqmlab.base.text_files import beside, file_text
 from aqmlab.scenario import merge
+from aqmlab.scenario.builtin_files import BuiltinFiles
 from aqmlab.scenario.merge import Layer
 
 _MOST_ANCESTORS = 10
+
+_FILES = BuiltinFiles("aqmlab.scenario", "scenario")
+builtin_names, builtin_text = _FILES.names, _FILES.text
 
 
 def builtins() -> dict[str, str]:
     """The titles of the built-in scenarios by name."""
     return {name: read_builtin(name).data.get("title", "") for name in builtin_names()}
-
-
-def builtin_names() -> list[str]:
-    """The names of the built-in scenarios, sorted."""
-    folder = resources.files("aqmlab.scenario") / "builtin"
-    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
-
-
-def builtin_text(name: str) -> str:
-    """The TOML text of a built-in scenario, including comments."""
-    if name not in builtin_names():
-        raise ScenarioError.unknown("", "scenario", name, builtin_names())
-    return (resources.files("aqmlab.scenario") / "builtin" / f"{name}.toml").read_text("utf-8")
 
 
 def read_builtin(name: str) -> Layer:
@@ -38,7 +28,7 @@ def read_builtin(name: str) -> Layer:
 
 
 class Found(NamedTuple):
-    """A scenario's text, and its layer with the scenarios that it extends."""
+    """A scenario's text, and its tables merged over those of the scenarios that it extends."""
 
     layer: Layer
     name: str

@@ -156,7 +156,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
     A table with another `kind` replaces the one below, because the parameters of one kind do not
     apply to another. A parameter that `over` sets is no longer varied by `base`. A `vary` table in
-    `over` replaces the one in `base`. An application set to "off" is removed.
+    `over` replaces the `vary` table in `base`. An application set to "off" is removed.
     """
     data = _merged(base.data, over.data)
     if "vary" in over.data:
@@ -172,7 +172,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges two values; a value that only one side has is returned unchanged."""
+    """Merges two tables key by key. Returns `over` if one of the values is not a table."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
@@ -202,7 +202,7 @@ def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
 
 
 def _sets(step: Any) -> bool:
-    """Returns whether a step of a linked loop sets anything; invalid steps are refused later."""
+    """Returns whether a step of a linked loop sets anything. Invalid steps are refused later."""
     return not isinstance(step, dict) or bool(step_changes(step))
 
 
@@ -223,9 +223,9 @@ def covers(fixed: Iterable[str], address: str) -> bool:
 
 
 def _covered(given: Collection[str], address: str) -> bool:
-    """Returns the same as `covers`, for expanded addresses `given`.
+    """Returns whether the expanded addresses `given` override everything that `address` sets.
 
-    An address that ends with a kind covers its whole table.
+    A `given` address that ends with `kind` overrides the whole table.
     """
     return all(
         f"{one}.kind" in given or any(above in given for above in _prefixes(one))

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from aqmlab import _core
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
 from aqmlab.base.python_words import member, spoken
 from aqmlab.scenario import merge, sweep, toml_writer
@@ -43,6 +44,9 @@ from aqmlab.scenario.links import Hop, Link, both_ways_schema
 from aqmlab.scenario.notation import Table, refuse_deep
 from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
 from aqmlab.scenario.wifi import Wifi
+
+_DEFAULTS = _core.scenario_defaults()
+"""The defaults of some keys in nanoseconds, which the page needs, too."""
 
 
 class Modem(Value):
@@ -67,19 +71,20 @@ class Path(Value):
 
     `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
-    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network
-    802.11n. Without both, packets between hosts and gateway take no time. `modem` is a line beyond
-    the gateway with its own queues. Without it, the gateway's link is the line.
+    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network an
+    802.11n network. Without `lan` and `wifi`, packets between hosts and gateway take no time.
+    `modem` is a line beyond the gateway with its own queues. Without a modem, the gateway's link is
+    the line.
     """
 
     down: Link
     up: Link
-    rtt: Duration = Duration(40_000_000)
+    rtt: Duration = Duration(_DEFAULTS["rtt"])
     modem: Annotated[Modem | None, OrOff] = None
     lan: Annotated[LinkRate | None, OrOff] = None
     wifi: Annotated[Wifi | None, OrOff] = None
-    host_jitter: Duration = Duration(50_000)
-    start_jitter: Duration = Duration(50_000_000)
+    host_jitter: Duration = Duration(_DEFAULTS["host_jitter"])
+    start_jitter: Duration = Duration(_DEFAULTS["start_jitter"])
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -108,8 +113,8 @@ class Path(Value):
 class Measure(Value):
     """The measurements of a trial. `from` and `to` bound the statistics.
 
-    Without `series`, no time series are kept. With it, a trial longer than `points` steps uses
-    coarser steps, so memory does not grow with the length of the trial.
+    Without `series`, no time series are kept. With `series`, a trial longer than `points` steps
+    has longer steps, so memory does not grow with the length of the trial.
     """
 
     enabled: Flag = True
@@ -145,7 +150,7 @@ _FIGURE = WithJsonSchema({"enum": list(FIGURES)})
 
 
 class Report(Value):
-    """The contents of the report: figures by name, needs of applications, notes."""
+    """The contents of the report: figures by name, limits for applications, notes."""
 
     figures: tuple[Annotated[str, AfterValidator(_figure), _FIGURE], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
@@ -158,7 +163,7 @@ class Scenario(Value):
 
     title: str = ""
     description: str = ""
-    duration: Span = Duration(30 * NS_PER_S)
+    duration: Span = Duration(_DEFAULTS["duration"])
     seeds: Seeds = 1
     path: Path
     hosts: Annotated[dict[str, Host], Frozen] = FrozenDict()
@@ -255,7 +260,7 @@ class Scenario(Value):
 
 
 def build(layer: merge.Layer) -> Scenario:
-    """The scenario of an expanded layer; errors name their location in it."""
+    """The scenario of an expanded layer; errors name the file and the line of the key."""
     try:
         return Scenario(**layer.data)
     except ScenarioError as error:
@@ -267,7 +272,7 @@ def build(layer: merge.Layer) -> Scenario:
 def first_problem(
     error: ValidationError, model: type[Value]
 ) -> tuple[tuple[str, ...], BadValueError]:
-    """The first error of a `model`: its keys, and its message for users."""
+    """The first problem in an `error` of `model`: the keys of the member, and the message."""
     found = error.errors(include_url=False)
     first = found[0]
     if first["type"] == "missing":  # a misspelt key is the probable cause
@@ -292,7 +297,7 @@ _MEANT = {
     "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
     "runtime": "duration", "length": "duration", "seed": "seeds",
 }  # fmt: skip
-"""The keys of scenarios, by other common names of them."""
+"""The keys of scenarios, by their other common names."""
 
 
 def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:

@@ -1,8 +1,8 @@
 """Converts scenario tables to one expanded form.
 
-`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a table,
-an array of applications becomes a table by name, and the dotted keys of `vary` become one name
-each. Origins are also copied, so messages name the keys as the user wrote them.
+`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, and "fq_codel limit=1000" becomes a
+table. An array of applications becomes a table by name. Each dotted key of `vary` becomes one name.
+Origins are also copied, so messages name the keys as the user wrote them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Keys = tuple[str, ...]
 """The path of a member in nested tables."""
 
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
-"""Tables whose members can be set and varied."""
+"""The top-level keys that can be set and varied, or whose members can."""
 
 BOTH_WAYS = tuple(Link.model_fields)
 """Keys that, directly under `path` or `path.modem`, apply to both directions."""
@@ -32,7 +32,7 @@ _INNER = ("params", "settings")
 _WITH_INNER = ("path", "hosts", "apps", "defaults")
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
-"""The table with which the defaults of another table must be consistent."""
+"""For a table, the key with whose value the table's defaults must be consistent."""
 
 MOST_APPS = 10_000
 """The maximum number of applications of a trial with their copies, as in the simulator."""

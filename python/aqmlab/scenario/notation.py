@@ -1,7 +1,7 @@
 """The short forms of values in scenarios, and the limits of nesting.
 
-A kind may be "fq_codel limit=1000", both rates of a line "12/1 Mbit/s". A value on the command line
-is TOML if it parses as TOML.
+A kind may be written "fq_codel limit=1000". Both rates of a line may be written "12/1 Mbit/s". A
+value on the command line is TOML if it parses as TOML.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def parse_text(text: str) -> Any:
 def _is_plain(value: Any) -> bool:
     """Returns whether a value has a type that scenarios use.
 
-    They do not use TOML's dates, for example.
+    Scenarios do not use TOML's dates, for example.
     """
     if isinstance(value, dict):
         return all(_is_plain(member) for member in value.values())

@@ -49,7 +49,7 @@ def plain(value: object) -> Decimal | None:
 
 
 def whole(number: Decimal, value: object, what: str) -> int:
-    """Rounds `number` to whole base units. Errors name `value`, a `what`."""
+    """Rounds `number` to whole base units. Errors name `value` and describe it as `what`."""
     if number < 0:
         raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
     if number > LARGEST:
@@ -58,7 +58,8 @@ def whole(number: Decimal, value: object, what: str) -> int:
 
 
 def not_a(what: str, value: object, example: str, units: tuple[str, ...] = ()) -> BadValueError:
-    """The error for `value`. For a number without a unit, the hint lists possible `units`."""
+    """The error for a `value` that is not a `what`. For a number without a unit, the hint lists
+    possible `units`."""
     hint = f'write a number and a unit, such as "{example}"'
     if units and plain(value) is not None:
         meant = [f'"{shown(value)} {unit}"' for unit in units]

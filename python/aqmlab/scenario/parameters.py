@@ -1,7 +1,7 @@
 """The values of parameters of kinds, in their three forms.
 
 A parameter is a value (`Duration`, a number, a word). Its spelling is the value in a scenario's
-notation, and its base units are the value in the simulator's.
+notation. Its base units are the value in the simulator's form.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ class Share(Quantity):
 
     @classmethod
     def parse(cls, value: object) -> Self:
-        """Reads a number or a percentage between 0 and 1."""
+        """Reads a number from 0 to 1, or a percentage."""
         if isinstance(value, cls):
             return value
         fraction = number(value)
@@ -321,7 +321,7 @@ class Share(Quantity):
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """Formats `amount` in the first unit of `steps` that does not exceed `amount`."""
+    """Formats `amount` in the first unit of `steps` that is not larger than `amount`."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{trimmed(Decimal(amount) / scale)} {unit}"

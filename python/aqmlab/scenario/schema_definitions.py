@@ -15,9 +15,9 @@ NUMBER_PATTERN = r"^\s*[+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A schema under `$defs`. As an annotation it defines the schema of the annotated type.
+    """A schema under `$defs`, for types without a schema of their own.
 
-    The annotated type has no schema of its own.
+    As an annotation it is the schema of the annotated type.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Definition:
 
     @property
     def ref(self) -> str:
-        """The name under which the generator knows the definition."""
+        """The name of the definition in the generator."""
         return f"aqmlab.{self.name}"
 
     def reference(self, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -2,8 +2,8 @@
 
 A `vary` table has one member for each loop. The first loop is the outermost, and seeds are
 innermost. A member whose name is an address of the scenario lists values for that address. Any
-other name is that of a linked loop, which lists tables. Each table sets several addresses together
-and may have a `label`.
+other name names a linked loop, which lists tables. Each table sets several addresses together and
+may have a `label`.
 
     [vary]
     path.rate = ["12/1 Mbit/s", "25/5 Mbit/s"]
@@ -12,8 +12,9 @@ and may have a `label`.
         { label = "PIE", path.qdisc = "pie_freebsd limit=1000", hosts.home.ecn = true },
     ]
 
-Each loop is a column of every results table, and its values distinguish trials. Names of loops must
-therefore be valid and unique, even for readers that ignore case. Values must also be unique.
+The loops become columns of every table of results, and the values of the columns distinguish
+trials. The columns' names must therefore be valid and unique, even for readers that ignore case.
+The values of a loop must also be unique.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def loops(vary: Mapping[str, object]) -> tuple[Loop, ...]:
 
 
 def _refuse_alike(loop: Loop) -> None:
-    """Raises `BadMemberError` if two steps, or two parameters of one step, have equal labels."""
+    """Raises `BadMemberError` if two steps have equal conditions, or a step two equal columns."""
     seen: dict[tuple[tuple[str, str], ...], int] = {}
     for number, step in enumerate(loop.steps):
         names = [name.casefold() for name, _ in step.conditions]
@@ -143,7 +144,7 @@ _Labels = Mapping[tuple[str, int], Condition]
 
 
 def _labels_by_address(changes: list[Table]) -> _Labels:
-    """The label of each value of each step. Labels of different steps differ."""
+    """The label of each value of each step. Different values of one address differ in label."""
     found: dict[tuple[str, int], Condition] = {}
     for address in dict.fromkeys(address for own in changes for address in own):
         values = [own[address] for own in changes if address in own]
@@ -162,7 +163,7 @@ def _linked(name: str, step: Mapping[str, Any], changes: Table, labels: _Labels)
 
 
 def short_name(address: str) -> str:
-    """The column name of an address: its short form, or the full address if that is reserved.
+    """The column name of an address: the short form, or the address if that is not a valid name.
 
     >>> short_name("path.rtt"), short_name("path.down.qdisc"), short_name("apps.web.start")
     ('rtt', 'down.qdisc', 'web.start')

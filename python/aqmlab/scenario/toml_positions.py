@@ -106,7 +106,7 @@ class _Walker:
         path = (*table, *self._key())
         end, self.at = self.at, start
         self._mark(path)
-        self.at = end + 1  # the equals sign
+        self.at = end + 1  # Skips the equals sign.
         self._skip(blank_lines=False)
         self._value(path)
 

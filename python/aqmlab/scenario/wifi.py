@@ -16,7 +16,7 @@ _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
 
 
 def _rates(value: object) -> str:
-    """Reads an MCS index for both directions, or "15/7", down before up."""
+    """Reads an MCS index for both directions, or two indices such as "15/7", down before up."""
     words = re.fullmatch(r"([0-9]{1,2})(?:\s*/\s*([0-9]{1,2}))?", str(value).strip())
     ways = [int(word) for word in words.groups() if word is not None] if words else []
     if not ways or isinstance(value, bool) or max(ways) > _WORST_MCS:
@@ -44,7 +44,7 @@ class Wifi(Value):
     `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard` it
     sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
     probability that a frame is lost on the air. `aggregate` and `airtime` limit one transmission.
-    `driver` is the number of frames that the driver takes from the discipline before it is full.
+    `driver` is the number of frames that fit into the driver's queue below the discipline.
     """
 
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))

@@ -7,14 +7,13 @@ fails if at most 20 % agree. Otherwise it is undecided, because a single run can
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
-must hold. A check is contradicted if a reader of the paper's figure would see the opposite in any
-repetition. That requires the number to be on the wrong side of the bound by at least 5 % in 80 % of
-the seeds. 5 % is the smallest visible difference in a figure. Other results neither hold nor
+must hold. A check is contradicted if the number misses the bound by at least 5 % in at least 80 %
+of the seeds. 5 % is the smallest visible difference in a figure. Other results neither hold nor
 contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 Only the paper's own words can require another share. "In all cases" requires all checks of a kind
-(`always`), and "mostly" requires 80 % of them (`mostly`). A claim with another share states it in
-its rule.
+(`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim with another share states
+it in its rule.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Check:
     needed: float = IN_GENERAL
     """The share of checks of this kind that must hold."""
     words: str = ""
-    """The paper's words that require this share, if the statement is not a general one."""
+    """The paper's words that require this share; empty if the statement is general."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
@@ -113,7 +112,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether the median meets the bound, or for an ordering, enough seeds do."""
+        """Whether the median meets the bound. An ordering holds if enough seeds meet the bound."""
         if self.ordering:
             return self.share >= MOST_SEEDS - 1e-9
         return self.middle_margin >= -1e-9
@@ -202,7 +201,7 @@ def about(
 
 
 def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Check:
-    """A check that `these` exceed `times` `those` in each seed."""
+    """A check that `these` exceed `those` by the factor `times` in each seed."""
     return Check(what, _ratio(these, those), ">", times, 0.0, "×", ordering=True)
 
 

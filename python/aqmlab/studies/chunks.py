@@ -2,13 +2,15 @@
 
 In `app_series`, each of a player's measurements of a chunk has its own row. Here they are columns:
 
-| Column        | Unit   | Meaning                                                                 |
-|---------------|--------|-------------------------------------------------------------------------|
-| `t_s`         | s      | when the last byte arrived | | `ar_mbit`     | Mbit/s | achieved rate
-(AR): bytes / time from request to last byte | | `rr_mbit`     | Mbit/s | representation rate (RR) |
-| `player_mbit` | Mbit/s | the player's own sample, which leaves out the time to the first byte | |
-`fetch_s`     | s      | from the request to the last byte | | `chunk_bytes` | bytes  | its length,
-as the response's header says it | | `buffer_s`    | s      | what is buffered with it |
+| Column        | Unit   | Meaning                                                     |
+|---------------|--------|-------------------------------------------------------------|
+| `t_s`         | s      | time of the last byte's arrival                             |
+| `ar_mbit`     | Mbit/s | achieved rate (AR): bytes / time from request to last byte  |
+| `rr_mbit`     | Mbit/s | representation rate (RR)                                    |
+| `player_mbit` | Mbit/s | the player's own sample, without the time to the first byte |
+| `fetch_s`     | s      | time from the request to the last byte                      |
+| `chunk_bytes` | bytes  | length in the response's header                             |
+| `buffer_s`    | s      | media in the player's buffer, including the chunk           |
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class CheckGroup:
 
     @property
     def verdict(self) -> str:
-        """The verdict: it fails if too many checks fail, regardless of undecided ones."""
+        """The verdict. A claim fails if too many checks fail, even if the undecided checks hold."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:
@@ -102,7 +102,7 @@ class CheckGroup:
 
     @property
     def deciding(self) -> Check:
-        """The contradicting check, or the one with the smallest margin among those that count."""
+        """The check that decides: the contradicting check, or the one with the least margin."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -132,7 +132,7 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """The verdict: holds if all kinds hold, fails if one kind fails, else not judged."""
+        """The worst verdict of all kinds of checks."""
         return min((kind.verdict for kind in self.kinds), key=_WORST_FIRST.index)
 
     @property
@@ -142,7 +142,7 @@ class Evidence:
 
     @property
     def deciding(self) -> Check:
-        """The deciding check: the one with the smallest margin among those that count."""
+        """The check that decides: the weakest check of the kind with the worst verdict."""
 
         def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)

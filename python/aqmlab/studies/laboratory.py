@@ -130,7 +130,7 @@ class Laboratory:
         return {scenario: list(own.values()) for scenario, own in found.items()}
 
     def count(self, needs: Sequence[Trials]) -> Count:
-        """The number of trials in `needs`, and the number of those that have not run yet."""
+        """The number of trials in `needs`, and the number of these trials that have not run yet."""
         if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)
@@ -149,7 +149,7 @@ class Laboratory:
         return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The count without the missing trials. Only the engine's build identifies campaigns."""
+        """The count without missing trials, because only a built engine identifies campaigns."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)
@@ -188,7 +188,8 @@ class Laboratory:
     def results(self, *needs: Trials) -> Selection:
         """The results of the trials in `needs`."""
         parts = self._parts(needs)
-        return Selection([Source(part.folder, part.wanted, part.scenario) for part in parts])
+        sources = [Source(part.folder, part.wanted, part.scenario) for part in parts]
+        return Selection(sources, self.study.apps)
 
     def _request(self, scenario: str, seeds: str | int) -> Request:
         path = self.study.scenario(scenario, self.asked.engine)
@@ -227,7 +228,7 @@ class Laboratory:
 
 @dataclass(slots=True)
 class _Together:
-    """Reports the progress of several campaigns as if they were one."""
+    """Reports the progress of several campaigns as a single campaign."""
 
     told: Progress
 

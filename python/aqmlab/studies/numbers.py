@@ -21,11 +21,11 @@ BySeed = dict[int, float]
 """A number for each seed; NaN if there is none."""
 
 Points = dict[int, list[tuple[float, float]]]
-"""For each seed, times in seconds and values, in order."""
+"""Times in seconds and values, in order, for each seed."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
-    """A claim cannot be judged; the message states the reason."""
+    """Raised if a claim cannot be judged; the message states the reason."""
 
 
 At = Mapping[str, str]
@@ -41,7 +41,7 @@ OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The loaded part of a table: all rows, or those that have a value in a column."""
+    """The loaded part of a table: all rows, or the rows that have a value in a column."""
 
     table: str
     column: str = ""

@@ -46,7 +46,7 @@ def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
 
 
 def to_draw(laboratory: Laboratory, figure: Figure) -> Wanted:
-    """A figure of a study, for an estimate of its time."""
+    """A figure of a study, for an estimate of its drawing time."""
     trials = [one for own in laboratory.planned(figure.trials).values() for one in own]
     simulated_s = sum(one.spec.duration_s for one in trials)
     return Wanted(f"{laboratory.study.name} {figure.number}", simulated_s)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class _Enough(Exception):  # noqa: N818 (it is no error: an end)
-    """The next step depends on results of trials."""
+    """Raised if the next step depends on results of trials."""
 
 
 def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:

@@ -44,8 +44,9 @@ class Selection(CampaignResults):
     scenarios have the condition `scenario`, and their names begin with it.
     """
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], app_order: Sequence[str] = ()) -> None:
         self._sources = list(sources)
+        self.app_order = app_order
         self._folder = Folder(self._sources[0].folder)
         self._owned = None
         self._several = len({one.scenario for one in self._sources}) > 1
@@ -84,7 +85,8 @@ class Selection(CampaignResults):
             [
                 replace(one, wanted=frozenset(n for n in one.wanted if self._name(one, n) in names))
                 for one in self._sources
-            ]
+            ],
+            self.app_order,
         )
 
     def by_chunk(self) -> Iterator[CampaignResults]:

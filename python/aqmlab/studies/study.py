@@ -15,6 +15,7 @@ from typing import TypeVar
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.text_files import file_text
+from aqmlab.scenario import loading
 from aqmlab.studies.author_errors import SourcePlace, function_at
 from aqmlab.studies.claims import Claim
 from aqmlab.studies.draw import Figure
@@ -92,6 +93,17 @@ class Study:
         )
 
     @cached_property
+    def apps(self) -> tuple[str, ...]:
+        """The applications of all scenarios, those of the scenario with the most ones first.
+
+        Each has the same colour in all figures, by its place.
+        """
+        files = sorted(path for path in self.folder.glob("*.toml") if path.name != ABOUT)
+        scenarios = [list(loading.find(path).layer.data.get("apps", {})) for path in files]
+        in_order = sorted(scenarios, key=len, reverse=True)
+        return tuple(dict.fromkeys(name for names in in_order for name in names))
+
+    @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by their numbers, in the paper's order."""
         found: dict[str, Figure] = {}
@@ -145,7 +157,7 @@ class Study:
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations of a study's module, from the variable of its name in capitals."""
+        """The declarations of a study's module: the variable with the module's name in capitals."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
@@ -187,7 +199,7 @@ def _loaded(name: str, path: Path) -> ModuleType:
 
 
 def _belongs(number: str, asked: str) -> bool:
-    """Whether a figure matches a requested number or is a part of it: "3b" is one of "3"."""
+    """Whether a figure has a requested number, or is a part of that figure, as "3b" is of "3"."""
     rest = number.removeprefix(asked)
     return number == asked or (rest != number and not rest[:1].isdigit())
 

@@ -34,7 +34,7 @@ def record(folder: Path, digest: str) -> Path:
 
 
 def keep(folder: Path, program: Path) -> None:
-    """Records the source of an agent in `folder` unless it is there already.
+    """Records the source of an agent in `folder` unless it is already recorded.
 
     Raises `RequestError` if the agent's sources are not committed.
     """

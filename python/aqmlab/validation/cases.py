@@ -91,7 +91,7 @@ class Pair:
 def cases_of(
     cells: Mapping[str, Cell], kernel: Records, ours: Records, chosen: Sequence[Metric]
 ) -> Iterator[Case]:
-    """Yields every case of the cells that both sides have."""
+    """Yields every case of the cells that both sides ran."""
     pairs: list[Pair] = []
     for name, cell in cells.items():
         seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
@@ -173,7 +173,7 @@ def _error(pair: Pair) -> tuple[float, float]:
 
 
 def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-    """The typical variance of each metric by kin. The key "" stands for all cells."""
+    """The typical variance of each metric by kin. The key "" contains all cells."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:
@@ -192,7 +192,8 @@ def _shapes(
 ) -> Iterator[Case]:
     """Yields a case for each item.
 
-    It compares the simulator's curves with the kernel's, and the kernel's with each other.
+    A case compares the simulator's curves with the kernel's, and the kernel's curves with each
+    other.
     """
     metric = BY_NAME[SHAPE]
     for item in sorted(kernel[0]["series"]["cwnd_bytes"]):

@@ -115,8 +115,8 @@ class Comparison:
     def worst(self) -> list[Case]:
         """The worst case of each cell and metric that falls short, worst first.
 
-        Only metrics with a rule count. If none of them was compared, all metrics count, and a case
-        falls short beyond an error of 10 %.
+        Only metrics with a rule count. If no metric with a rule was compared, all metrics count,
+        and a case falls short beyond an error of 10 %.
         """
         ruled = any(line.rule for line in self.lines)
         worst: dict[tuple[str, str], Case] = {}
@@ -239,7 +239,7 @@ def _run_all(
             refused[name] = str(error)
             return None
         except LabError as error:
-            if error.status != 1:  # Such as a missing program, which all other trials also need.
+            if error.status != 1:  # For example a program that all trials need is missing.
                 raise
             refused[name] = error.problem
             return None

@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from aqmlab.report.figures.drawing import Drawing, canvas, colour, plain_text, stacked, styled
+from aqmlab.report.figures.drawing import Drawing, canvas, plain_text, stacked, styled
+from aqmlab.report.figures.looks import CONDITION_COLOURS
 from aqmlab.validation.cases import Case
 from aqmlab.validation.compare import RULES, Comparison, Validation
 from aqmlab.validation.trial_record import TrialRecord
@@ -33,7 +34,7 @@ Other metrics have the congestion window, if any.
 _WINDOW: tuple[SeriesName, str] = ("cwnd_bytes", "cwnd (kB)")
 
 _LOOKS = {"kernel": ("o", "-"), "ours": ("s", "--")}
-"""Marker and line of each side; some readers cannot distinguish them by colour."""
+"""The marker and the line of each side, because some readers cannot distinguish colours."""
 
 _LEAST, _MOST = 1e-4, 10.0
 
@@ -64,7 +65,9 @@ def errors(comparison: Comparison) -> Drawing:
 def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: str) -> None:
     ordered = sorted(min(max(value, _LEAST), _MOST) for value in values)
     shares = [place / len(ordered) for place in range(1, len(ordered) + 1)]
-    axes.step(ordered, shares, where="post", label=label, color=colour(index), linestyle=line)
+    axes.step(
+        ordered, shares, where="post", label=label, color=CONDITION_COLOURS[index], linestyle=line
+    )
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
@@ -112,9 +115,9 @@ def _dots(axes: Axes, place: int, values: Sequence[float], side: str) -> None:
     marker, _ = _LOOKS[side]
     width = 0.25 / max(len(values), 1)
     across = [place + width * (index - (len(values) - 1) / 2) for index in range(len(values))]
-    axes.plot(across, values, marker, color=colour(place), fillstyle="none")
+    axes.plot(across, values, marker, color=CONDITION_COLOURS[place], fillstyle="none")
     median = statistics.median(values)
-    axes.hlines(median, place - 0.3, place + 0.3, color=colour(place))
+    axes.hlines(median, place - 0.3, place + 0.3, color=CONDITION_COLOURS[place])
 
 
 def _over_time(
@@ -132,7 +135,9 @@ def _over_time(
         if not points:
             continue
         times, values = zip(*points, strict=True)
-        axes.plot(times, values, _LOOKS[side][1], color=colour(place), linewidth=0.8, alpha=0.8)
+        axes.plot(
+            times, values, _LOOKS[side][1], color=CONDITION_COLOURS[place], linewidth=0.8, alpha=0.8
+        )
 
 
 def _points(record: TrialRecord, name: SeriesName, item: str) -> Sequence[Sequence[float]]:

@@ -22,7 +22,7 @@ from aqmlab.validation.grid import Cell
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another simulator."""
+    """Another simulator, which a validation compares with the kernel."""
 
     runner: str
     """The peer's `Runner` as "module:function"."""

@@ -1,7 +1,7 @@
 """Handles identical copies of an application (`bulk-1` … `bulk-8`), which are exchangeable.
 
-Chance determines which copy gets the most. The copies' values are sorted in each trial, least
-first, and compared by rank.
+Chance determines which copy gets the highest value. The copies' values are sorted in each trial,
+least first, and compared by rank.
 """
 
 from __future__ import annotations

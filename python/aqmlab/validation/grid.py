@@ -65,7 +65,7 @@ class Cell:
     group: str
     about: str
     words: CellWords
-    """The values of the cell, merged over those of its group and of the grid."""
+    """The values of the cell, merged over the values of its group and of the grid."""
     apps: Mapping[str, Table]
 
     @property
@@ -119,7 +119,7 @@ class Cell:
 
     def _scenario(self) -> Table:
         words = self.words
-        # The kernel's gateway shapes with HTB, so the simulator also does.
+        # The kernel's gateway shapes with HTB, so the simulator also shapes with HTB.
         path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]

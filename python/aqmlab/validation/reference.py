@@ -1,10 +1,10 @@
 """The reference set: the kernel's results for each cell and seed, one small file per cell.
 
-| Key            | Holds                                                                      |
-|----------------|----------------------------------------------------------------------------| |
-`format`       | the version of this layout                                                 | |
-`cell`, `says` | the cell's name and a digest of its values                            | | `trials`
-| by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
+| Key            | Holds                                                                       |
+|----------------|-----------------------------------------------------------------------------|
+| `format`       | the version of this layout                                                  |
+| `cell`, `says` | the cell's name and a digest of its values                                  |
+| `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the trial's `spec` |
 
 `spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
 sources of the agents that made the cells are beside their files (`agents`).

@@ -1,8 +1,8 @@
-"""Adds to the reference set, and checks that the kernel repeats its trials to the byte.
+"""Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
 
 Every finished trial is stored at once. After an interruption, even by kill -9, the same command
-continues. All cells run with seed 1 first, then with seed 2, and so on. An incomplete set therefore
-already covers the grid.
+continues. All cells run with one seed before any cell runs with the next seed. An incomplete set
+therefore already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
 shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
@@ -84,9 +84,9 @@ class Task:
 def jobs_of(
     cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
 ) -> list[Job]:
-    """All trials of `cells`, or only those that are `missing`.
+    """All trials of `cells`, or only the `missing` trials.
 
-    Each seed covers all cells before the next.
+    All trials of a seed come before the trials of the next seed.
     """
     return [job for job, old in _trials(cells, reference, seeds) if not (missing and old)]
 
@@ -143,7 +143,7 @@ def renewals(
     say: Callable[[str], None],
     seeds: int | None = None,
 ) -> list[Task]:
-    """The tasks of this package's agent: missing trials, and those made by others."""
+    """The tasks of this package's agent: missing trials, and trials made by other agents."""
     maker = engines.kernel(cells, say)
     return [
         Task(job, maker, old, renew=True)
@@ -153,7 +153,10 @@ def renewals(
 
 
 def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
-    """A sentence for each difference of this machine from that of the set, except in renewals."""
+    """A sentence for each difference between this machine and that of the set.
+
+    Renewals give no sentences.
+    """
     usual = reference.usual_recipe()
     again: Counter[str] = Counter()
     new: Counter[str] = Counter()
@@ -204,7 +207,7 @@ def grow(
 ) -> Growth:
     """Runs `tasks` and stores new results; compares the others with the stored results.
 
-    Renewed trials replace the stored ones. Agents that no trial names any more are removed.
+    Renewed trials replace the stored trials. Agents that no trial names any more are removed.
     """
     growth = Growth()
     started = time.monotonic()

@@ -7,7 +7,7 @@ differs by more than chance does not.
 
 A cell with many seeds has its own standard deviation. Three seeds estimate the standard deviation
 poorly, and Student's factor for three seeds is large. A second estimate therefore shrinks the
-standard deviation towards the typical value of the cell's kin, which are the cells with ten seeds
+standard deviation towards the typical value of the cell's kin. The kin are the cells with ten seeds
 and the same class of discipline. The method is that of Smyth, "Linear models and empirical Bayes
 methods for assessing differential expression" (2004), with a fixed weight for the kin. The smaller
 bound applies, so neither an accident of three seeds nor a noisy kin can excuse a difference.
@@ -21,11 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KNOWN_SEEDS = 8
-"""With this many seeds, a cell uses its own standard deviation and contributes to that of its kin.
+"""The number of seeds from which a cell uses its own standard deviation.
+
+The cell then also contributes to the standard deviation of its kin.
 """
 
 LEAST_SEEDS = 3
-"""With fewer seeds there is no spread: Student's factor for two would excuse any difference."""
+"""The minimum number of seeds for a spread. Student's factor for two would excuse any difference.
+"""
 
 KIN_WEIGHT = 4
 """The weight of similar cells, in degrees of freedom; three seeds have two."""
@@ -54,7 +57,7 @@ class Unit:
 
     The standard deviation of a measurement is proportional to its value, so the unit is the square
     of the value. The standard deviation of a count of rare events is proportional to the square
-    root of its value, so the unit is the value times that of one event.
+    root of the count. The unit is therefore the count times the value of one event.
     """
 
     least: float
@@ -62,7 +65,7 @@ class Unit:
     counts: bool = False
 
     def variance(self, values: Sequence[float]) -> float:
-        """The unit of variance for numbers like `values`."""
+        """The unit of variance for numbers of the size of `values`."""
         size = max(abs(statistics.median(values)), self.least)
         return size * self.least if self.counts else size**2
 

@@ -158,10 +158,10 @@ def _flow(row: Row, tables: RecordedTables, found: Items, packets: dict[str, flo
 
 
 def _other(row: Row, tables: RecordedTables) -> float | None:
-    """The rate of the direction of a flow that carries no data.
+    """The rate of a flow's direction without data.
 
-    Transfers that end are not compared: earlier agents do not record the bytes that arrived before
-    the transfer's end (`earlier`).
+    Transfers that end are not compared, because earlier agents do not record the bytes that arrived
+    before the transfer's end (`earlier`).
     """
     if any(
         one["flow"] == row["flow"] and one["metric"] == "completion_time_s"

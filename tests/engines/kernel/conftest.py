@@ -1,4 +1,4 @@
-"""Deselects tests that boot a machine if that is impossible, and reports the reason."""
+"""Deselects tests that boot a machine if this is impossible, and reports the reason."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def missing() -> str | None:
     return None
 
 
-@pytest.hookimpl(trylast=True)  # after those that were not asked for have been left out
+@pytest.hookimpl(trylast=True)  # after the deselection of tests that were not requested
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the tests that cannot run here."""
+    """Deselects the tests that cannot run on this machine."""
     boots = [item for item in items if any(item.get_closest_marker(mark) for mark in _BOOTS)]
     problem = missing() if boots else None
     if problem is None:

@@ -31,7 +31,7 @@ def machines() -> list[int]:
             program = (place / "comm").read_text()
             group = os.getpgid(int(place.name))
             parent = int(Path(f"/proc/{group}/stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):  # it has ended
+        except (OSError, ValueError):  # the process has ended
             continue
         if program.startswith("qemu") and parent == os.getpid():
             found.append(int(place.name))
@@ -39,7 +39,7 @@ def machines() -> list[int]:
 
 
 class Told(Silence):
-    """Records the progress of trials, and the finished ones."""
+    """Records the progress of trials, and the finished trials."""
 
     def __init__(self) -> None:
         self.moves: list[tuple[int, float]] = []
@@ -53,7 +53,7 @@ class Told(Silence):
 
 
 class Rough(Told):
-    """Kills the first machine in the middle of its trial, and stops when a trial has ended."""
+    """Kills the first machine during its trial, and stops the campaign when a trial has ended."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
         super().moved(trial, seconds)
@@ -74,7 +74,7 @@ def test_a_campaign_outlives_its_machines_and_does_nothing_twice(tmp_path: Path)
     rough = Rough()
     with pytest.raises(KeyboardInterrupt):
         campaigns.run(campaign, folder, jobs=1, progress=rough)
-    # A machine that dies is booted once more, and its trial begins anew.
+    # A machine that dies is started once more, and its trial starts again.
     assert rough.moves[:2] == [(1, 1.0), (1, 1.0)] and rough.ended == [(1, None)]
     assert not machines()
 

@@ -1,4 +1,4 @@
-"""The kernel engine behind the command line, with a program in QEMU's place."""
+"""The kernel engine on the command line, with another program in place of QEMU."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def started(folder: Path) -> list[tuple[int, Path]]:
-    """The machines that were started: their processes and folders."""
+    """The machines that were started, with their processes and folders."""
     log = folder / "log"
     lines = log.read_text().splitlines() if log.exists() else []
     return [(int(line.split()[0]), Path(line.split()[1])) for line in lines]
@@ -141,7 +141,7 @@ def test_another_kernel_or_engine_does_not_go_on_in_the_folder(lab, capsys, monk
     run = ["run", "home.toml", "--out", "out", "--no-report", "--engine"]
     assert status_of([*run, "kernel"]) == 0
     number = len(started(folder))
-    assert status_of([*run, "kernel"]) == 0  # complete: nothing is run again
+    assert status_of([*run, "kernel"]) == 0  # complete, so no trial runs again
     assert status_of([*run, "sim"]) == 2
     assert "holds another campaign" in capsys.readouterr().err
     install(monkeypatch, folder, "6.12.0")
@@ -227,7 +227,7 @@ def test_a_refusal_starts_nothing(lab, capsys) -> None:
 
 @pytest.fixture
 def unbuilt(lab, monkeypatch) -> None:
-    """An agent that is not built, and must not be."""
+    """An agent that is not built, and that the test must not build."""
 
     def refuse(say: Any) -> Path:
         raise AssertionError("the agent is built")
@@ -243,7 +243,7 @@ def test_a_dry_run_says_what_it_can_before_the_agent_is_built(unbuilt, capsys) -
     said = capsys.readouterr().out
     assert "trials: 12 (2 qdisc × 2 engine × 3 seeds)\nsimulated: 24 s\n" in said
     assert "engine: kernel: not built yet (`aqmlab kernel build` builds it)" in said
-    # What no engine could run is refused all the same; a run would have the agent built.
+    # Trials that no engine can run are refused without a build; a run would build the agent.
     assert status_of([*asked, "--dry-run", "--set", "path.qdisc=codel limit=0"]) == 2
     capsys.readouterr()
     assert status_of(asked) != 0
@@ -309,7 +309,7 @@ def test_an_interrupted_campaign_leaves_no_machine_and_no_file(lab, how: signal.
     assert status_of(run) == 0
 
 
-# --- What must be there ------------------------------------------------------------------------
+# --- Requirements ------------------------------------------------------------------------------
 
 
 def _prepare() -> None:
@@ -391,7 +391,7 @@ def test_listing_says_which_engines_have_what_and_loads_no_engine(lab) -> None:
 
 STUDY = {
     "study.toml": 'title = "Calls"\npaper = "Nobody: Nothing, 2017"\n',
-    "home.toml": SCENARIO + '[hosts.home]\nprofile = "windows"\n',  # which is no kernel of ours
+    "home.toml": SCENARIO + '[hosts.home]\nprofile = "windows"\n',  # not a profile of Linux
     "home.kernel.toml": SCENARIO,
     "figures.py": """
 from aqmlab.studies.draw import BoxPlots, Figure, flow_quantiles
@@ -430,7 +430,7 @@ def test_a_study_of_a_paper_runs_on_the_kernel(lab, capsys) -> None:
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["id"], found["verdict"]) == ("9-1", "holds")
     assert status_of(["reproduce", *on_kernel, "--figure", "1"]) == 0
-    assert len(started(folder)) == 1  # the figure needs what the claim needed
+    assert len(started(folder)) == 1  # the figure needs only the trial of the claim
     assert "engine kernel (kernel 6.1.0" in Path("out/index.html").read_text()
     assert status_of(["claims", "calls", "--engine", "kernel", "--qdisc-source", "sim,kernel"]) == 2
     assert "a study runs on one engine" in capsys.readouterr().err

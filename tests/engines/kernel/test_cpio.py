@@ -1,4 +1,4 @@
-"""Archives have the kernel's format and are the same each time."""
+"""Archives have the kernel's format, and equal contents give equal bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aqmlab.engines.kernel import cpio
 
 
 def members(data: bytes) -> dict[str, tuple[int, bytes]]:
-    """Modes and contents by name, read by the specification of the format."""
+    """Modes and contents by name, read as the format specifies."""
     found, at = {}, 0
     while True:
         fields = [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]

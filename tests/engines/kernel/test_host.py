@@ -1,4 +1,4 @@
-"""Choosing the disciplines and the place of the kernel engine, and the host as that place."""
+"""The options of the kernel engine for the disciplines and the machine, and runs on the host."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_results_in_real_time_say_so() -> None:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Puts a script in the agent's place."""
+    """Replaces the agent by a script."""
 
     def put(missing: str = "", run: str = "exit 1") -> Path:
         program = tmp_path / "agent"
@@ -129,7 +129,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program.chmod(0o755)
         monkeypatch.setenv("MISSING", missing)
         monkeypatch.setattr(agent, "find", lambda say: program)
-        # `echo` of nothing is a line.
+        # `echo` without arguments prints an empty line.
         if not missing:
             program.write_text(program.read_text().replace('echo "$MISSING"', "true"))
         return program
@@ -178,12 +178,12 @@ def test_what_the_agent_refuses_is_refused(fake) -> None:
     assert passed == [1.0]
 
 
-# --- On this very host, where it can -----------------------------------------------------------
+# --- On this host, if possible ------------------------------------------------------------------
 
 
 @pytest.fixture
 def program() -> str:
-    """The agent, where this host can run a trial on disciplines of ours."""
+    """The agent, if this host can run a trial on the simulator's disciplines."""
     try:
         return str(host.prepare([], lambda _: None, "sim").options["program"])
     except MissingError as error:

@@ -1,4 +1,4 @@
-"""Errors of a machine that dies, hangs or does not start; other programs stand in for QEMU."""
+"""Errors of a machine that dies, hangs or does not start. Other programs replace QEMU."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .trials import app, text, trial
 
 @pytest.fixture
 def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Puts a script in QEMU's place; `$place` is where the machine's files are."""
+    """Replaces QEMU by a script; `$place` is the folder of the machine's files."""
 
     def put(script: str) -> image.Image:
         program = tmp_path / "bin" / "qemu-system-x86_64"
@@ -175,7 +175,7 @@ def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Replaces the installed kernels and modules."""
     monkeypatch.setattr(image, "_BOOT", tmp_path)
     monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / "modules" / release)
-    # Root can read whatever the mode says.
+    # Root can read the file in any mode.
     readable = lambda path, mode: bool(Path(path).stat().st_mode & 0o004)  # noqa: E731
     monkeypatch.setattr(image.os, "access", readable)
 
@@ -246,7 +246,7 @@ def test_the_cache_keeps_the_last_few_of_each_kind_and_what_was_used_today(tmp_p
             path = tmp_path / f"{kind}-{days}"
             path.write_bytes(b"")
             os.utime(path, (0, time.time() - days * day - 60))
-    (tmp_path / "agent-6").touch()  # it is used again
+    (tmp_path / "agent-6").touch()  # a new use
     image.prune(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "agent-0", "agent-1", "agent-2", "agent-6",

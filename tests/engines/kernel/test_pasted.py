@@ -1,13 +1,13 @@
-"""The commands of `aqmlab advise` on a real kernel: applied, read back, and felt."""
+"""The commands of `aqmlab advise` on a real kernel: applied, read back, and measured."""
 
 from __future__ import annotations
 
 import aqmlab
 import polars as pl
 import pytest
-from aqmlab.advise import conclusion
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier, gateways_of
+from aqmlab.advise.settings import settings
 from aqmlab.engines.kernel.errors import MachineError
 from aqmlab.engines.kernel.pasted import paste
 from aqmlab.households import line
@@ -36,7 +36,7 @@ def test_the_kernel_then_has_what_the_commands_say(name, overhead, layer, qdisc)
     setup = Setup(scenario_of(HOME), line.lines()[name], gateways_of(qdisc))
     case = GatewayCase(Tier.parse("20/2 Mbit/s"), qdisc, 95)
     device = line.lines()[name].device.linux
-    shown = paste(conclusion.settings(setup, case)["tc"], device)
+    shown = paste(settings(setup, case)["tc"], device)
     assert shown.keys() == {device, "ifb4wan"}
     kind = {"sqm": "fq_codel"}.get(qdisc, qdisc)
     for own, rate in ((device, "1900Kbit"), ("ifb4wan", "19Mbit")):
@@ -55,7 +55,7 @@ def test_a_command_that_the_kernel_refuses_is_named() -> None:
 
 
 def test_the_improvement_that_an_advice_promises_is_there_on_the_kernel() -> None:
-    """FQ-CoDel at 95 % of the line beside today's FIFO, on both engines."""
+    """Compares FQ-CoDel at 95 % of the line with today's FIFO, on both engines."""
     today, better = (
         {"label": "today", "path.qdisc": "pfifo limit=500", "path.rate": "10/1 Mbit/s"},
         {"label": "sqm", "path.qdisc": "fq_codel", "path.rate": "9.5/0.95 Mbit/s"},

@@ -1,4 +1,4 @@
-"""One home on the real kernel. Each machine takes some ten seconds."""
+"""One home on the real kernel. Each machine takes about ten seconds."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_a_home_fills_its_line_and_the_same_seed_gives_the_same_run() -> None:
     assert bulk["throughput_p95_mbit"] == pytest.approx(model["throughput_p95_mbit"], rel=0.02)
     assert bulk["packets_received"] > 2_000
     assert 40 <= bulk["rtt_min_ms"] < 43
-    assert 10 <= ping["rtt_min_ms"] < 13  # it has a delay of its own
+    assert 10 <= ping["rtt_min_ms"] < 13  # this application has its own delay
     queues = one["tables"]["queues"]
     assert queues["link"] == ["up", "down"]
     assert np.all(queues["utilisation"] <= 1.01)
 
 
 def test_a_busy_neighbour_changes_nothing() -> None:
-    """Two machines at once on one core, which each of two other processes wants all of."""
+    """Runs two machines on one core, together with two other busy processes."""
     core = str(min(os.sched_getaffinity(0)))
     one_core = ["taskset", "--cpu-list", core]
     spec = text(trial(app("bulk", "bulk"), kind="pie", seconds=3))
@@ -69,7 +69,7 @@ def test_a_busy_neighbour_changes_nothing() -> None:
 
 
 def test_the_seed_moves_what_the_kernel_itself_draws() -> None:
-    """PIE drops by chance: machines that differ only in their seed drop other packets."""
+    """PIE drops at random, so machines that differ only in their seed drop other packets."""
     spec = text(trial(app("bulk", "bulk"), kind="pie", seconds=4))
     made = image.build(agent.find())
     results = [machine.parse(machine.run(made, spec, seed=seed, patience_s=300)) for seed in (1, 2)]
@@ -113,7 +113,7 @@ def test_a_fifo_that_is_full_drops() -> None:
     assert max(tables["queue_series"]["backlog_packets"]) <= 20
     assert tables["queue_drops"]["link"] == ["down"]
     assert [*tables["queue_drops"]["drops"]] == [drops]
-    # The only connection, so that the hosts' counters are its own.
+    # There is only one connection, so the hosts' counters are those of the connection.
     assert tables["conns"]["fast_recoveries"][0] > 0 == tables["conns"]["ece_reductions"][0]
 
 
@@ -138,7 +138,7 @@ def test_marks_and_reductions_for_them_are_known_and_packets_can_be_kept(tmp_pat
 
 
 def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
-    """More datagrams than an ADSL line carries: the path alone, without TCP."""
+    """Sends more datagrams than an ADSL line carries, to test the path without TCP."""
     load = app("load", "cbr", payload=472, rate=1_500_000, direction="down") | {"priority": 1}
     spec = trial(load, kind="pfifo", limit=20, seconds=3)
     spec["links"][1] |= {

@@ -1,4 +1,4 @@
-"""Trials as the engine takes them."""
+"""Trials in the form that the engine takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def link(name: str, rate_bps: int, kind: str, **params: Any) -> dict[str, Any]:
 
 
 def app(name: str, kind: str, *, delay_ms: int = 20, **params: Any) -> dict[str, Any]:
-    """An application over link 0 up and link 1 down."""
+    """An application over link 0 upstream and link 1 downstream."""
     up, down = ({"links": [index], "delay_ns": delay_ms * 1_000_000} for index in (0, 1))
     return {
         "name": name,

@@ -32,7 +32,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rrul(tmp_path_factory):
-    """The built-in scenario that is Flent's own test."""
+    """The built-in scenario that corresponds to Flent's own test."""
     return aqmlab.run("rrul", duration="20 s", out=tmp_path_factory.mktemp("rrul") / "results")
 
 
@@ -42,7 +42,7 @@ def documents(results):
 
 
 def installed_flent():
-    """The folder of the modules of Debian's flent; `None` if it is not installed."""
+    """The folder of modules of Debian's package flent; `None` if it is not installed."""
     command = shutil.which("flent")
     folder = Path(command).resolve().parent if command else None
     return folder if folder and (folder / "flent" / "resultset.py").is_file() else None

@@ -1,4 +1,4 @@
-"""TEACUP's files of a config have the config's addresses and ports in their names."""
+"""The names of TEACUP's files contain the addresses and ports of a config."""
 
 import re
 from pathlib import Path

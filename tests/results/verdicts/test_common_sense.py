@@ -16,7 +16,7 @@ def test_a_condition_is_judged_as_a_person_at_home_would(row, tmp_path):
     lines = [f'title = "{row["name"]}"', f'duration = "{row.get("seconds", 60)} s"']
     lines += [f"path = {{ {row['line']} }}", f"report = {{ {row.get('report', '')} }}"]
     found = judged("\n".join([*lines, "[apps]", *row["apps"]]), tmp_path)[row["app"]]
-    # A verdict that differs from the expectation is pinned, with its reason.
+    # A verdict that differs from the expectation is stated with its reason.
     assert found["word"] == row.get("verdict", row["expected"]), found["because"]
 
 

@@ -1,4 +1,4 @@
-"""Transfers and their fair shares, by hand calculation."""
+"""Transfers and their fair shares, computed by hand."""
 
 import json
 import math
@@ -50,7 +50,7 @@ def judged(spec, rows, name):
 
 
 def measured(spec, rows, name):
-    """The share, the judged time and the other time of a transfer, if it has them."""
+    """The share, the judged time and the unjudged time of a transfer, if it has them."""
     found = judged(spec, rows, name)
     values = {one["need"]: one["value"] for one in found["findings"]}
     share, ms, time = values["fair share reached"], values["transferred in"], found["time"]
@@ -59,7 +59,7 @@ def measured(spec, rows, name):
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
-    """The share of its fair share that `name` got."""
+    """The rate of `name` as a share of its fair share."""
     return measured(spec_of("pie", rate, apps, **more), rows, name).get("share")
 
 
@@ -82,7 +82,7 @@ def test_what_goes_the_other_way_takes_no_part_but_acknowledgements_do():
 
 
 def test_others_count_for_as_long_as_they_ran_beside_it():
-    # For a half of its time it was alone and might have had 10, in the other half 5.
+    # The fair share is 10 for the half of its time without the other flow, and 5 otherwise.
     rows = [flow("file", 7.5), flow("other", 5)]
     assert share(rows, [bulk("file"), bulk("other", 5)]) == pytest.approx(100)
     assert share(rows, [bulk("file"), bulk("other", 5, 7.5)]) == pytest.approx(100 * 7.5 / 8.75)
@@ -102,7 +102,7 @@ def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active
     def active(from_s, to_s):
         return {"active_from_s": float(from_s), "active_to_s": float(to_s)}
 
-    # The other begins with the second half of its time, whatever was asked for.
+    # The other flow starts after half of the time, whatever start was requested.
     rows = [flow("file", 7.5) | active(0.25, 4.25), flow("other", 5) | active(2.25, 9.0)]
     assert share(rows, [bulk("file"), bulk("other")]) == pytest.approx(100)
     never = [flow("file", 0) | active(3.0, 3.0)]
@@ -112,7 +112,7 @@ def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active
 def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
     rows = [flow("file", 7.5), flow("other", 5)]
     span = {"duration": 4 * 10**9}
-    # The other sends from second 3 to second 7, or from 1 on until the statistics end at 5.
+    # The other flow sends from 3 s to 7 s, or from 1 s to the end of the statistics at 5 s.
     assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
     interval = {"measure": MeasureSpec(from_ns=10**9, to_ns=5 * 10**9)}
     apps = [bulk("file"), bulk("other", 1, 3)]
@@ -199,7 +199,7 @@ def test_a_transfer_of_a_size_has_its_time_or_a_projection():
 
     gigabyte = {"size": 10**9}
     assert one(gigabyte, 8, completion_time_s=7.5) == (7500, False)
-    # It had eight seconds, in which it read a hundredth; the rest takes 990 s at 8 Mbit/s.
+    # The transfer read 1 % in eight seconds. The rest takes 990 s at 8 Mbit/s.
     assert one(gigabyte, 8, read_bytes=1e7) == (998_000, True)
     assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == (998_000, True)
     assert one(gigabyte, 0, read_bytes=0) is None, "nobody knows"

@@ -8,9 +8,11 @@ from aqmlab.results.labels import Label
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import tally, verdict
 from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
-from aqmlab.results.verdicts.verdict import Finding, Verdict
+from aqmlab.results.verdicts.verdict import Finding, Medians, Verdict
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
+
+UNMEASURED = Medians(None, None, None)
 
 
 def test_an_app_is_judged_by_its_worst_flow_and_the_median_seed(home_results):
@@ -105,7 +107,9 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
         finding = Finding(
             "need", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "", "", 1, 1, None, True, ()
         )
-        return Verdict(0, name, "game", word, "", "", "", "", 1, None, (finding,), label=label)
+        return Verdict(
+            0, name, "game", word, "", "", "", "", 1, (), None, UNMEASURED, (finding,), label=label
+        )
 
     good = [verdict_of("fq", "game", "good"), verdict_of("fq", "call", "good")]
     poor = [verdict_of("pfifo", "game", "tolerable"), verdict_of("pfifo", "call", "bad")]

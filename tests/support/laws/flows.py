@@ -24,7 +24,7 @@ def _place(row: Row) -> str:
 def counts_add_up(run: Run) -> Iterator[str]:
     """Packets that arrived or were lost were sent.
 
-    Sizes are between those of the headers and the MTU.
+    Sizes are between the size of the headers and the MTU.
     """
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:

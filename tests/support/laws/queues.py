@@ -107,8 +107,8 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
         arrived = sum(row["packets_received"] for row in flows)
         if arrived > rows[names[-1]]["packets_out"]:
             yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
-        # Where reordering is possible, a packet that others have overtaken at the end counts as
-        # lost.
+        # If reordering is possible, a packet that later packets have overtaken counts as lost at
+        # the end.
         lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
         lossless = lossless and not any(
             run.spec["links"][number].get("wifi") for number in next(iter(routes))
@@ -124,7 +124,7 @@ def _limit_packets(link: dict[str, Any]) -> float:
     if param.type != "count" or given.get("limit_bytes"):
         return math.inf
     limit: float = given.get("limit", param.default)
-    return 3 * limit if kind.name == "pfifo_fast" else limit  # which has three bands
+    return 3 * limit if kind.name == "pfifo_fast" else limit  # the kind has three bands
 
 
 def _limit_bytes(link: dict[str, Any]) -> float:
@@ -187,7 +187,10 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link. Marks require ECN at both ends."""
+    """Drops and marks of flows add up to those of the link.
+
+    Marks require ECN at both ends.
+    """
     rows = by_link(run)
     drops: Counter[str] = Counter()
     marks: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Relations between two trials, one derived from the other.
+"""Relations between two trials, of which the second is derived from the first.
 
-A relation takes the tables of a random scenario and a random generator, derives another scenario,
-and yields a sentence for each forbidden difference. It returns `None` if it does not apply to a
-scenario.
+A relation takes the tables of a random scenario, and a random generator. It derives another
+scenario, and yields a sentence for each forbidden difference. It returns `None` if it does not
+apply to a scenario.
 """
 
 from __future__ import annotations

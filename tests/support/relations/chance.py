@@ -65,7 +65,7 @@ def _opened(run: Run, app: str) -> float | None:
 
 
 def one_that_never_starts(table: Table, rng: random.Random) -> Iterator[str]:
-    """An application that starts after the end changes nothing for the others."""
+    """An application that starts after the end changes nothing for other applications."""
     late = scenarios.Drawing(rng).app() | {"start": "1 h", "kind": "ping"}
     ping = {key: value for key, value in late.items() if key in ("kind", "start", "rtt")}
     other = {**table, "apps": {**table["apps"], "late": ping}}

@@ -63,7 +63,7 @@ def other_points(table: Table, rng: random.Random) -> Iterator[str]:
     one, other = pair(table, points=rng.choice([1, 2, 7, 100, 5_000]))
     yield from same.digest(one, other)
     for name in ("flows", "queues", "summary", *WHOLE_TRIAL):
-        yield from same.table(one, other, name, but={"events"})  # a sample is also an event
+        yield from same.table(one, other, name, but={"events"})  # each sample counts as an event
 
 
 def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
@@ -100,9 +100,9 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """Without measurement the packets are the same.
+    """The packets do not depend on measurement.
 
-    The links' counters equal those of the queues.
+    The links' counters equal the queues' counters.
     """
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)

@@ -87,7 +87,7 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
-    """One value for both directions equals two, and a kind in one line equals its table."""
+    """A value for both directions equals two equal values; a kind in one line equals its table."""
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
     if not down["rate"].endswith("%") and not up["rate"].endswith("%"):

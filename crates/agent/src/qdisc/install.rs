@@ -151,7 +151,7 @@ impl Htb {
         }
     }
 
-    /// Returns the size table as words for tc. Without an adjustment there is none, because tc
+    /// Returns the size table as words for tc. Without an adjustment the text is empty, because tc
     /// refuses an empty table.
     fn table(&self) -> String {
         if self.counted == 0 { String::new() } else { format!("stab overhead {}", self.counted) }

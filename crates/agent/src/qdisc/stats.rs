@@ -46,7 +46,7 @@ const TC_MESSAGE: usize = 20;
 const CHILD: u32 = 0x10_0000;
 /// The handle of HTB's class, `1:1`.
 const CLASS: u32 = 0x1_0001;
-// Attributes of linux/rtnetlink.h and linux/gen_stats.h.
+// These are attributes of linux/rtnetlink.h and linux/gen_stats.h.
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
@@ -79,8 +79,8 @@ impl StatsReader {
         found.ok_or_else(|| format!("there is no class on device {device}"))
     }
 
-    /// Requests a dump of all disciplines or classes, and passes the attributes of the one with the
-    /// given handle to `found`.
+    /// Requests a dump of all disciplines or classes, and passes the attributes of the object with
+    /// the given handle to `found`.
     fn dump(
         &mut self,
         kind: u16,
@@ -252,7 +252,7 @@ mod tests {
             gauges("codel", &[1_514, 3, 1, 9, 0, 0, 0, 1, 0]),
             [("count", 3.0), ("dropping", 1.0)]
         );
-        // A probability of a quarter: 2^62, in the machine's byte order.
+        // The probability of a quarter is 2^62, in the machine's byte order.
         let quarter: Vec<u32> = [[0, 1 << 30], [1 << 30, 0]]
             [usize::from(cfg!(target_endian = "big"))]
         .into_iter()

@@ -9,7 +9,7 @@ mod cake;
 mod kinds;
 mod shown;
 
-use aqmlab_core::{Args, Param, Value};
+use aqmlab_core::{Args, Bytes, Param, Value};
 use aqmlab_trial::spec::LinkSpec;
 use serde_json::Value as Json;
 
@@ -113,8 +113,9 @@ fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     }
 }
 
+/// Returns whether tc is to compute the value, or to leave it unset.
 fn is_zero(value: Value) -> bool {
-    matches!(value, Value::Count(0)) || matches!(value, Value::Bytes(size) if size.0 == 0)
+    matches!(value, Value::Count(0) | Value::Bytes(Bytes(0)) | Value::Word("0x00/0x00", _))
 }
 
 /// Adds a parameter to tc's command line and to the values to read back.
@@ -144,7 +145,8 @@ fn put(
         Value::Count(count) => (count.to_string(), Json::from(count)),
         Value::Bytes(size) => (size.0.to_string(), Json::from(size.0)),
         Value::Number(number) => (number.to_string(), Json::from(number)),
-        Value::Rate(_) | Value::MaybeRate(_) | Value::Flag(_) | Value::Word(..) => {
+        Value::Word(word, _) => (word.to_owned(), Json::from(word)),
+        Value::Rate(_) | Value::MaybeRate(_) | Value::Flag(_) => {
             return Err(format!("{at}: {value}: the kernel has no such parameter"));
         }
     };
@@ -181,6 +183,14 @@ mod tests {
         for text in ["limit 10240", "target 7000us", "interval 100000us", "noecn"] {
             assert!(fq.options.contains(text), "{text} is not in {}", fq.options);
         }
+    }
+
+    #[test]
+    fn a_selector_is_passed_if_it_selects() {
+        let tc = |params| given(&json!({"kind": "fq_codel", "params": params})).options;
+        let selected = tc(json!({"ce_threshold": 1_000_000, "ce_threshold_selector": "0x01/0x03"}));
+        assert!(selected.contains("ce_threshold 1000us ce_threshold_selector 0x01/0x03"));
+        assert!(!tc(json!({})).contains("selector"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::tap::Record;
 
-// Flags of a TCP header (RFC 9293 section 3.1).
+// These are flags of a TCP header (RFC 9293 section 3.1).
 const SYN: u8 = 0x02;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;

@@ -68,8 +68,8 @@ impl Ring {
         Ok(Self { start, next: 0 })
     }
 
-    /// Passes the next packet to `look` and returns true, or returns false if there is no packet
-    /// yet.
+    /// Passes the next packet to `look` and returns true, or returns false if no packet has
+    /// arrived.
     pub(crate) fn take(&mut self, look: impl FnOnce(&Seen<'_>)) -> bool {
         // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping. The mapping is
         // aligned for these types, and the kernel shares it. The kernel does not touch a frame

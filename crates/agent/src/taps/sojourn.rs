@@ -2,8 +2,8 @@
 //! dropped or marked. The sources are the taps at the senders and a tap behind the disciplines,
 //! between the two routers.
 //!
-//! Between the sender and the discipline there is only the forwarding by a router. A packet that
-//! does not queue reaches the second tap a few tens of microseconds later.
+//! Only the forwarding by a router lies between the sender and the discipline. A packet that does
+//! not queue reaches the second tap a few tens of microseconds later.
 //!
 //! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue.
 //! Packets of one connection leave a discipline in order, so a packet was dropped if a later one of

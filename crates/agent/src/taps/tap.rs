@@ -13,7 +13,7 @@ use crate::sys;
 /// The number of bytes of a packet that are read: the IP header and the longest TCP header.
 const SNAP: usize = 80;
 
-// IP protocol numbers.
+// These are IP protocol numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -146,8 +146,8 @@ pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Matches sent packets with received packets in order, for the meter. `ended` has the time at
-/// which each flow ended by itself, if it did.
+/// Matches sent packets with received packets in order, for the meter. `ended` has the time of each
+/// flow that ended by itself.
 pub(crate) fn measure(
     records: &[Record],
     ended: &[Option<Instant>],

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! A packet leaves HTB at the start of its time on the wire. The first netem delays the packet by
-//! that time, as a link of the same rate would. This netem never queues, because HTB has spaced the
-//! packets out. A size table makes it count the bytes that the link charges. The other netems
-//! correspond to the delay lines of the simulator. Jitter is drawn uniformly, for the host and the
-//! path together. On a path that does not reorder, these netems have an almost infinite rate,
-//! because a netem with a rate sends packets in order.
+//! its time on a link of the same rate. This netem never queues, because HTB has spaced the packets
+//! out. A size table makes it count the bytes that the link charges. The other netems correspond to
+//! the delay lines of the simulator. Jitter is drawn uniformly, for the host and the path together.
+//! On a path that does not reorder, these netems have an almost infinite rate, because a netem with
+//! a rate sends packets in order.
 //!
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
@@ -187,7 +187,7 @@ fn wire(link: &LinkSpec) -> String {
         table += " linklayer atm";
     }
     if over.minimum > Bytes(0) || over.atm {
-        // A table with steps of one byte, for packets up to the MTU of the table.
+        // The table has steps of one byte and is for packets up to its MTU.
         table += " mtu 2047 tsize 2048";
     } else if over.bytes == Bytes(14) {
         // tc refuses an empty table.

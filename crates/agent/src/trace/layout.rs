@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn btf() -> Types {
-        // The type is struct s { int a; struct { int b : 3; int c; }; }. The inner structure has
+        // The type is `struct s { int a; struct { int b : 3; int c; }; }`. The inner structure has
         // bit fields.
         let strings = b"\0int\0s\0a\0b\0c\0";
         let types: [&[u32]; 3] = [

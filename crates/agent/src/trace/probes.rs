@@ -54,7 +54,7 @@ const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
 
 impl Doors {
     /// Returns whether packets leave through a function of HTB. That function may return no packet
-    /// even if the discipline has one.
+    /// even if the discipline has packets.
     pub(crate) fn is_shared(&self) -> bool {
         self.dequeue == HTB
     }
@@ -91,8 +91,9 @@ const fn with(extra: &'static [&'static str], doors: Doors) -> Doors {
     Doors { extra, ..doors }
 }
 
-/// Every discipline that can be recorded. The kernel uses the dequeue function of the two FIFOs
-/// elsewhere too. For these, the probes use HTB's function, which returns the dequeued packets.
+/// Every discipline that can be recorded. The kernel also uses the dequeue function of the two
+/// FIFOs elsewhere. For the FIFOs, the probes use HTB's function, which returns the dequeued
+/// packets.
 const DOORS: &[Doors] = &[
     doors("pfifo", "pfifo_enqueue", HTB, "pfifo_"),
     doors("bfifo", "bfifo_enqueue", HTB, "bfifo_"),

@@ -2,9 +2,9 @@
 //! jitter and loss.
 //!
 //! In a virtual machine, netem adds delay, jitter and loss, and a packet is forwarded when it has
-//! left the link. On a host netem may be missing, so this delay line works like those of the
-//! simulator. Jitter is drawn uniformly. Packets with the same delay stay in order unless the route
-//! reorders.
+//! left the link. On a host netem may be missing, so this delay line works like the simulator's
+//! delay lines. Jitter is drawn uniformly. Packets with the same delay stay in order unless the
+//! route reorders.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

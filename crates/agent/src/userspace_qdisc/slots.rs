@@ -3,7 +3,7 @@
 use crate::sys::{self, Tun};
 
 /// The length of the header before each packet (`struct virtio_net_hdr`). The header names the
-/// checksum that the kernel has yet to compute. It is written back unchanged.
+/// checksum that the kernel has yet to compute. The header is written back unchanged.
 pub(super) const BEFORE: usize = 10;
 /// The size of a slot: at least the 1500 bytes of an interface's largest packet and the header
 /// before it.

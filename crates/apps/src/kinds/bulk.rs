@@ -190,8 +190,8 @@ mod tests {
     fn a_transfer_of_a_size_ends_and_says_when() {
         let mut net = Net::new(1).with_delay(Duration::from_millis(5));
         let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
-        // The time of 1000 segments of 1500 bytes at 10 Mbit/s, plus a handshake and the one-way
-        // delay.
+        // The expected time is that of 1000 segments of 1500 bytes at 10 Mbit/s, plus a handshake
+        // and the one-way delay.
         close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
         close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
     }

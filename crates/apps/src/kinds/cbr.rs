@@ -9,7 +9,7 @@
 //! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
 //! sleeps between datagrams.
 
-use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Ecn, Instant, Kind, Param, Value};
 
 use crate::bounds;
 use crate::needs::{Measure, Need, Needs};
@@ -39,6 +39,13 @@ const WAYS: Param = Param {
     doc: "Direction of the datagrams.",
 };
 
+const ECN: Param = Param {
+    name: "ecn",
+    default: Value::Word("not_ect", &["not_ect", "ect0", "ect1"]),
+    bounds: Bounds::Any,
+    doc: "ECN field of the datagrams; their rate does not respond to marks.",
+};
+
 /// Registers `cbr` and `video_call`.
 pub const KINDS: &[Kind<dyn App>] = &[
     Kind {
@@ -59,8 +66,9 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 default: Value::Word("up", &["up", "down", "both"]),
                 ..WAYS
             },
+            ECN,
         ],
-        build: |args: &Args| Box::new(Cbr::new(args)),
+        build: |args: &Args| Box::new(Cbr::new(args).with_ecn(args.word("ecn"))),
     },
     Kind {
         name: "video_call",
@@ -128,6 +136,15 @@ impl Cbr {
         };
         Self { carries, pacer: Pacer::new(payload, interval, directions) }
     }
+
+    fn with_ecn(self, word: &str) -> Self {
+        let ecn = match word {
+            "ect0" => Ecn::Ect0,
+            "ect1" => Ecn::Ect1,
+            _ => Ecn::NotEct,
+        };
+        Self { pacer: self.pacer.with_ecn(ecn), ..self }
+    }
 }
 
 impl App for Cbr {
@@ -162,7 +179,7 @@ impl App for Cbr {
 mod tests {
     use super::*;
     use crate::params::ms;
-    use crate::testing::{Net, build, close, known};
+    use crate::testing::{Call, Net, build, close, known};
 
     #[test]
     fn a_video_call_is_291_kbit_of_ip_each_way() {
@@ -188,6 +205,19 @@ mod tests {
             net.run_secs(&mut *build("cbr", &changes), 10);
             close(net.packets[0] as f64, f64::from(packets), 1.0);
             assert_eq!(net.packets[1], 0, "up only");
+        }
+    }
+
+    #[test]
+    fn the_socket_has_the_ecn_field_of_the_parameter() {
+        for (word, want) in [("not_ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)] {
+            let mut net = Net::new(1);
+            net.run_secs(&mut *build("cbr", &[("ecn", Value::Word(word, &[]))]), 1);
+            let opened = net.calls.iter().find_map(|(_, call)| match call {
+                Call::Open(open) => Some(open.ecn),
+                _ => None,
+            });
+            assert_eq!(opened, Some(want));
         }
     }
 

@@ -5,8 +5,8 @@
 //! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
 //! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s if
 //! the video also lasts at least 600 s. Above the limit, the player checks again after a second. A
-//! segment that takes too long is abandoned: the player resets the connection and opens another
-//! one. A failed request is repeated up to three times, after a second each.
+//! segment that takes too long is abandoned: the player resets the connection and opens a new
+//! connection. A failed request is repeated up to three times, after a second each.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each

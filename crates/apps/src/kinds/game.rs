@@ -5,8 +5,8 @@
 //! - `pktgen`: CAIA pktgen 0.3.1, which TEACUP's `start_fps_game` runs. A server sends each client
 //!   an update every 50 ms (30 ms for two games) whose size grows with the number of players. The
 //!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
-//!   Cricenti and Armitage 2008). Its actual draw is a Normal of mean (N + 0.65)·o − 2N − 10 and
-//!   deviation 6N + 3, truncated to an integer, where o is the game's growth per player. Negative
+//!   Cricenti and Armitage 2008). Its actual draw is normal with mean (N + 0.65)·o − 2N − 10 and
+//!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
 //!   sizes are made positive and shifted by N·o. This model follows pktgen, which sent the traffic
 //!   of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike. The server sends sizes of Ext(120, 36) every Ext(55,
@@ -22,8 +22,9 @@
 //! players is truncated to the payload of an Ethernet packet, while game engines split such
 //! updates.
 
-use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
+use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
+use self::model::{Model, growth};
 use crate::bounds;
 use crate::datagrams::{self, Arrivals};
 use crate::needs::{Measure, Need, Needs};
@@ -31,12 +32,11 @@ use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
-const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"];
+mod model;
+#[cfg(test)]
+mod tests;
 
-/// The largest update: an IP packet of 1500 bytes.
-const MOST_UPDATE: f64 = 1_472.0;
-/// The largest random addition to a client's smallest packet: the mean of 3 and seven deviations.
-const MOST_EXTRA: u32 = 10;
+const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"];
 
 /// The range of the server start times (TEACUP: `random() / 25` seconds).
 const SPREAD: Duration = Duration::from_millis(40);
@@ -149,78 +149,6 @@ fn build(args: &Args) -> Box<dyn App> {
     })
 }
 
-/// Returns the number of bytes that each player adds to an update of `title`.
-fn growth(title: &str) -> f64 {
-    match title {
-        "hl2cs" => -2.56,
-        "hl2dm" => 26.3,
-        "hlcs" => 8.36,
-        "hldm" => 15.45,
-        "et2pro" => 19.56,
-        "q4" => 37.07,
-        _ => 22.16,
-    }
-}
-
-/// Returns the mean size of an update.
-fn mean(players: f64, growth: f64) -> f64 {
-    (players + 0.65) * growth - 2.0 * players - 10.0
-}
-
-/// Returns the size that pktgen computes from a negative size.
-fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
-    if bytes < 0.0 { -bytes + players * growth } else { bytes }
-}
-
-#[derive(Debug)]
-enum Model {
-    Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
-    Faerber,
-}
-
-impl Model {
-    /// Returns the size of the next packet from `side`.
-    fn size(&self, side: Side, rng: &mut Rng) -> u32 {
-        let drawn = match (self, side) {
-            (Self::Pktgen { growth, players, .. }, Side::Wan) => {
-                let bytes = rng.normal(mean(*players, *growth), 6.0 * players + 3.0).trunc();
-                unfolded(bytes, *players, *growth).min(MOST_UPDATE)
-            }
-            (Self::Pktgen { least, .. }, Side::Home) => least + rng.normal(3.0, 1.0).trunc(),
-            (Self::Faerber, Side::Wan) => rng.extreme(120.0, 36.0).floor().min(MOST_UPDATE),
-            (Self::Faerber, Side::Home) => rng.extreme(80.0, 5.7).floor(),
-        };
-        drawn.max(0.0) as u32
-    }
-
-    /// Returns the largest packet that a server or a client sends, limited to seven deviations.
-    fn largest(&self) -> Datagram {
-        let Self::Pktgen { growth, players, least, .. } = self else {
-            return Datagram { bytes: MOST_UPDATE as u32, headers: 0, set_by: "model" };
-        };
-        let usual = unfolded(mean(*players, *growth), *players, *growth);
-        let update = (usual + 7.0 * (6.0 * players + 3.0)).min(MOST_UPDATE.max(usual)) as u32;
-        let client = *least as u32 + MOST_EXTRA;
-        if update >= client {
-            Datagram { bytes: update, headers: 0, set_by: "players" }
-        } else {
-            Datagram { bytes: client, headers: MOST_EXTRA, set_by: "c2s_payload" }
-        }
-    }
-
-    /// Returns the time from a packet of `side` to its next packet.
-    fn gap(&self, side: Side, rng: &mut Rng) -> Duration {
-        match (self, side) {
-            (Self::Pktgen { s2c, .. }, Side::Wan) => *s2c,
-            (Self::Pktgen { c2s, .. }, Side::Home) => *c2s,
-            (Self::Faerber, Side::Wan) => {
-                Duration::from_secs_f64(rng.extreme(55.0, 6.0).max(0.1) / 1e3)
-            }
-            (Self::Faerber, Side::Home) => Duration::from_millis(40),
-        }
-    }
-}
-
 /// A client and the part of the server that communicates with it.
 #[derive(Debug)]
 struct Client {
@@ -319,88 +247,5 @@ impl App for Game {
             self.arrivals[n].report(side.sends(), self.sent[n], &mut out);
         }
         out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Net, build, close, known};
-
-    /// Returns the IP rates in kbit/s, up and down, while the game runs.
-    fn rates(title: &'static str, players: u64) -> [f64; 2] {
-        let changes = [
-            ("title", Value::Word(title, &[])),
-            ("players", Value::Count(players)),
-            ("client_delay", ms(0)),
-        ];
-        let mut net = Net::new(1);
-        net.run_secs(&mut *build("game", &changes), 1_000);
-        net.ip_bytes.map(|bytes| bytes as f64 * 8.0 / 1e6)
-    }
-
-    #[test]
-    fn quake_3_has_the_ip_rates_of_pktgen() {
-        for (players, want) in [
-            (4, 17.98),
-            (5, 21.3),
-            (6, 24.5),
-            (8, 30.9),
-            (9, 34.2),
-            (12, 43.7),
-            (16, 56.7),
-            (24, 82.3),
-            (32, 108.8),
-        ] {
-            let [up, down] = rates("q3", players);
-            close(down, want, 0.01 * want);
-            close(up, 72.4, 0.5);
-        }
-    }
-
-    #[test]
-    fn sleeps_are_too_long_by_half_of_what_is_allowed() {
-        let mut net = Net::new(1);
-        let changes = [("oversleep", Value::Number(0.0625)), ("client_delay", ms(0))];
-        net.run_secs(&mut *build("game", &changes), 1_000);
-        close(net.ip_bytes[0] as f64 * 8.0 / 1e6, 72.4 / (1.0 + 0.0625 / 2.0), 0.5);
-    }
-
-    #[test]
-    fn the_other_games_have_theirs() {
-        for (title, want) in [
-            ("hl2cs", 13.8),
-            ("hl2dm", 35.2),
-            ("hlcs", 10.0),
-            ("hldm", 13.3),
-            ("et2pro", 16.1),
-            ("q4", 29.2),
-        ] {
-            close(rates(title, 4)[1], want, 0.02 * want);
-        }
-    }
-
-    #[test]
-    fn the_server_waits_for_its_clients() {
-        let mut net = Net::new(1);
-        let clients = [("clients", Value::Count(3))];
-        let summary = net.run_secs(&mut *build("game", &clients), 13);
-        close(known(&summary, "sent_up_packets"), 3_000.0, 3.0);
-        close(known(&summary, "sent_down_packets"), 3.0 * 10.0 / 0.05, 6.0);
-        let first =
-            net.calls.iter().find(|(_, call)| matches!(call, crate::testing::Call::Send(..)));
-        assert_eq!(first.unwrap().0, Instant::from_millis(3_000));
-    }
-
-    #[test]
-    fn counter_strike_has_faerbers_means() {
-        let mut net = Net::new(1);
-        let model = [("model", Value::Word("faerber", &[])), ("client_delay", ms(0))];
-        net.run_secs(&mut *build("game", &model), 1_000);
-        // The mean of Ext(a, b) is a + 0.5772 b; rounding down subtracts half a byte on average.
-        let mean = |n: usize| net.ip_bytes[n] as f64 / net.packets[n] as f64 - 28.0;
-        close(mean(0), 80.0 + 0.5772 * 5.7 - 0.5, 0.3);
-        close(mean(1), 120.0 + 0.5772 * 36.0 - 0.5, 1.5);
-        close(1e6 / net.packets[1] as f64, 55.0 + 0.5772 * 6.0, 0.3);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Source: irtt 0.9. The client sends at fixed times, whether or not replies arrive; the server
 //! echoes. Delay and loss are measured separately in each direction, because the server numbers the
-//! packets that it receives. The defaults are those of Flent's `voip` test: 172 bytes (G.711 with
-//! its RTP header) every 20 ms.
+//! packets that it receives. The defaults are from Flent's `voip` test: 172 bytes (G.711 with its
+//! RTP header) every 20 ms.
 //!
 //! Differences: irtt's opening handshake is left out, and the payload has no header.
 
@@ -50,7 +50,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// those of calls.
+/// equal to those for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "irtt",
     "answers come at once",
@@ -73,8 +73,8 @@ struct Waiting {
 
 struct Irtt {
     prober: Prober,
-    /// The number of responses of the server. It numbers them in the order of the requests
-    /// received.
+    /// The number of responses of the server. The server numbers its responses in the order of the
+    /// requests received.
     answered: u64,
     waiting: VecDeque<Waiting>,
     up: Arrivals,
@@ -100,8 +100,8 @@ impl Irtt {
         if !self.prober.running() {
             return;
         }
-        // The response carries the server's own number and time. A real response also carries those
-        // of the request, which this model stores until the response is read.
+        // The response carries the server's own number and time. A real response also carries the
+        // request's number and time. This model stores them until the response is read.
         self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();

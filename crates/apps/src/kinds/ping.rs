@@ -4,7 +4,7 @@
 //! in a packet of 84 bytes, one per second, as TEACUP's `start_ping` runs it.
 //!
 //! The far end answers a request when it receives the notice of the request. If the operating
-//! system itself answers, the far end receives no notice; only the reply causes one.
+//! system itself answers, only the reply causes a notice.
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
@@ -46,7 +46,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// those of calls.
+/// equal to those for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",
@@ -72,7 +72,7 @@ impl Ping {
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
-        // The number of requests since this request, because 16-bit numbers wrap.
+        // The value is the number of requests since this request, because 16-bit numbers wrap.
         let sent = self.prober.sent();
         let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
         self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));

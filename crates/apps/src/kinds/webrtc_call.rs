@@ -3,8 +3,10 @@
 //!
 //! Source: libwebrtc as of June 2025, by its files; each module names its own. `gcc` is the
 //! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
-//! `nack` the repair. The following choices are judgements, because an encoder's choices are not
-//! part of libwebrtc's congestion control, or because one simple rule stands for many:
+//! `nack` the repair, `protection` the part of the rate that repairs take, `playout` the de-jitter
+//! buffer of the picture, `speech` the sound. The following choices are judgements, because an
+//! encoder's choices are not part of libwebrtc's congestion control, or because one simple rule
+//! stands for many:
 //!
 //! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
 //!   encoded. While the pacer holds more than 100 ms of the target rate, frames are left out.
@@ -12,32 +14,28 @@
 //!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
 //!   request.
-//! - The resolution falls when the rate is below the minimum rate of its step. It rises at 1.1
-//!   times the minimum rate of the next step. The top resolution is the largest step that
+//! - The resolution falls by a step when the rate is below the minimum rate of its step, where
+//!   libwebrtc looks at the coarseness of the picture. The top resolution is the largest step that
 //!   `max_rate` suffices for.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
-//!   Retransmissions are in addition to the encoder's rate.
-//! - The receiver renders a frame at its capture time plus a playout delay. The playout delay is
-//!   the minimum delay of the last 5 s, plus the range of those delays, plus 10 ms. Repaired frames
-//!   do not count. `playout` has the details.
 //! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of
-//!   the E-model, with the values of G.711 with concealment. Speech is sent unpaced, and is part of
-//!   the target and of the controller's measurements. Sound and picture are not synchronised.
+//!   the E-model, with the values of G.711 with concealment. Sound and picture are not synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
-//! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, forward error
-//! correction and an encoder that is too slow are left out.
+//! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, and an encoder that
+//! is too slow are left out. Forward error correction of the picture is off by default in WebRTC.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
 use self::encoder::Camera;
 use self::end::{End, RTP, RTX, Timer};
+pub use self::needs::NEEDS;
 use self::receiver::{Receiver, Reverse};
-use self::sender::{SPEECH, Sender, Settings};
+use self::sender::Sender;
+use self::settings::Settings;
 use self::wire::{Content, Wire};
 use crate::bounds::MOST_DATAGRAM;
 use crate::datagrams;
-use crate::needs::{Measure, Need, Needs};
 use crate::params::{self, bytes, rate, sends_in};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
@@ -49,11 +47,15 @@ mod frames;
 mod gcc;
 mod measures;
 mod nack;
+mod needs;
 mod pacer;
 mod playout;
+mod protection;
 mod receiver;
 mod screen;
 mod sender;
+mod settings;
+mod speech;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -129,33 +131,6 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build: |args: &Args| Box::new(WebrtcCall::new(args)),
 }];
 
-/// These limits are judgements, except for speech, because no standard has limits for what people
-/// notice in a picture.
-pub const NEEDS: &[Needs] = &[Needs::of(
-    "webrtc_call",
-    "voice and picture come at once and smoothly",
-    &[
-        Need::up_to("frozen", own(&["frozen_up_percent", "frozen_down_percent"]), [0.0, 1.0], "%")
-            .because("the picture freezes", "judgement; W3C webrtc-stats defines a freeze"),
-        Need::from("opinion score", own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
-            .because("voices break up or come late", "G.107 Annex B"),
-        Need::up_to("frame delay", own(FRAME_DELAYS), [150.0, 400.0], "ms")
-            .because("people talk over each other", "G.114 §4"),
-        Need::up_to("seconds below 24 frames", own(BELOW_24), [5.0, 100.0], "%")
-            .because("the picture stutters", "judgement"),
-        Need::up_to("seconds below 15 frames", own(BELOW_15), [10.0, 10.0], "%")
-            .because("the picture is a row of stills", "judgement"),
-    ],
-)];
-
-const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
-const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];
-const BELOW_15: &[&str] = &["below_15_fps_up_percent", "below_15_fps_down_percent"];
-
-const fn own(measures: &'static [&'static str]) -> Measure {
-    Measure::Own(measures)
-}
-
 /// One direction of the call.
 struct Leg {
     direction: Direction,
@@ -196,7 +171,7 @@ impl WebrtcCall {
         let settings = Settings {
             camera,
             start_bps: bps("start_rate"),
-            speech: (bps("audio_rate") / 8.0 * SPEECH.as_secs_f64()) as u32,
+            speech: (bps("audio_rate") / 8.0 * speech::PACKET.as_secs_f64()) as u32,
             payload: params::payload(args, "payload"),
             probing: args.flag("probing"),
         };
@@ -309,13 +284,21 @@ impl App for WebrtcCall {
     }
 
     fn datagram(&self) -> Option<Datagram> {
-        let bytes = (self.settings.payload + HEADERS).max(self.settings.speech + RTP);
-        Some(Datagram { bytes, headers: HEADERS, set_by: "payload" })
+        let video = Datagram {
+            bytes: self.settings.payload + HEADERS,
+            headers: HEADERS,
+            set_by: "payload",
+        };
+        let audio =
+            Datagram { bytes: self.settings.speech + RTP, headers: RTP, set_by: "audio_rate" };
+        Some(if audio.bytes > video.bytes { audio } else { video })
     }
 
     fn summary(&self, now: Instant) -> Summary {
         let Some(session) = &self.session else { return Summary::new() };
         let end = session.stopped.unwrap_or(now);
-        session.legs.iter().flat_map(|leg| measures::of(leg, end)).collect()
+        let offered = session.legs.first().map(|leg| f64::from(leg.sender.top_lines()));
+        let legs = session.legs.iter().flat_map(|leg| measures::of(leg, end));
+        legs.chain(offered.map(|lines| ("offered_lines", lines))).collect()
     }
 }

@@ -56,8 +56,7 @@ impl Tuple {
         Self { source: self.destination, destination: self.source, ..self }
     }
 
-    /// Returns the tuple that stands for both directions, and whether this tuple is the reverse of
-    /// it.
+    /// Returns the tuple that represents both directions, and whether this tuple is its reverse.
     pub(super) fn canonical(self) -> (Self, bool) {
         match self.source.cmp(&self.destination) {
             Ordering::Greater => (self.reversed(), true),
@@ -195,12 +194,12 @@ fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
     }
     let invariant: &[(usize, usize)] = match ip.protocol {
         _ if ip.continues => &[(0, 20)],
-        // Sequence and acknowledgement numbers, flags and window.
+        // These are the sequence and acknowledgement numbers, the flags and the window.
         6 => &[(4, 16)],
-        // The payload after ports, length and checksum.
+        // This is the payload after ports, length and checksum.
         17 | 136 => &[(8, 28)],
-        // The type and code, and the bytes after the checksum. The identifier of an echo counts as
-        // a port.
+        // These are the type and code, and the bytes after the checksum. The identifier of an echo
+        // counts as a port.
         1 | 58 if translation == Translation::AddressesAndPorts => &[(0, 2), (6, 24)],
         1 | 58 => &[(0, 2), (4, 24)],
         _ => &[(0, 20)],

@@ -8,7 +8,7 @@ use std::io;
 pub struct CaptureError {
     /// The name given to the capture.
     pub file: String,
-    /// The number of the packet, counted from 1; 0 before the first.
+    /// The number of the packet, counted from 1; 0 before the first packet.
     pub packet: u64,
     /// Bytes from the start of the file to the problem.
     pub offset: u64,

@@ -1,8 +1,8 @@
 //! Writes the packets at the taps as captures that Wireshark and tshark open.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
-//! `LINKTYPE_RAW`. Only headers are kept. The record states the true length of the packet, as
-//! `tcpdump -s` does.
+//! `LINKTYPE_RAW`. Only headers are kept. The record states the true length of the packet, as in
+//! captures of `tcpdump -s`.
 
 use std::io::{self, Write};
 

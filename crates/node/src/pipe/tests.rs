@@ -60,7 +60,7 @@ fn dummynet_lets_packets_go_at_ticks() {
         // Of two packets that arrive together, each leaves at the tick at which it is paid for.
         // Payment begins at the tick before the arrival.
         (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
-        // Four packets of 250 us fill one tick and leave together at the next.
+        // Four packets of 250 us fill one tick and leave together at the next tick.
         (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
         // The payment for the next packet begins where the payment for the last one ended, even
         // within a tick. The rate is therefore exact.
@@ -96,7 +96,7 @@ fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     }
 }
 
-/// Offers 60 packets at once; returns the port and the time at which the last of them has left.
+/// Offers 60 packets at once; returns the port and the time at which the last packet has left.
 fn after_overload(kind: &str, changes: &[(&str, Value)]) -> (Port, Instant) {
     let mut port = port(kind, 1_200_000, changes);
     let packets: Vec<_> =

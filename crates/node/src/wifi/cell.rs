@@ -102,7 +102,7 @@ impl Cell {
         }
     }
 
-    /// Returns the time of the next event, if no packet is accepted before.
+    /// Returns the time of the next event, if no packet is accepted before that time.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.on_air {
             Some(exchange) => Some(exchange.ends),
@@ -110,9 +110,9 @@ impl Cell {
         }
     }
 
-    /// Returns the time at which a radio sends, unless another radio sends first. This is the end
-    /// of its backoff. If the backoff ended before the radio had a frame, the time is that of the
-    /// next slot.
+    /// Returns the time at which a radio sends, unless another radio sends first. This time is the
+    /// end of the radio's backoff. If the backoff ended before the radio had a frame, the time is
+    /// that of the next slot.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));

@@ -131,7 +131,7 @@ mod tests {
         HtRate::new(mcs, width, short_guard).unwrap()
     }
 
-    /// Tables 20-30 to 20-37 of IEEE Std 802.11-2012.
+    /// The values are those of tables 20-30 to 20-37 of IEEE Std 802.11-2012.
     #[test]
     fn rates_are_those_of_the_standard() {
         use Width::{Mhz20, Mhz40};
@@ -152,25 +152,26 @@ mod tests {
         assert_eq!(HtRate::new(32, Mhz20, false), None);
     }
 
-    /// Computed by hand: the bits divided by the bits of a symbol, rounded up, plus the preamble.
+    /// The values are computed by hand: the bits divided by the bits of a symbol, rounded up, plus
+    /// the preamble.
     #[test]
     fn durations_are_those_that_the_standard_s_formulas_give() {
         use Width::{Mhz20, Mhz40};
         for (mcs, width, short_guard, bytes, want_us) in [
-            // 12 304 + 22 bits in symbols of 260 bits: 48 symbols of 4 us, and a preamble of 36 us.
+            // 12 304 + 22 bits fill 48 symbols of 260 bits, each of 4 us. The preamble takes 36 us.
             (7, Mhz20, false, 1_538, 36 + 192),
             // 48 symbols of 3.6 us take 172.8 us and are extended to the end of the 44th long
             // symbol.
             (7, Mhz20, true, 1_538, 36 + 176),
-            // 475 symbols of 26 bits.
+            // The bits fill 475 symbols of 26 bits.
             (0, Mhz20, false, 1_538, 36 + 1_900),
-            // Two streams: a second long training field, and 24 symbols of 520 bits.
+            // Two streams need a second long training field, and 24 symbols of 520 bits.
             (15, Mhz20, false, 1_538, 40 + 96),
             // Three streams have four training fields; 450 Mbit/s require two tails of 6 bits. 12
             // 304 + 28 bits in symbols of 1620 bits: 8 symbols of 3.6 us, extended to the end of
             // the 8th long symbol.
             (23, Mhz40, true, 1_538, 48 + 32),
-            // An aggregate of 21 full frames: 259 398 bits in 998 symbols.
+            // An aggregate of 21 full frames has 259 398 bits, which fill 998 symbols.
             (7, Mhz20, false, 32_422, 36 + 3_992),
         ] {
             let got = rate(mcs, width, short_guard).ppdu(bytes);
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn responses_go_at_the_highest_mandatory_rate_of_the_same_modulation() {
-        // Acknowledgements of 134 and 278 bits in symbols of 24, 48 and 96 bits.
+        // The acknowledgements have 134 and 278 bits, in symbols of 24, 48 and 96 bits.
         for (mcs, ack_us, block_ack_us) in
             [(0, 44, 68), (1, 32, 44), (2, 32, 44), (3, 28, 32), (15, 28, 32)]
         {

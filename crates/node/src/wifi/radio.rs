@@ -92,7 +92,7 @@ pub struct Radio {
     fresh: VecDeque<Frame>,
     ready: VecDeque<Aggregate>,
     pending: usize,
-    /// The frames from number `first_slot` on; the first of them is missing.
+    /// The frames from number `first_slot` on; the first frame is missing.
     slots: VecDeque<Slot>,
     first_slot: u64,
     held: usize,
@@ -216,7 +216,7 @@ impl Radio {
     }
 
     /// Sends the next aggregate, and draws which of its frames arrive. Returns whether there is a
-    /// response, for which one arrived frame suffices.
+    /// response. One arrived frame suffices for a response.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {
@@ -233,7 +233,8 @@ impl Radio {
     }
 
     /// Removes the transmission from the hardware. Frames that arrived go to the receiver. The
-    /// driver repeats or gives up the others. `done` receives each packet that leaves the radio.
+    /// driver repeats the other frames or gives them up. `done` receives each packet that leaves
+    /// the radio.
     pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
         let Some(aggregate) = self.ready.pop_front() else { return };
         let mut failed = Vec::new();

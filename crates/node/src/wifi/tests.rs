@@ -75,20 +75,20 @@ impl Rig {
     }
 }
 
-/// A single saturated sender with full packets. Before each exchange there are an AIFS of 43 us and
-/// a mean backoff of 7.5 slots of 9 us. An exchange takes the durations in `phy`, a SIFS of 16 us,
-/// and the response.
+/// The test has a single saturated sender with full packets. Before each exchange there are an AIFS
+/// of 43 us and a mean backoff of 7.5 slots of 9 us. An exchange takes the durations in `phy`, a
+/// SIFS of 16 us, and the response.
 #[test]
 fn throughput_is_what_airtimes_computed_by_hand_give() {
     for (mcs, frames, per_exchange, data_us, answer_us, want_mbit) in [
-        // 1 538 B each: 12 326 bits in symbols of 26, 104, 260 and 520 bits.
+        // 1 538 B are 12 326 bits, in symbols of 26, 104, 260 and 520 bits.
         (0, 1, 1, 36 + 1_900, 44, 5.697),
         (3, 1, 1, 36 + 476, 28, 18.005),
         (7, 1, 1, 36 + 192, 28, 31.373),
         (15, 1, 1, 40 + 96, 28, 41.308),
         // 4096 us hold 3 296 B at MCS 0: two frames of 1 544 and 1 542 B, 24 710 bits.
         (0, 32, 2, 36 + 3_804, 68, 5.949),
-        // 32 984 B at MCS 7: 21 frames in 998 symbols.
+        // 32 984 B fit at MCS 7. They hold 21 frames in 998 symbols.
         (7, 32, 21, 36 + 3_992, 32, 60.194),
         // 65 532 B fit at MCS 15; the 32 frames allowed have 49 406 B: 761 symbols of 520 bits.
         (15, 32, 32, 40 + 3_044, 32, 118.427),
@@ -104,8 +104,9 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// Bianchi 2000 for two saturated stations, with windows of 16 slots doubled up to six times. Each
-/// station sends in a slot with probability 0.1046, so 5.52 % of exchanges are collisions.
+/// The law of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled up
+/// to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges are
+/// collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =

@@ -10,7 +10,7 @@
 //! - `count` decays by one for each signal that was due below the target;
 //! - the reciprocal square roots of `count` below 16 come from a table, whose entry 0 is 1;
 //! - a new queue starts with a reciprocal of zero, so its first episode signals the second packet
-//!   above the target at once (C-134).
+//!   above the target at once (C-167).
 //!
 //! `reciprocal_scale` has arguments of 32 bits, so an interval above 4.29 s loses its upper bits.
 //! The model reproduces this.

@@ -21,13 +21,13 @@
 //! when a queue was empty. A single queue did not suffer, because a backlog of one MTU is never
 //! signalled. In `fq_codel`, the backlog in that rule is that of *all* flows. An occasional ping
 //! beside a bulk flow therefore seemed to have been above target for an interval. Upstream
-//! 815980fe6dbb resets `first_above_time`, and Debian's 6.1.192 and this module do the same.
-//! `c18_…` and the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
+//! 815980fe6dbb resets `first_above_time`, and so do Debian's 6.1.192 and this module. `c18_…` and
+//! the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
 //! `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
 
-use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason};
+use aqmlab_core::{Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
 
 use crate::PacketQueue;
 use pace::Clock;
@@ -60,8 +60,26 @@ pub struct Settings {
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
-    /// Linux: the sojourn above which every ECN-capable packet is marked.
+    /// Linux: the sojourn above which every selected ECN-capable packet is marked.
     pub ce_threshold: Option<Duration>,
+    /// Linux's `fq_codel`: the packets to which `ce_threshold` applies.
+    pub selector: Selector,
+}
+
+/// A set of packets by their ECN field: those whose field, masked, has a value
+/// (`ce_threshold_selector`). A mask of zero selects every packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// The value of the masked field.
+    pub value: u8,
+    /// The bits of the field to compare.
+    pub mask: u8,
+}
+
+impl Selector {
+    const fn has(self, ecn: Ecn) -> bool {
+        self.mask == 0 || ecn.bits() & self.mask == self.value
+    }
 }
 
 /// The CoDel law, shared by all queues with the same settings.
@@ -73,6 +91,7 @@ pub struct Codel {
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
+    selector: Selector,
     mtu: u64,
     ecn: bool,
 }
@@ -80,10 +99,11 @@ pub struct Codel {
 /// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The time at which the sojourn time will have been above target for an interval; zero while
-    /// it is below target.
+    /// The end of the interval that began when the sojourn time rose above target; zero while it is
+    /// below target.
     first_above_time: u64,
-    /// The time of the next signal. It is valid while `dropping`, and shortly after.
+    /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
+    /// state.
     drop_next: u64,
     /// The sojourn time of the last packet dequeued.
     sojourn: u64,
@@ -104,7 +124,7 @@ impl Default for State {
             sojourn: 0,
             count: 0,
             last_count: 0,
-            // FreeBSD's initial value (`maxpkt_size`).
+            // This is FreeBSD's initial value (`maxpkt_size`).
             largest: 500,
             root: 0,
             dropping: false,
@@ -155,8 +175,8 @@ pub trait Supply {
     /// Removes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// Returns the backlog that the one-MTU rule counts, including the head. It is the backlog of
-    /// this queue or of all queues of the link (RFC 8289 §4.4).
+    /// Returns the backlog that the one-MTU rule counts, including the head. The rule counts the
+    /// backlog of this queue or of all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -187,6 +207,7 @@ impl Codel {
             target: clock.span(settings.target),
             interval: clock.span(settings.interval),
             ce_threshold: settings.ce_threshold.map(|span| clock.span(span)),
+            selector: settings.selector,
             mtu: settings.mtu.0,
             ecn: settings.ecn,
         }
@@ -352,18 +373,19 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether to mark the packet at the head. Otherwise it is dropped.
+    /// Returns whether to mark the packet at the head. Otherwise the packet is dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
     /// Applies Linux's `ce_threshold` to the packet that is about to leave, regardless of `ecn`
-    /// (C-15).
+    /// (C-15). The selector reads the ECN field after the law's own mark.
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {
         let Some(threshold) = self.ce_threshold else { return next };
         let packet = next?;
-        if !self.clock.reached(threshold, state.sojourn) && packet.ecn.is_capable() {
+        let late = !self.clock.reached(threshold, state.sojourn);
+        if late && packet.ecn.is_capable() && self.selector.has(packet.ecn) {
             return Some(cx.mark(packet, Reason::Threshold));
         }
         Some(packet)

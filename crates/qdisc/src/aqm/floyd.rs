@@ -25,8 +25,8 @@ pub struct Settings {
     pub tuning: Tuning,
     /// The initial probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise it
-    /// jumps to 1 at the upper threshold.
+    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise the
+    /// probability jumps to 1 at the upper threshold.
     pub gentle: bool,
     /// Whether drops are spaced apart.
     pub wait: bool,
@@ -42,7 +42,7 @@ pub enum Tuning {
         /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
         /// The average above which all arrivals are dropped. With `gentle`, the drop probability
-        /// rises from here to 1.
+        /// rises from this average on to 1.
         max: f64,
         /// The weight of the current queue in the average.
         weight: f64,

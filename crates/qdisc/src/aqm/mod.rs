@@ -3,6 +3,7 @@
 pub mod cobalt;
 pub mod codel;
 pub mod floyd;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 pub mod timer;

@@ -12,10 +12,10 @@
 //! to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
-//! Linux it does not. `tc` builds its table of shifts in ticks of 64 ns and with the natural
-//! logarithm, but the kernel indexes the table by idle time in microseconds. The average first
-//! falls to half its value, linearly within the first half cell of the table. After that, it falls
-//! about twenty times too slowly. A test shows this behaviour.
+//! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns
+//! and with the natural logarithm, but the kernel indexes the table by idle time in microseconds.
+//! The average first falls to half its value, linearly within the first half cell of the table.
+//! After that, it falls about twenty times too slowly. A test shows this behaviour.
 //!
 //! Differences, each pinned by a test:
 //!
@@ -24,8 +24,9 @@
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known it is 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
-//!   it begins at an empty dequeue. With a network card the two are the same. HTB never dequeues
-//!   from an empty qdisc, so below HTB the average stays constant over any idle time.
+//!   it begins at an empty dequeue. With a network card, the last departure and the empty dequeue
+//!   coincide. HTB never dequeues from an empty qdisc, so below HTB the average stays constant over
+//!   any idle time.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 

@@ -18,7 +18,7 @@ pub enum Clock {
     /// Ticks of this length; durations are rounded up to whole ticks (Linux before 4.8).
     Ticks(Duration),
     /// Ticks of this length, in the timer wheel of Linux 4.8 and later. Durations below 63 ticks
-    /// take one more tick, durations below 504 ticks up to eight more, and so on.
+    /// take one more tick, and durations below 504 ticks take up to eight more ticks.
     Wheel(Duration),
 }
 
@@ -103,8 +103,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Returns a timer set at `now`. It first expires after `first`, and then every `span`. With a
-    /// `span` of zero it expires once, as in Linux's PIE and RED.
+    /// Returns a timer set at `now`. The timer first expires after `first`, and then every `span`.
+    /// With a `span` of zero it expires once, as in Linux's PIE and RED.
     pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
         let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
         let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));

@@ -1,4 +1,4 @@
-//! Conformance statements C-112, C-115, C-116, C-118, C-123, C-127 and C-148 of CAKE's parts.
+//! Conformance statements C-145, C-148, C-149, C-151, C-156, C-160 and C-181 of CAKE's parts.
 
 use aqmlab_core::{Duration, Instant, PacketFields, Rng};
 
@@ -30,7 +30,7 @@ const FOUR: [u8; 64] = [
 ];
 
 #[test]
-fn c112_codepoints_have_the_kernels_tins() {
+fn c145_codepoints_have_the_kernels_tins() {
     for dscp in 0..64_u8 {
         assert_eq!(Mode::Diffserv3.tin(dscp), THREE[usize::from(dscp)].into(), "{dscp}");
         assert_eq!(Mode::Diffserv4.tin(dscp), FOUR[usize::from(dscp)].into(), "{dscp}");
@@ -48,7 +48,7 @@ fn params(bps: u64, network: &str) -> Params {
 }
 
 #[test]
-fn c115_times_follow_the_rate() {
+fn c148_times_follow_the_rate() {
     let ns = Duration::from_nanos;
     for (bps, mtu_time, target, interval) in [
         (1_000_000, 12_112_000, 18_168_000, 113_168_000),
@@ -67,7 +67,7 @@ fn c115_times_follow_the_rate() {
 }
 
 #[test]
-fn c115_tins_have_the_kernels_thresholds_and_weights() {
+fn c148_tins_have_the_kernels_thresholds_and_weights() {
     let of = |mode: Mode, rate| -> Vec<_> {
         mode.shares(rate).into_iter().map(|Share { rate, quantum }| (rate, quantum)).collect()
     };
@@ -80,7 +80,7 @@ fn c115_tins_have_the_kernels_thresholds_and_weights() {
 }
 
 #[test]
-fn c116_the_charged_length_has_overhead_mpu_and_framing() {
+fn c149_the_charged_length_has_overhead_mpu_and_framing() {
     let charged = |link: &str, ip_len: u32| {
         let packet = PacketFields { len: ip_len + 14, ..PacketFields::plain(0, 0, ip_len) };
         let charge = Charge::of_link(link, 0, "link", 0);
@@ -101,7 +101,7 @@ fn c116_the_charged_length_has_overhead_mpu_and_framing() {
 }
 
 #[test]
-fn c116_keywords_add_and_a_framing_replaces() {
+fn c149_keywords_add_and_a_framing_replaces() {
     let of = |link: &str, extra, framing, mpu| Charge::of_link(link, extra, framing, mpu);
     assert_eq!(of("docsis", 4, "link", 0).overhead, Some(22));
     assert_eq!(of("raw", 4, "link", 0).overhead, Some(4));
@@ -119,7 +119,7 @@ fn c116_keywords_add_and_a_framing_replaces() {
 const NOW: Instant = Instant::from_millis(1_000);
 
 #[test]
-fn c118_a_drop_moves_one_clock_and_a_delivery_the_other_by_half_more() {
+fn c151_a_drop_moves_one_clock_and_a_delivery_the_other_by_half_more() {
     let rate = Rate::new(1_000_000);
     let mut shaper = Shaper::default();
     shaper.rate = rate;
@@ -138,7 +138,7 @@ fn c118_a_drop_moves_one_clock_and_a_delivery_the_other_by_half_more() {
 }
 
 #[test]
-fn c123_a_tin_is_ahead_of_its_schedule_by_one_packet_at_most() {
+fn c156_a_tin_is_ahead_of_its_schedule_by_one_packet_at_most() {
     let mut clock = Clock { rate: Rate::new(1_000_000), ..Clock::default() };
     clock.wake(NOW);
     for n in 0..20 {
@@ -154,7 +154,7 @@ fn c123_a_tin_is_ahead_of_its_schedule_by_one_packet_at_most() {
 }
 
 #[test]
-fn c127_the_quantum_of_a_hosts_flow_is_exact_in_the_mean() {
+fn c160_the_quantum_of_a_hosts_flow_is_exact_in_the_mean() {
     let mut tin = Tin::new(Isolation::of("dual-srchost"));
     tin.flow_quantum = 1_514;
     let mut rng = Rng::stream(1, "dither");
@@ -171,7 +171,7 @@ fn c127_the_quantum_of_a_hosts_flow_is_exact_in_the_mean() {
 }
 
 #[test]
-fn c148_a_flow_that_returns_to_its_own_idle_slot_is_counted_nowhere() {
+fn c181_a_flow_that_returns_to_its_own_idle_slot_is_counted_nowhere() {
     let mut tin = Tin::new(Isolation::of("flows"));
     let hashes = Hashes { flow: 5, hosts: [1, 2] };
     let mut rng = Rng::stream(1, "rig");

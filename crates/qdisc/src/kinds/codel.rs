@@ -7,7 +7,7 @@
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
-use crate::aqm::codel::{Codel, Dialect, Settings, State};
+use crate::aqm::codel::{Codel, Dialect, Selector, Settings, State};
 use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
@@ -125,6 +125,7 @@ pub(super) fn freebsd(args: &Args) -> Settings {
         mtu: Bytes(0),
         ecn: args.flag("ecn"),
         ce_threshold: None,
+        selector: Selector::default(),
     }
 }
 
@@ -136,6 +137,7 @@ fn common(args: &Args, dialect: Dialect) -> Settings {
         mtu: args.bytes("mtu"),
         ecn: args.flag("ecn"),
         ce_threshold: None,
+        selector: Selector::default(),
     }
 }
 

@@ -31,7 +31,7 @@ use std::marker::PhantomData;
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Value};
 
 use super::codel::{self, CE_THRESHOLD, INTERVAL, MTU, TARGET, TICK, ecn};
-use crate::aqm::codel::{Codel, State, Supply};
+use crate::aqm::codel::{self as law, Codel, Selector, State, Supply};
 use crate::bounds;
 use crate::flows::{Flows, Rules, Settings, Turn};
 use crate::{Backlog, Qdisc};
@@ -51,13 +51,14 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             ecn(true),
             MTU,
             CE_THRESHOLD,
+            CE_THRESHOLD_SELECTOR,
             DROP_BATCH,
             MEMORY_LIMIT,
             SALT,
         ],
         build: |args: &Args| {
             Box::new(FqCodel::<Linux> {
-                codel: Codel::new(codel::linux(args)),
+                codel: Codel::new(law::Settings { selector: selector(args), ..codel::linux(args) }),
                 flows: flows(args, Rules::Linux),
                 limit: args.count("limit"),
                 extra: Linux {
@@ -166,6 +167,27 @@ pub(super) const DROP_BATCH: Param = Param {
     bounds: bounds::ROOM,
     doc: "Maximum number of packets dropped at once on overflow.",
 };
+
+/// The values and masks that select packets by their ECN field. Packets have no other bits of the
+/// field that `tc` compares.
+const SELECTORS: &[(&str, Selector)] = &[
+    ("0x00/0x00", Selector { value: 0, mask: 0 }),
+    ("0x01/0x03", Selector { value: 1, mask: 3 }),
+    ("0x02/0x03", Selector { value: 2, mask: 3 }),
+];
+
+/// The packets to which `ce_threshold` applies, in the notation of `tc`.
+const CE_THRESHOLD_SELECTOR: Param = Param {
+    name: "ce_threshold_selector",
+    default: Value::Word("0x00/0x00", &["0x00/0x00", "0x01/0x03", "0x02/0x03"]),
+    bounds: Bounds::Any,
+    doc: "Packets to which ce_threshold applies: all, ECT(1) (for L4S) or ECT(0), as value/mask.",
+};
+
+fn selector(args: &Args) -> Selector {
+    let word = args.word("ce_threshold_selector");
+    SELECTORS.iter().find(|(name, _)| *name == word).map_or_else(Selector::default, |found| found.1)
+}
 
 /// The memory limit of Linux.
 pub(super) const MEMORY_LIMIT: Param = Param {

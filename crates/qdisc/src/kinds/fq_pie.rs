@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | full queue | the arrival is dropped | the queue with most packets loses its head |
 //! | an idle flow | keeps its state and its updates | is reset when it becomes active |
-//! | so a new burst | meets the state that the last burst left | is not dropped for `max_burst` |
+//! | so a new burst | starts from the state after the last burst | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |
 //! | ECN-capable packets by default | dropped | marked |
 //!
@@ -18,7 +18,7 @@
 //!
 //! Differences, which have no effect with the default parameters: later kernels of the 6.1 series
 //! visit 2048 flows at a time. In a larger table, they update the remaining flows at least one tick
-//! later. This module updates all flows together, as the first kernels of the series do. The kernel
+//! later. This module updates all flows together, as in the first kernels of the series. The kernel
 //! counts memory against a limit that it does not enforce; this module has no such limit.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};

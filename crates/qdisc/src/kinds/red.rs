@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
 //! `limit` bytes. With `ecn`, ECN-capable packets are marked and others are dropped. With
-//! `harddrop`, all of them are dropped if the average is above `max`. With `nodrop`, packets that
+//! `harddrop`, all packets are dropped if the average is above `max`. With `nodrop`, packets that
 //! cannot be marked pass.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};

@@ -195,8 +195,8 @@ impl Sfq {
     }
 
     /// Linux's `sfq_drop`: drops a packet of the longest queue. Among equally long queues, it
-    /// chooses the one that reached this length last. If all queues have one packet, it chooses the
-    /// next queue in the round.
+    /// chooses the queue that reached this length last. If all queues have one packet, it chooses
+    /// the next queue in the round.
     fn overflow(&mut self, cx: &mut Cx<'_>) {
         let deepest = self.depths.deepest;
         let victim = if deepest > 1 {

@@ -1,7 +1,7 @@
-//! Naive transcriptions of CoDel's three sources: the pseudo-code of RFC 8289 §5 in floating point,
-//! the law of Linux in 32-bit ticks, and the law of FreeBSD in microseconds.
+//! Naive transcriptions of CoDel's three sources. They are the pseudo-code of RFC 8289 §5 in
+//! floating point, the law of Linux in 32-bit ticks, and the law of FreeBSD in microseconds.
 //!
-//! They share no code with the crate and are not optimised.
+//! The transcriptions share no code with the crate and are not optimised.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the oracles")]
 

@@ -65,7 +65,8 @@ fn recording_of_pie() -> Recording {
 #[test]
 fn a_timer_is_put_where_it_was() {
     let mut one = recording_of_pie();
-    // The first update is due after 512 ms of the law's time, and the next update 20 ms later.
+    // The first update is due after 512 ms of the law's time, and the next update is due 20 ms
+    // later.
     one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
     one.updates = vec![1, 3];
     let Course { times, moved, late } = one.course().unwrap();

@@ -73,7 +73,8 @@ fn a_fast_line_makes_a_call_of_2_5_mbit_and_the_picture_of_720_lines() {
     for direction in ["up", "down"] {
         let video = metric(&outcome, &format!("video_{direction}_mbit"));
         assert!((2.4..2.6).contains(&video), "{video} Mbit/s {direction}");
-        assert!(metric(&outcome, &format!("top_picture_{direction}_percent")) > 98.0);
+        // The picture grows by a step after 2 s and after 4 s.
+        assert!(metric(&outcome, &format!("top_picture_{direction}_percent")) > 89.0);
         assert!(metric(&outcome, &format!("frozen_{direction}_percent")) < 0.01);
     }
 }

@@ -116,7 +116,7 @@ fn a_flow_is_active_from_when_its_start_jitter_lets_it_start() {
     let outcome = run(&spec);
     let [from, to] = ["active_from_s", "active_to_s"].map(|one| of(&outcome, "call", "up", one));
     assert!(from > 0.5 && from < 0.9 && (to - from - 1.5).abs() < 1e-9, "{from} to {to}");
-    // A voice frame of 20 B in an IP packet of 60 B, every 20 ms.
+    // A voice frame of 20 B is sent every 20 ms in an IP packet of 60 B.
     let mbit = of(&outcome, "call", "up", "throughput_mean_mbit");
     assert!((mbit / of(&outcome, "call", "up", "goodput_mbit") - 200.0 / 172.0).abs() < 0.01);
 }

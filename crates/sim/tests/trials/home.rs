@@ -46,7 +46,7 @@ fn fair_queueing_keeps_the_probe_out_of_it() {
     spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
     let outcome = run(&spec);
     let p95 = number(&outcome, "flows", &up("probe"), "induced_p95_ms");
-    // One full-sized packet of the upload may be on the wire: 12 ms at 1 Mbit/s.
+    // One full-sized packet of the upload may be on the wire, which takes 12 ms at 1 Mbit/s.
     assert!(p95 < 15.0, "{p95} ms");
 }
 
@@ -137,4 +137,27 @@ fn the_mean_rate_is_over_the_time_that_an_application_ran() {
         let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
         assert!((10.0..12.5).contains(&mbit), "{mbit} Mbit/s");
     }
+}
+
+/// Without a response to marks, an L4S flow still keeps its queue from the flows of the other one.
+#[test]
+fn dualpi2_has_a_short_queue_for_ect1_beside_an_upload() {
+    let file = app("file", "bulk", &json!({"direction": "up"}));
+    let delay = |ecn: &str| {
+        let params = json!({"ecn": ecn, "rate": 100_000, "payload": 200, "direction": "up"});
+        let spec = home(
+            12.0,
+            2.0,
+            &json!({"kind": "dualpi2"}),
+            40,
+            &[file.clone(), app("l4s", "cbr", &params)],
+        );
+        let outcome = run(&spec);
+        let row = [("flow", "l4s"), ("direction", "up")];
+        number(&outcome, "flows", &row, "owd_p95_ms")
+    };
+    // A packet of the upload takes 6 ms. The upload's own queue is near the target of 15 ms.
+    let (l4s, classic) = (delay("ect1"), delay("not_ect"));
+    assert!(l4s < 20.0 + 7.5, "{l4s} ms");
+    assert!(classic > 20.0 + 15.0, "{classic} ms");
 }

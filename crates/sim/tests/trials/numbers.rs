@@ -21,8 +21,8 @@ fn stopped_download_over(mbit: f64, stop_ms: u64) -> Value {
 
 #[test]
 fn goodput_ends_when_its_flow_does() {
-    // Data in buffers continues to arrive for seconds. It must not count as if it had arrived in
-    // the second in which the flow ran.
+    // Data in buffers continues to arrive for seconds. This data must not count as if it had
+    // arrived in the second in which the flow ran.
     let params = json!({"direction": "down", "duration": 1_000_000_000_u64});
     let by_itself = home(0.3, 0.3, &pfifo(), 10, &[app("a", "bulk", &params)]);
     for spec in [stopped_download_over(0.3, 1_000), by_itself] {

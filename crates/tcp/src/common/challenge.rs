@@ -11,7 +11,7 @@ pub(crate) struct ChallengeLimit {
 }
 
 impl ChallengeLimit {
-    /// Returns whether a response at `now` is allowed: at least `interval` after the last one.
+    /// Returns whether a response at `now` is allowed: at least `interval` after the last response.
     /// Records an allowed response.
     pub(crate) fn take(&mut self, now: Instant, interval: Duration) -> bool {
         if self.last.is_some_and(|at| now.since(at) < interval) {

@@ -4,8 +4,8 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// The uptime of a host at the start of the run. It is not zero, because Linux takes a timestamp
-/// echo of zero for an absent one.
+/// The uptime of a host at the start of the run. It is not zero, because Linux treats a timestamp
+/// echo of zero as absent.
 const UPTIME_MS: u64 = 1_000;
 
 /// The rule for the expiry of a timer that is set for `n` ticks.
@@ -169,7 +169,7 @@ mod tests {
     fn timers_are_late_by_up_to_a_granule_and_never_early() {
         let mut clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
         for (now_ms, ticks, want_ms) in [
-            (0, 10, 44),     // 40 ms and the current tick
+            (0, 10, 44),     // 40 ms, and the current tick
             (3, 10, 44),     // the time is still within tick 0
             (4, 10, 48),     // the time is at the next tick
             (0, 75, 320),    // 300 ms is tick 75; level 1 rounds up to tick 80

@@ -22,7 +22,8 @@ pub(crate) struct DeliveryRate {
     pub(crate) first_tx: Instant,
     /// The number of segments marked as lost, including retransmissions.
     pub(crate) lost: u64,
-    /// The value of `delivered` until which the application limits the sender; zero if it does not.
+    /// The value of `delivered` until which the application limits the sender; zero if no limit
+    /// applies.
     pub(crate) app_limited: u64,
 }
 
@@ -64,8 +65,8 @@ impl PendingSample {
     }
 }
 
-/// Returns whether a segment was transmitted after another. Each is given by its transmission time
-/// and its end.
+/// Returns whether a segment was transmitted after another. A segment is given by its transmission
+/// time and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)
@@ -139,8 +140,8 @@ impl DeliveryRate {
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
             let interval = pending.send_span.max(now.since(prior_at));
-            // The interval is shorter than the path allows. The acknowledgement was for the
-            // original of a segment that was retransmitted needlessly.
+            // An interval shorter than the path allows gives no sample. Its acknowledgement was for
+            // the original of a segment that was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
                 sample.delivered = self.delivered - pending.prior_delivered;
                 sample.interval = interval;

@@ -53,7 +53,8 @@ impl Rtt {
 }
 
 /// The minimum over a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
-/// Kathleen Nichols). It stores the three best samples, each later than the one before.
+/// Kathleen Nichols). The filter stores the three best samples, each later than the previous
+/// sample.
 #[derive(Debug)]
 struct WindowedMin {
     window: Duration,

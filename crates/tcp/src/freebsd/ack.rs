@@ -163,7 +163,7 @@ impl FreeBsd {
         sample: &PendingSample,
     ) {
         let is_reducing = self.recovery.is_active() || self.recovery.is_reduced();
-        // The acknowledgement of the handshake covers no byte, but counts as one.
+        // The acknowledgement of the handshake covers no byte, but counts as one byte.
         let bytes = (ack - tcb.snd.una).max(1);
         let delivered = tcb.rate.delivered - prior;
         let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());

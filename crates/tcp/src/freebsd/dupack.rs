@@ -91,8 +91,8 @@ impl FreeBsd {
     }
 
     /// Limited transmit (RFC 3042): each of the first two duplicates sends a new segment, if there
-    /// is one. With a `fin`, the window stays enlarged. Returns whether to process the rest of the
-    /// segment.
+    /// is new data. With a `fin`, the window stays enlarged. Returns whether to process the rest of
+    /// the segment.
     fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         let mss = u64::from(tcb.window.mss);
         let quota = self.recovery.limited_quota();

@@ -83,7 +83,7 @@ impl FreeBsd {
     /// Counts the last acknowledgement of the handshake as one byte.
     pub(crate) fn on_passive_open(&mut self, tcb: &mut Tcb) {
         let window = tcb.snd.wnd;
-        // Without window scaling, the peer's window is not yet known here.
+        // Without window scaling, the peer's window is not yet known at this time.
         tcb.snd.wnd = if tcb.options.scaling { window } else { 0 };
         let delivered = tcb.rate.delivered;
         self.control_congestion(tcb, tcb.snd.una, delivered, None, &PendingSample::new());

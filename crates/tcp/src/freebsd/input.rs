@@ -278,8 +278,8 @@ impl FreeBsd {
         self.peer_finished = true;
     }
 
-    /// Sends the acknowledgement with which TIME-WAIT begins. It offers the window that was last
-    /// offered (`tcp_twstart`).
+    /// Sends the acknowledgement with which TIME-WAIT begins. The acknowledgement offers the window
+    /// that was last offered (`tcp_twstart`).
     pub(super) fn send_last_ack(&mut self, tcb: &mut Tcb) {
         self.receive_buffer.freeze(tcb.rcv.open());
         let seq = tcb.snd.nxt;

@@ -157,17 +157,18 @@ impl FreeBsd {
         }
     }
 
-    /// The output that follows a read may send an update of the window.
+    /// Returns false while there is unread data, because the output after a read may send a window
+    /// update.
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         tcb.wakeup.unread.is_empty()
     }
 
-    /// The application finds nothing to read.
+    /// Takes the unread data, of which there is none.
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         tcb.take_unread()
     }
 
-    /// The application is awake: it reads, and writes if there is space.
+    /// Runs the application, which is awake: it reads, and writes if there is space.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let reads = !tcb.wakeup.unread.is_empty();

@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Returns the number of segments by which fast retransmission inflates the window. It is the
-    /// duplicate threshold minus the segments that limited transmit has sent.
+    /// Returns the number of segments by which fast retransmission inflates the window. The number
+    /// is the duplicate threshold minus the segments that limited transmit has sent.
     pub(super) fn inflation(&self) -> u64 {
         u64::from(DUPLICATE_THRESHOLD - self.limited.min(DUPLICATE_THRESHOLD))
     }

@@ -128,8 +128,8 @@ impl Linux {
         !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
-    /// Processes an acknowledgement while nothing is outstanding. It can only open the window, or
-    /// show that retransmissions were unnecessary.
+    /// Processes an acknowledgement while nothing is outstanding. Such an acknowledgement can only
+    /// open the window, or show that retransmissions were unnecessary.
     fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {
             self.fastretrans_alert(tcb, &TcpHeader::default(), ack, false);
@@ -200,8 +200,9 @@ impl Linux {
         }
     }
 
-    /// Updates the send window from a segment, unless the segment is older than the one that last
-    /// updated it (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it was updated.
+    /// Updates the send window from a segment, unless the segment is older than the segment that
+    /// last updated the window (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it
+    /// was updated.
     #[inline]
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);

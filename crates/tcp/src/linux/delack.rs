@@ -70,7 +70,8 @@ impl Linux {
         }
     }
 
-    /// Delays duplicate acknowledgements beyond the third, so that several of them become one.
+    /// Delays duplicate acknowledgements beyond the third, so that several of them become one
+    /// acknowledgement.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {
@@ -109,8 +110,8 @@ impl Linux {
     }
 
     /// Sends an acknowledgement after the application has read all data, if one is due
-    /// (`tcp_cleanup_rbuf`). One is due in two cases: a small segment emptied the buffer and no
-    /// reply is likely, or the window has at least doubled.
+    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in two cases: a small segment emptied the
+    /// buffer and no reply is likely, or the window has at least doubled.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {
@@ -134,9 +135,9 @@ impl Linux {
         self.delack.is_due_after_read(tcb.rcv.unacknowledged(), self.ooo.is_empty())
     }
 
-    /// Whether the application's next read, at the time of its wakeup, causes nothing that anyone
-    /// else can see. No acknowledgement is due, the read does not enlarge the buffer, and the window
-    /// cannot be twice the open one.
+    /// Returns whether the application's next read, at the time of its wakeup, has no effect
+    /// outside the host. The read has none if no acknowledgement is due, if it does not enlarge the
+    /// buffer, and if the window cannot grow to twice its open part.
     #[inline]
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {
@@ -150,7 +151,7 @@ impl Linux {
             && !self.autotune.may_grow(tcb.timers.wakeup, tcb.rcv.nxt)
     }
 
-    /// A delayed acknowledgement is due (`tcp_delack_timer_handler`).
+    /// Handles a delayed acknowledgement that is due (`tcp_delack_timer_handler`).
     pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.delayed_ack = Instant::NEVER;
         if self.delack.on_timer(tcb.rtt.rto) {

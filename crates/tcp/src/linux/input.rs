@@ -20,8 +20,9 @@ impl Linux {
         }
     }
 
-    /// Processes a segment that arrives in another state, such as the one that completes the
-    /// handshake (`tcp_rcv_state_process`). It neither measures nor records an echoed timestamp.
+    /// Processes a segment that arrives in another state, such as the segment that completes the
+    /// handshake (`tcp_rcv_state_process`). The function neither measures nor records an echoed
+    /// timestamp.
     #[inline(never)]
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header) {
@@ -30,7 +31,7 @@ impl Linux {
     }
 
     /// Validates a segment of an open connection and processes its acknowledgement. Returns whether
-    /// its data is to be processed, too.
+    /// its data must also be processed.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {

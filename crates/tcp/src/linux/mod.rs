@@ -164,7 +164,7 @@ impl Linux {
         }
     }
 
-    /// The application reads without an effect; see [`Self::reads_silently`].
+    /// Lets the application read without further effects; see [`Self::reads_silently`].
     #[inline]
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         if let Some(end) = tcb.wakeup.unread.first_end() {

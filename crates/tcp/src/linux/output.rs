@@ -56,7 +56,7 @@ impl Tcb {
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
     }
 
-    /// Whether the next segment of new data starts the retransmission timeout.
+    /// Returns whether the next segment of new data starts the retransmission timeout.
     #[inline]
     fn starts_rto(&self) -> bool {
         self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe

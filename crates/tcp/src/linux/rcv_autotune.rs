@@ -100,20 +100,20 @@ impl RcvAutotune {
         }
     }
 
-    /// Whether the buffer may grow when the application reads up to `end` at `now`.
+    /// Returns whether the buffer may grow when the application reads up to `end` at `now`.
     #[inline]
     pub(super) fn may_grow(&self, now: Instant, end: u64) -> bool {
         self.is_on && self.ends_round(now) && end > self.from + self.space
     }
 
-    /// Whether the round trip that is being counted is over.
+    /// Returns whether the round trip that is being counted is over.
     #[inline]
     fn ends_round(&self, now: Instant) -> bool {
         self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
     }
 
-    /// The application has read up to `end`. Once a round trip, returns the bytes of this round trip
-    /// and of the greatest one before, if that is less.
+    /// Records that the application has read up to `end`. Once per round trip, returns the bytes of
+    /// this round trip, and the maximum of earlier round trips if that is lower.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {

@@ -25,7 +25,7 @@ pub(super) struct RcvWindow {
     ssthresh: u64,
     /// Whether the user fixed the window.
     is_fixed: bool,
-    /// The window is the memory minus the memory divided by two to this power.
+    /// The exponent `s` in the window's share of the memory, 1 − 2^−s.
     adv_win_scale: u32,
 }
 
@@ -58,7 +58,7 @@ impl RcvWindow {
         if self.adv_win_scale == 0 {
             return window;
         }
-        // window = memory · (1 − 2^−s), so memory = window · 2^s / (2^s − 1).
+        // The window is memory · (1 − 2^−s), so the memory is window · 2^s / (2^s − 1).
         let power = 1_u64 << self.adv_win_scale;
         (window.saturating_mul(power)).div_ceil(power - 1)
     }
@@ -104,8 +104,8 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Whether no window of `window` or more can be offered now with a scale of `shift`, however
-    /// empty the buffer is.
+    /// Returns whether even an empty buffer could not offer a window of at least `window` with a
+    /// scale of `shift`.
     #[inline]
     pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
         shift > 0 && expressible(self.ssthresh, shift) < window

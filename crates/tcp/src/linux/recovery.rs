@@ -93,8 +93,8 @@ impl Recovery {
 }
 
 impl Linux {
-    /// Processes an acknowledgement that is dubious, or that arrives in any state except open. It
-    /// does not reduce the window, which is done later (`tcp_fastretrans_alert`).
+    /// Processes an acknowledgement that is dubious, or that arrives in any state except open. The
+    /// function does not reduce the window, which happens later (`tcp_fastretrans_alert`).
     pub(super) fn fastretrans_alert(
         &mut self,
         tcb: &mut Tcb,

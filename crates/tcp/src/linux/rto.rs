@@ -71,8 +71,8 @@ impl Linux {
         tcb.arm_rto();
     }
 
-    /// Returns whether the time that the allowed retransmissions take has passed. It is computed by
-    /// doubling the minimum timeout (`retransmits_timed_out`).
+    /// Returns whether the time that the allowed retransmissions take has passed. That time follows
+    /// from doubling the minimum timeout (`retransmits_timed_out`).
     fn has_given_up(&self, tcb: &Tcb) -> bool {
         let (Some(stamp), true) = (self.undo.retrans_stamp(), self.recovery.retransmits() > 0)
         else {

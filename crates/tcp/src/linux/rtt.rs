@@ -53,9 +53,9 @@ impl RttEstimator {
         self.set_rto(rtt, clock);
     }
 
-    /// Updates the estimates as Linux does. The variation is at least the minimum timeout. It rises
-    /// at once, and falls once per round trip. If the round-trip time decreases, the deviation
-    /// changes at an eighth of the speed.
+    /// Updates the estimates as Linux does. The variation is at least the minimum timeout. The
+    /// variation rises at once, and falls once per round trip. If the round-trip time decreases,
+    /// the deviation changes at an eighth of the speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn linux_rises_at_once_and_falls_once_a_round() {
         let up = after(&Profile::linux(), &[20, 20, 400]);
-        // mdev4: 40, 30, then 22.5 + 380 = 402.5 ms; srtt 20 + 380/8 = 67.5 ms; 470 ms, rounded up
-        // to ticks.
+        // mdev4 is 40 ms, 30 ms, and then 22.5 + 380 = 402.5 ms. srtt is 20 + 380/8 = 67.5 ms. The
+        // sum of 470 ms is rounded up to ticks.
         assert_eq!(up.rto, ms(472));
         // Falling round-trip time: srtt is 61.5625 ms; mdev4 rises by an eighth of zero. The
         // maximum of the round was the floor, so the variation falls by a quarter of the

@@ -10,8 +10,8 @@ use crate::common::clock::{Clock, later_by};
 use crate::common::scoreboard::{ANY_RETRANS, SACKED};
 use crate::tcb::Tcb;
 
-/// The segments that an acknowledgement removed. `packets` counts all of them; the other fields
-/// cover only those neither retransmitted nor selectively acknowledged.
+/// The segments that an acknowledgement removed. `packets` counts all segments; the other fields
+/// cover only segments that were neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
     /// The first transmission time of these segments.
@@ -160,8 +160,8 @@ impl Linux {
         }
         let Some(rtt) = sample else { return false };
         let cc_rtt = ack.cc_rtt.unwrap_or(rtt);
-        // A sample that a delayed acknowledgement may have lengthened does not count. It would
-        // raise the minimum if every acknowledgement is delayed.
+        // A sample that a delayed acknowledgement may have lengthened does not count. Such a sample
+        // would raise the minimum if every acknowledgement is delayed.
         let is_delayed =
             ack.has(flag::MAYBE_DELAYED) && tcb.rtt.min().is_some_and(|min| cc_rtt > min);
         if !is_delayed {

@@ -54,7 +54,7 @@ impl Linux {
     }
 
     /// Processes the first block if it reports a duplicate (RFC 2883 §4; `tcp_check_dsack`).
-    /// Returns whether it reports one.
+    /// Returns whether the block reports a duplicate.
     fn check_dsack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) -> bool {
         let mut blocks = header.sack.iter(header.ack);
         let Some((start, end)) = blocks.next() else { return false };

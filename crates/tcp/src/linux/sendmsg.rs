@@ -110,9 +110,9 @@ impl Linux {
         }
     }
 
-    /// Stores up to `bytes` in the last `skb` or in a new one. Returns the number of bytes stored,
-    /// which is zero if there is no space. If a write begins in an `skb`, that `skb` no longer
-    /// carries PSH.
+    /// Stores up to `bytes` in the last `skb` or in a new `skb`. Returns the number of bytes
+    /// stored, which is zero if there is no space. If a write begins in an `skb`, that `skb` no
+    /// longer carries PSH.
     pub(super) fn lay_out(&mut self, tcb: &mut Tcb, bytes: u64, goal: u64, part: Part) -> u64 {
         let mut left = self.sndbuf.left_in_tail(tcb, goal);
         if left == 0 {

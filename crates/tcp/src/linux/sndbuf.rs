@@ -137,8 +137,9 @@ impl SendBuffer {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
-    /// Bounds of the memory in use. At least, each segment tagged S has merged with another `skb`; at
-    /// most, every outstanding segment is an `skb` of its own.
+    /// Returns the bounds of the memory in use. For the lower bound, each segment tagged S has
+    /// merged with another `skb`. For the upper bound, every outstanding segment is a separate
+    /// `skb`.
     #[inline]
     fn memory_bounds(&self, tcb: &Tcb) -> (u64, u64) {
         let written = (self.sent.len() + self.queued.len()) as u64;
@@ -147,7 +148,7 @@ impl SendBuffer {
         (with(written.saturating_sub(sacked.into())), with(written + u64::from(out)))
     }
 
-    /// The memory in use (`sk_wmem_queued`).
+    /// Returns the memory in use (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
         let sent = if tcb.board.sacked_out() + tcb.board.retrans_out() == 0 {
             self.sent.len() as u64

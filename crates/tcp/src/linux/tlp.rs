@@ -60,7 +60,7 @@ pub(super) enum TimeoutFrom {
 }
 
 impl Linux {
-    /// Whether the loss of outstanding segments is probed for.
+    /// Returns whether outstanding segments are protected by a tail loss probe.
     #[inline]
     pub(super) fn may_probe_loss(&self, tcb: &Tcb) -> bool {
         tcb.profile.tlp
@@ -69,7 +69,7 @@ impl Linux {
     }
 
     /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
-    /// whether it did.
+    /// whether the timer was set.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         let packets = tcb.board.packets_out();

@@ -18,16 +18,16 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 
 /// The space that Linux reserves for headers. It is 256 B in kernels without wireless networks,
-/// such as those of clouds and the one that the simulator is validated against. It is 320 B in
-/// kernels with wireless networks.
+/// such as cloud kernels, one of which serves to validate the simulator. It is 320 B in kernels
+/// with wireless networks.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
 /// The maximum number of bytes that an interface accepts at once: 64 KiB minus the space for
 /// headers (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
-/// A burst does not wait if the last segment was sent longer ago than this, or if the next
-/// acknowledgement is further away than this.
+/// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this,
+/// or if the next acknowledgement is expected later than this.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
 /// The round-trip time that halves a burst, as the binary logarithm of microseconds
 /// (`tcp_tso_rtt_log`).
@@ -176,8 +176,8 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: 1/1024 s at a rate of 1.2 windows per round trip. On short paths, 64 KiB
-    /// are added, halved for each half millisecond.
+    /// `tcp_tso_autosize`: a burst is 1/1024 s of 1.2 windows per round trip. On short paths, 64
+    /// KiB are added, halved for each half millisecond.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [

@@ -219,9 +219,9 @@ impl Linux {
         PartialUndo::Done
     }
 
-    /// Returns whether the state must be kept without SACK. It is kept until data above `high_seq`
-    /// is acknowledged, so that duplicates of old data do not start another recovery (RFC 6582
-    /// §3.2).
+    /// Returns whether the state must be kept without SACK. The state is kept until data above
+    /// `high_seq` is acknowledged, so that duplicates of old data do not start another recovery
+    /// (RFC 6582 §3.2).
     fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
         let stays = tcb.snd.una == self.recovery.high_seq() && !tcb.options.sack;
         if stays {

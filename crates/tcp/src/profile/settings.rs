@@ -140,7 +140,7 @@ macro_rules! profile {
         pub struct Profile {
             /// The name that users write.
             pub name: &'static str,
-            /// The default congestion controller of such a host.
+            /// The default congestion controller of the host.
             pub default_cc: &'static str,
             /// The stack of the host.
             pub stack: Stack,

@@ -5,7 +5,8 @@ use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Si
 
 use super::MSS;
 
-/// Loses a packet at a window of `at` segments. Returns with the window from which growth starts.
+/// Loses a packet at a window of `at` segments. Leaves the window at the value from which growth
+/// starts.
 pub(crate) fn lose(cc: &mut dyn CongestionControl, window: &mut Window, at: u64, now: Instant) {
     window.cwnd = at * window.segment;
     let congestion = Congestion { now, in_flight: window.cwnd, signal: Signal::Loss, srtt: None };

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The timeline follows, and each line has a time: `@20ms` counts from zero, and `+5ms` from the
-//! line before. `@20ms..24ms` is for a result that is expected within that interval.
+//! time of the previous line. `@20ms..24ms` is for a result that is expected within that interval.
 //!
 //! ```text
 //! +0ms in  . 1(1000) ack 1 win 5000 sack 2001-3001 ecr 40ms ce

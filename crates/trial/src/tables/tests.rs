@@ -93,7 +93,8 @@ fn findings(spec: &Spec) -> Findings {
 fn link(spec: &Spec) -> LinkFindings {
     let frame = Frame::of(spec);
     let mut report = QueueReport::default();
-    // The first two packets leave in the interval, the third at the end of the interval.
+    // The first two packets leave in the interval. The third packet leaves at the end of the
+    // interval.
     for (left, waited, len) in [(1_500, 30, 1_000), (3_999, 90, 2_375), (9_000, 500, 900)] {
         report.note(&frame, ms(left), Duration::from_millis(waited), len);
     }

@@ -18,7 +18,7 @@ MOST_BYTES = 2**30
 """The maximum memory of a table. Time series of ten thousand applications need 75 % of it."""
 
 _HEADER = 2  # the field of a Message that holds its content
-_ROWS, _BUFFERS, _PACKED = 0, 2, 3  # the fields of a RecordBatch: length, buffers, compression
+_ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, compression
 
 
 def read(data: bytes) -> pa.Table:
@@ -85,7 +85,7 @@ class _Table:
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """Reads a whole number."""
+        """Some of its tables have been removed."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 

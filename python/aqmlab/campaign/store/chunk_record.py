@@ -42,7 +42,7 @@ class ChunkRecord(Struct, frozen=True):
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
         """The reason why this is not the record of `chunk` with `trials` trials in `folder`.
 
-        Returns `None` if the record is the expected one.
+        Returns `None` if the record is valid.
         """
         if self.campaign != campaign:
             return "it is of another campaign"

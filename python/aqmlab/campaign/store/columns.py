@@ -40,8 +40,8 @@ class Columns:
     def schema(self, taken: Collection[str], own: Collection[str] = ()) -> pa.Schema:
         """Names and types. A condition with the name of a table's column gets another name.
 
-        `taken` are the names of all tables' columns, and `own` those of this table. A table with
-        base round-trip times of its own has no others.
+        `taken` are the names of all tables' columns, and `own` are the names of this table's
+        columns. A table that states base round-trip times itself gets no column of them.
         """
         import pyarrow as pa
 

@@ -6,8 +6,9 @@ it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations,
 `_up_mbit`.
 
 Every trial also has the columns of its path: `rate_down_mbit` and `rate_up_mbit`, the rates of the
-slowest links of its applications, and `rtt_base_ms`, the round-trip time without queues. A row of
-an application has the application's own, any other row that of most applications.
+slowest links of its applications, and `rtt_base_ms`, the round-trip time without queues. In a row
+of an application, `rtt_base_ms` is the application's own. In any other row, it is the most common
+round-trip time.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _of_path(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:
 
 
 def _most_common(values: Iterable[float]) -> Number:
-    """The most frequent value; the first of several."""
+    """The most frequent value. Among equally frequent values, it is the first."""
     counted = Counter(values).most_common(1)
     return counted[0][0] if counted else None
 
@@ -81,7 +82,7 @@ def _of_conditions(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]
     for name in names:
         values = [one.conditions.get(name) for one in trials]
         if not any(isinstance(value, str) for value in values):
-            continue  # a column of numbers already
+            continue  # The column already holds numbers.
         texts = [None if value is None else condition_text(value) for value in values]
         distinct = [text for text in dict.fromkeys(texts) if text not in (None, _OFF)]
         read = _reading(distinct)
@@ -139,7 +140,7 @@ _READERS: Sequence[tuple[_Ends, _Reader]] = (
 )
 
 ENDS = tuple(end for ends, _ in _READERS for end in ends)
-"""The ends of the names of columns of numbers."""
+"""The suffixes of the names of number columns."""
 
 
 def _reading(texts: Sequence[str | None]) -> tuple[_Ends, list[tuple[float, ...]]] | None:

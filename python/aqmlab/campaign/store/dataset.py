@@ -28,7 +28,7 @@ from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
-from aqmlab.campaign.store.parquet import Finished, fitted, table_file, widen
+from aqmlab.campaign.store.parquet import Finished, fitted, read_table, table_file, widen
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.campaign.store.trial_file import fault_of, spec_digest
 
@@ -184,9 +184,6 @@ class Dataset:
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
         """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.chunk_path(TRIALS, chunk)
             expected = [
@@ -198,7 +195,7 @@ class Dataset:
                 continue
             data, problem = contents(path, [found.files[self._folder.relative(path)]])
             if problem is None:
-                rows = pq.read_table(pa.BufferReader(data), columns=["trial", "digest", "spec"])
+                rows = read_table(data, ["trial", "digest", "spec"])
                 names, digests, specs = (column.to_pylist() for column in rows.columns)
                 if [*zip(names, digests, map(spec_digest, specs), strict=True)] != expected:
                     problem = "it holds other trials than its record says"
@@ -301,9 +298,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
-    import pyarrow.parquet as pq
-
+    """Writes the records of the remaining chunks of a complete campaign with the files `files`."""
     digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK
@@ -311,7 +306,7 @@ def write_records(
         if name not in files.chunks():
             continue
         (path,) = files.paths(TRIALS, name)
-        counts = pq.read_table(path, columns=["events", "packets"], partitioning=None)
+        counts = read_table(path, ["events", "packets"])
         ChunkRecord(
             manifest.campaign,
             number,
@@ -337,11 +332,10 @@ def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def _rewrite(path: Path, front: int, schema: pa.Schema, before_it_stands: Any) -> None:
-    """Rewrites a file with the columns of `schema`, of which the first `front` are leading ones."""
+    """Rewrites a file with the columns of `schema`, which begin with `front` leading columns."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    table = pq.read_table(path, partitioning=None)
+    table = read_table(path)
     own = fitted(table.select(table.column_names[front:]), pa.schema(list(schema)[front:]))
     with table_file(path, schema, before_it_stands) as file:
         arrays = [*table.columns[:front], *own.columns]

@@ -14,8 +14,8 @@ other table begins with trial, conditions and seed.
 
 Files are written atomically, in an order that always permits the completion of an unfinished
 folder. Trial files come first, then the tables of a chunk, then the chunk's record with the
-checksums of its tables. Only then are its trial files removed. At the end comes the manifest, which
-marks the campaign as complete and holds all checksums, and the records are removed. The bytes of a
+checksums of its tables. Only then are its trial files removed. The manifest comes last. It marks
+the campaign as complete and holds all checksums. The records are then removed. The bytes of a
 complete folder depend neither on the number of processes nor on interruptions.
 """
 
@@ -111,7 +111,7 @@ class Folder:
         return self.path / MANIFEST
 
     def manifest(self) -> Manifest:
-        """The manifest; raises `RequestError` if there is no readable one."""
+        """The manifest; raises `RequestError` if it is absent or unreadable."""
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
             made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None
@@ -126,7 +126,7 @@ class Folder:
             ) from None
 
     def exists(self) -> bool:
-        """Returns whether there is a manifest."""
+        """Returns whether the manifest exists."""
         return self.manifest_path.is_file()
 
     def holds_results(self) -> bool:
@@ -226,7 +226,7 @@ class Folder:
             self._lock = None
 
     def refuse_replaced(self) -> None:
-        """Raises `RequestError` if another folder has replaced the one that this process locked.
+        """Raises `RequestError` if another folder has replaced the folder that this process locked.
 
         A lock belongs to the locked file, not to its path.
         """

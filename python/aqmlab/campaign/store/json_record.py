@@ -79,7 +79,7 @@ def _parsed(text: bytes) -> Any:
         raise MalformedError(f"it is not UTF-8: {error.reason}") from None
     except RecursionError:
         raise MalformedError("its values are nested too deeply") from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise MalformedError(str(error).partition(";")[0].lower()) from None
 
 

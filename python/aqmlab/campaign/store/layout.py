@@ -20,7 +20,7 @@ TRIALS = "trials"
 """The name of the table of trials."""
 
 OF_TRIALS = ("digest", "events", "packets", "spec")
-"""The columns of the table `trials` after the leading ones."""
+"""The columns of the table `trials` after the leading columns."""
 
 
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:

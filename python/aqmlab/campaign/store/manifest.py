@@ -112,7 +112,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     app_groups: Mapping[str, str]
     """The name of each application in figures."""
     stated_tolerances_ms: Mapping[str, _Number]
-    """The largest round-trip times that the scenario states, by application."""
+    """The largest round-trip times that the scenario tolerates, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
     duration_s: _Number
     measure_from_s: _Number
@@ -145,7 +145,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     events: Count | None = None
     packets: Count | None = None
     files: Mapping[FilePath, FileChecksum] | None = None
-    """The checksums of all files. While trials run, the chunk records hold them instead."""
+    """The checksums of all files. While trials run, they are in the chunk records."""
     checksum: Sha256 | None = None
     """The checksum of the manifest's own text; absent if it was not read from a file."""
 
@@ -167,7 +167,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
         return any(getattr(self, name) != getattr(told, name) for name in _OF_SCENARIO)
 
     def with_results_of(self, other: Manifest) -> Manifest:
-        """This manifest with the results of `other` and the versions that made them."""
+        """This manifest with the results of `other` and the versions that made these results."""
         return structs.replace(self, **{name: getattr(other, name) for name in _FROM_RUN})
 
     def text(self) -> str:
@@ -202,7 +202,7 @@ def read(path: Path) -> Manifest:
     """
     try:
         with open_regular(path) as file:
-            # A read of the maximum size would allocate that much memory.
+            # A read of `MOST_BYTES` bytes would allocate that much memory.
             size_bytes = os.fstat(file.fileno()).st_size
             text = file.read(min(size_bytes, MOST_BYTES))
         if size_bytes > MOST_BYTES:

@@ -198,7 +198,7 @@ def table_file(
 ) -> Iterator[TableFile]:
     """A Parquet file that appears at `path` when it is complete and on the disk.
 
-    `before_it_stands` receives its checksum before the file replaces any previous one. On failure
+    `before_it_stands` receives its checksum before the file replaces any previous file. On failure
     the function removes the partial file and raises `DiskError`.
     """
     made = unfinished(path)
@@ -225,6 +225,20 @@ def table_file(
             made.replace(path)
             for folder in list(path.parents)[:3]:  # of the chunk, of the table, of all tables
                 sync_folder(folder)
+
+
+def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """Reads the Parquet file at a path or in memory, or some of its `columns`.
+
+    The calling thread reads alone. Arrow's own `read_table` reads ahead in threads. Such a thread
+    aborts the process if it releases the file's bytes, a Python object, while the interpreter ends.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = pa.BufferReader(source) if isinstance(source, bytes) else source
+    with pq.ParquetFile(place, pre_buffer=False) as file:
+        return file.read(columns, use_threads=False)
 
 
 def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:

@@ -24,13 +24,13 @@ MOST_FOOTER_BYTES = 2**22
 """The largest footer that is read. The footer for a hundred trials has a few kilobytes."""
 
 MOST_COLUMNS = 1000
-"""The most columns of a file. The table `flows` has about fifty."""
+"""The maximum number of columns of a file. The table `flows` has about fifty."""
 
 FREE_BYTES = 2**29
 """Memory that a table of any size on the disk may take."""
 
 MOST_GROWTH = 1000
-"""The most memory for each byte on the disk, for tables above `FREE_BYTES`.
+"""The maximum memory for each byte on the disk, for tables above `FREE_BYTES`.
 
 Tables of idle queues have a factor of 200.
 """
@@ -39,12 +39,12 @@ _END = struct.Struct("<I4s")
 _THRIFT_STRING_BYTES = MOST_FOOTER_BYTES
 _THRIFT_ITEMS = 10**5
 _PRE_BUFFER = False
-"""Arrow would read ahead in threads of its own.
+"""Disables Arrow's read-ahead, which uses threads.
 
 Such a thread aborts the process if it still holds the Python file object when the interpreter ends.
 """
 _TEXT_BYTES = 16
-"""The memory of a text in a column in addition to its characters."""
+"""The memory of a text in a column, without its characters."""
 
 
 class FileSize(NamedTuple):
@@ -101,7 +101,7 @@ def _refuse_footer(descriptor: int) -> int:
 
 
 def _refuse_columns(file: pq.ParquetFile) -> None:
-    """Raises `ValueError` for too many columns, and for a column of a form that is not written."""
+    """Raises `ValueError` for too many columns, and for a column that aqmlab does not write."""
     import pyarrow as pa
 
     if file.metadata.num_columns > MOST_COLUMNS:
@@ -141,7 +141,7 @@ def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
 
 
 def _text_bytes(file: pq.ParquetFile, columns: list[str]) -> int:
-    """The number of characters in all rows of columns, which are read as dictionaries."""
+    """The number of characters in all rows of the text columns, which are read as dictionaries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -59,7 +59,7 @@ class TableFiles:
         return (table, chunk) in self._by_place
 
     def paths(self, table: str, chunk: str | None = None) -> list[Path]:
-        """The files of a table, or of one chunk of it, in the order of trials.
+        """The files of a table, or of one of its chunks, in the order of trials.
 
         Raises `RequestError` for the first damaged file.
         """
@@ -207,7 +207,8 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
 def _state(path: Path) -> tuple[int, ...] | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
-    It includes the time of the last change. Programs can set only the time of the last write.
+    The state includes the time of the last change. Programs can set only the time of the last
+    write.
     """
     try:
         found = path.stat()

@@ -19,7 +19,7 @@ TOPICS = {
     "activities": "aqmlab.cli.list_households:activities",
     "studies": "aqmlab.cli.list_studies:entries",
 }
-"""The topics, each with the function that lists it, which is loaded when it is called."""
+"""The topics, each with the name of the function that lists it, which is loaded when needed."""
 
 
 @dataclass(frozen=True, slots=True)

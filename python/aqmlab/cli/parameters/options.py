@@ -31,10 +31,11 @@ _MOST_OFFERED = 1_000
 
 
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
-    """The names of a campaign's trials that begin with `incomplete`, for completion by a shell."""
-    # An option without its value, which the shell asks for, ends the reading of arguments.
-    folder = context.params.get("folder") or next(iter(context.args), None)
-    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Other commands do without it.
+    """The names of a campaign's trials that begin with `incomplete`, for a shell's completion."""
+    # The parser stops at the option whose value is completed, so DIR may not have been parsed yet.
+    given = (context.params.get("folder"), context.params.get("source"), *context.args)
+    folder = next(filter(None, given), None)
+    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only this command needs it.
     try:
         entries = load(Path(folder or ".")).manifest().trials
     except (LabError, OSError, ValueError):

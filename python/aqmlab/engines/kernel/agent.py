@@ -1,7 +1,8 @@
-"""The agent's binary, which is part of the package or built in the source tree.
+"""The agent's binary, which is part of a wheel or built in the source tree.
 
 It is linked statically against the C library of the compiler's default target. A source tree needs
-only the toolchain and the target that build the simulator.
+only the toolchain and the target that build the simulator. `make dist` puts the binary into the
+wheel, so a user of the wheel needs no compiler.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from aqmlab.engines.kernel.errors import MissingError
 
 _TARGET = "x86_64-unknown-linux-gnu"
 _NAME = "aqmlab-agent"
+PACKAGED = Path(__file__).parent / _NAME
+"""The agent of a wheel. A source tree uses its own, which is as new as its sources."""
 _MANIFEST = Path("crates") / "agent" / "Cargo.toml"
 _SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/*.rs")
 
@@ -37,12 +40,9 @@ _found: Path | None = None
 
 
 def _find(say: Say) -> Path:
-    packaged, root = _packaged(), source_tree()
-    if packaged.exists():
-        return packaged
+    root = source_tree()
     if root is None:
-        hint = "run aqmlab from its source tree: `make setup` there, then .venv/bin/aqmlab"
-        raise MissingError(f"{packaged}: this package came without the agent", hint)
+        return _packaged()
     if is_fresh(root):
         return built(root)
     say("building the kernel engine's agent (a minute or two) ...")
@@ -52,16 +52,14 @@ def _find(say: Say) -> Path:
 def is_there() -> bool:
     """Returns whether the agent is built. Only `find` reports missing requirements."""
     root = source_tree()
-    return _found is not None or _packaged().exists() or root is None or is_fresh(root)
+    return _found is not None or root is None or is_fresh(root)
 
 
 def where() -> str:
     """Describes the agent's location; raises `MissingError` if the agent cannot be built."""
-    packaged, root = _packaged(), source_tree()
-    if packaged.exists() or root is None:
+    root = source_tree()
+    if root is None or is_fresh(root):
         return str(find())
-    if is_fresh(root):
-        return str(built(root))
     _cargo()
     return f"{built(root)} (to be built: `aqmlab kernel build`, or when it is first needed)"
 
@@ -121,7 +119,10 @@ def build(root: Path, target: Path | None = None) -> Path:
 
 
 def _packaged() -> Path:
-    return Path(__file__).parent / _NAME
+    if not PACKAGED.exists():
+        hint = "install a wheel that `make dist` built, or run aqmlab from its source tree"
+        raise MissingError(f"{PACKAGED}: this package came without the agent", hint)
+    return PACKAGED
 
 
 def _target_dir(root: Path) -> Path:

@@ -25,7 +25,7 @@ _BUILT_FROM = ("Cargo.toml", _LOCK, "crates")
 
 @dataclass(frozen=True, slots=True)
 class AgentSource:
-    """Everything that decides the bytes of an agent."""
+    """Everything that determines the bytes of an agent."""
 
     commit: str
     """The commit of this project's repository."""

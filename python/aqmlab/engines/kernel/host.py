@@ -85,7 +85,7 @@ def prepare(specs: Sequence[TrialSpec], say: Say, qdisc_source: QdiscSource = "k
 
 
 def _kernel_kinds(specs: Sequence[TrialSpec]) -> list[str]:
-    """The kernel's disciplines that trials need, including those that shape and delay."""
+    """The kernel's disciplines that trials need, including the disciplines that shape and delay."""
     modules = kinds.modules(specs)
     own = (module.removeprefix("sch_") for module in modules if module.startswith("sch_"))
     return ["htb", "netem", *own]

@@ -2,7 +2,7 @@
 
 The initramfs holds the agent as its first process, and `ip`, `tc` and `ethtool` with their
 libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The user's
-cache keeps the initramfs and a few previous ones. The name of each depends on its contents.
+cache keeps the initramfs and a few previous archives. The name of each depends on its contents.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def build(agent: Path) -> Image:
     entries |= _modules(release)
     data = cpio.archive(entries)
     key = hashlib.sha256(data + release.encode()).hexdigest()[:16]
-    # Not compressed, because emulated instructions cost more than disk space.
+    # The archive is not compressed, because emulated instructions cost more than disk space.
     path = cache_dir() / f"initramfs-{release}-{key}.cpio"
     if not path.exists():
         keep(path, data)

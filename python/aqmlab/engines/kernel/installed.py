@@ -85,7 +85,7 @@ def _require_modules(release: str, wanted: Mapping[str, str]) -> None:
 
 
 def modules_of(release: str) -> set[str]:
-    """The modules of a kernel, including built-in ones."""
+    """The modules of a kernel, including built-in modules."""
     folder = Path("/lib/modules") / release
     found = set()
     for name in ("modules.dep", "modules.builtin"):

@@ -71,10 +71,10 @@ def run(
 
     Raises `MachineError` if the guest dies, hangs or writes an incomplete result. With the
     source "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets,
-    the file `captures` receives the records of both taps, the one in the home first. A guest hangs
-    if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both
-    are real seconds, without the time spent waiting for a processor. `extra` holds files that only
-    some jobs need.
+    the file `captures` receives the records of both taps, with the home's records first. A guest
+    hangs if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`.
+    Both are real seconds, without the time spent waiting for a processor. `extra` holds files that
+    only some jobs need.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
@@ -124,7 +124,7 @@ def _firmware(qemu: str) -> list[Path]:
 
 
 def _leash() -> list[str]:
-    """The command prefix that ends a machine with its parent process, even after kill -9."""
+    """The command prefix that kills a machine when its parent process ends, even after kill -9."""
     return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
@@ -133,8 +133,8 @@ def _command(qemu: str, image: Image, place: Path, seed: int, words: str = "") -
     # the kernel. The agent receives the words after two dashes.
     append = f"{_COMMAND_LINE} aqmlab.seed={seed}{words}"
     # Recording (to /dev/null) makes QEMU's two threads alternate. Without it, on a busy host, the
-    # main loop can find the guest idle before the last instructions are counted. It then moves the
-    # clock too far (accel/tcg/icount-common.c: icount_start_warp_timer).
+    # main loop can find the guest idle before the last instructions are counted. The main loop then
+    # moves the clock too far (accel/tcg/icount-common.c: icount_start_warp_timer).
     icount = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
     return [
         qemu, "-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "qemu64",
@@ -168,7 +168,7 @@ class _Limits:
     def exceeded(self, all_s: float, silent_s: float) -> bool:
         """Returns whether a machine hangs.
 
-        It has run for `all_s`, and made no progress for `silent_s`.
+        `all_s` is the time that it has run, and `silent_s` is the time without progress.
         """
         return (self.timeout_s is not None and all_s > self.timeout_s) or (
             self.patience_s is not None and silent_s > self.patience_s

@@ -1,4 +1,4 @@
-"""The engine ns-3, which sets up a trial as an experienced user of ns-3 would.
+"""The engine ns-3, which sets up a trial in the way of an experienced user of ns-3.
 
 ns-3 provides TCP, queue disciplines and the token bucket. The trial provides the path, the starts
 and the measurements. If ns-3 has a parameter, its value is Linux's (`plan`). A trial that ns-3

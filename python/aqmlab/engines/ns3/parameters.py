@@ -1,4 +1,4 @@
-"""The parameters of a kind: those of the trial, and Linux's defaults for the others."""
+"""The parameters of a kind: those of the trial, and Linux's defaults for all others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class KindParameters:
 
     @classmethod
     def of(cls, family: str, given: KindSpec) -> KindParameters:
-        """The parameters of a kind of the catalogue, with those that `given` states."""
+        """The parameters of a kind of the catalogue, with the parameters that `given` states."""
         entries = {entry["name"]: entry for entry in _core.catalogue()[family]}
         defaults = {param["name"]: param["default"] for param in entries[given.kind]["params"]}
         return cls(defaults | given.params)

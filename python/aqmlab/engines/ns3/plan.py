@@ -323,6 +323,8 @@ def _datagrams(
     kind: str, params: KindParameters, flow: int, when: tuple[int, int]
 ) -> Iterator[str]:
     probes = kind != "cbr"
+    if not probes and params.word("ecn") != "not_ect":
+        raise ValueError("`cbr`: ecn: the ns-3 engine sends Not-ECT datagrams only")
     interval_ns = params.optional("interval")
     if interval_ns is None:
         interval_ns = math.floor(8e9 * params.whole("payload") / params.whole("rate"))

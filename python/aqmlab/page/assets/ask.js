@@ -1,11 +1,10 @@
-// Requests to the WebAssembly module: a JSON text goes in through a buffer, and one comes out.
+// Requests to the WebAssembly module. A buffer passes a JSON text in, and another one out.
 
 /**
- * Asks an instance of the module.
+ * Passes a request to an instance of the module; returns its answer.
  * @param {any} exported
  * @param {string} text
- * @returns {string}
- */
+ * @returns {string} */
 export function ask(exported, text) {
   const request = new TextEncoder().encode(text);
   const address = exported.request_buffer(request.length);

@@ -6,19 +6,18 @@ import { el } from "./dom.js";
 
 const HEIGHT = 180;
 
-/** The colour of a variable of the style sheet. @param {string} name */
+/** The colour in a variable of the style sheet. @param {string} name */
 export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /**
- * A chart with both gateways, and the function that removes it.
+ * Draws a chart with both gateways; returns the function that removes it.
  * @param {Element} place
  * @param {string} title
  * @param {Series} today
  * @param {Series} better
- * @param {(value: number) => string} spelled
- */
+ * @param {(value: number) => string} spelled */
 export function chart(place, title, today, better, spelled) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   const holder = el("div", {
@@ -79,12 +78,11 @@ function described(title, today, better, spelled) {
 }
 
 /**
- * The rows of a table in which columns have the values given, as a series.
+ * The rows of a table whose columns have the wanted values, as a series.
  * @param {Record<string, any[]>} table
  * @param {Record<string, string>} wanted
  * @param {string} column
- * @returns {Series}
- */
+ * @returns {Series} */
 export function series(table, wanted, column) {
   const x = [];
   const y = [];

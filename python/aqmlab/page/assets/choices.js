@@ -1,7 +1,8 @@
-// The activities, lines, tiers and gateways on offer, which the builder of the page wrote into it.
+// The activities, lines, tiers and gateways on offer, which the builder wrote into the page.
 
 /**
- * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>}} Activity
+ * @typedef {{title: string, apps: Record<string, Record<string, string | number | boolean>>,
+ *   tolerances: Record<string, string>}} Activity
  * @typedef {{down: string, up: string}} Queues
  * @typedef {{title: string, overhead: unknown, queues: Record<string, Queues>, device: object}} Line
  * @typedef {{at: "gateway" | "line", qdisc: unknown, settings: {qdisc: string, params: object}}} Managed
@@ -20,8 +21,11 @@
  *   firstTiers: string,
  *   gateways: Record<string, Gateway>,
  *   better: string,
+ *   shares: number[],
+ *   unshaped: string,
  *   people: Person[],
  *   households: Record<string, Household>,
+ *   noticedMs: number,
  * }} Choices
  */
 
@@ -29,10 +33,9 @@
 export const choices = JSON.parse(document.getElementById("choices")?.textContent ?? "{}");
 
 /**
- * Whether `table` has its own member `key`: a link may name "constructor".
+ * Whether `table` has its own member `key`: a link may contain "constructor".
  * @param {object} table
- * @param {string} key
- */
+ * @param {string} key */
 export function has(table, key) {
   return Object.prototype.hasOwnProperty.call(table, key);
 }

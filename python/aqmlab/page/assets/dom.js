@@ -1,4 +1,5 @@
-// Elements from values. Text is set as text, never parsed, because links and inputs are hostile.
+// Makes elements from values. Text is set as text, never parsed, because links and inputs may be
+// hostile.
 
 /**
  * @typedef {Record<string, unknown>} Attributes
@@ -6,22 +7,20 @@
  */
 
 /**
- * Makes an element. An attribute that is a function listens; `false` and `null` are left out.
+ * Makes an element. A function as an attribute becomes a listener. `false` and `null` are omitted.
  * @param {string} tag
  * @param {Attributes} [attributes]
  * @param {...(Child | Child[])} children
- * @returns {any}
- */
+ * @returns {any} */
 export function el(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
 /**
- * Makes an element of SVG.
+ * Makes an SVG element.
  * @param {string} tag
  * @param {Attributes} attributes
- * @param {...Child} children
- */
+ * @param {...Child} children */
 export function svg(tag, attributes, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }

@@ -4,18 +4,20 @@ import { choices, has } from "./choices.js";
 
 /**
  * @typedef {{kind: string, down: number, up: number}} Shaping The gateway, and the shares of the
- *   line's rates, in per cent, to which it shapes where it shapes.
+ *   line's rates, in per cent, to which it shapes, if it shapes.
  * @typedef {{
  *   people: {name: string, does: string[]}[],
  *   things: {does: string, count: number}[],
  *   line: string, tiers: string, tier: string, rtt: number,
- *   today: Shaping, better: Shaping,
- * }} Home
- */
+ *   today: Shaping, better: Shaping, toml: string | null,
+ * }} Home `toml` is the scenario that the visitor wrote. */
 
 export const MOST_PEOPLE = 12;
 export const MOST_COUNT = 9;
-const MOST_LINK = 4000;
+/** The longest text that a link holds. */
+export const MOST_TOML = 12_000;
+/** Each character of a text takes up to nine of the link. */
+const MOST_LINK = 4000 + 9 * MOST_TOML;
 
 /** @returns {Home} */
 export function firstHome() {
@@ -32,19 +34,18 @@ export function household(key, tiers = choices.firstTiers) {
   const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
   const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
   const better = { ...today, kind: choices.better };
-  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better };
+  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better, toml: null };
 }
 
-/** The tiers of a home, from slow to fast. @param {Home} home */
+/** The tiers to choose from, from slow to fast. @param {Home} home */
 export function tiersOf(home) {
   return choices.tiers[home.tiers].tiers;
 }
 
 /**
- * The tier of a list whose downlink is nearest to that of `tier`.
+ * The tier of a list whose downlink is nearest to the downlink of `tier`.
  * @param {string} tier
- * @param {string} tiers
- */
+ * @param {string} tiers */
 export function nearestTier(tier, tiers) {
   const list = choices.tiers[tiers].tiers;
   const distance = (one) => Math.abs(Math.log(Number.parseFloat(one) / Number.parseFloat(tier)));
@@ -77,14 +78,14 @@ export function fragment(home) {
     const isShaped = shapes(home[side], "down") || shapes(home[side], "up");
     link.set(side, isShaped ? `${kind}~${down}~${up}` : kind);
   }
+  if (home.toml !== null && home.toml.length <= MOST_TOML) link.set("toml", home.toml);
   return link.toString();
 }
 
 /**
- * Reads a link. What it does not know is left out and named in `problems`.
+ * Reads a link. Unknown parts are omitted and named in `problems`.
  * @param {string} text
- * @returns {{home: Home, problems: string[]}}
- */
+ * @returns {{home: Home, problems: string[]}} */
 export function readFragment(text) {
   const home = firstHome();
   const problems = [];
@@ -110,7 +111,11 @@ export function readFragment(text) {
   if (rtt !== null && /^\d{1,3}$/.test(rtt) && +rtt >= 1 && +rtt <= 300) home.rtt = +rtt;
   else if (rtt !== null) wrong("distance", rtt);
   readGateways(link, home, wrong);
-  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better"];
+  // A text area has no carriage returns.
+  const toml = link.get("toml")?.replace(/\r\n?/g, "\n") ?? null;
+  if (toml === null || toml.length <= MOST_TOML) home.toml = toml;
+  else wrong("scenario", toml);
+  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better", "toml"];
   for (const key of new Set(link.keys())) if (!known.includes(key)) wrong("part", key);
   if (problems.length > 0) problems.push("It was left out; everything else is as the link says.");
   return { home, problems };

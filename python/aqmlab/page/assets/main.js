@@ -1,6 +1,6 @@
-// The state of the page: a home; the jobs that it needs; and the views of their answers.
+// The state of the page: a home, the simulation jobs for it, and the views of the answers.
 
-import { count, facts, headline } from "./answer.js";
+import { evidence, isWhole } from "./answer.js";
 import { choices } from "./choices.js";
 import { byId, notify } from "./dom.js";
 import { fragment, readFragment, shapes, tiersOf } from "./home.js";
@@ -17,12 +17,13 @@ import { showQueue } from "./view_queue.js";
 /** @typedef {import("./home.js").Home} Home */
 
 const TABLES = ["flows", "windows", "rtt", "queue_series"];
+const EMPTY = "Nobody is at home. Add somebody, or a thing.";
 const SIDES = /** @type {const} */ (["today", "better"]);
 
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
 let home;
-/** The scenario that the visitor wrote, in TOML. @type {string | null} */
+/** The visitor's scenario to run, which its text may since have left. @type {string | null} */
 let own = null;
 let isPlanned = false;
 /** The data for the views of both gateways. */
@@ -77,22 +78,26 @@ function jobs() {
   ];
 }
 
-/** The best known answer of a side: of several evenings, of one, or of its beginning. */
+/** The best known answer of a side: for several evenings, for one, or for the first part of one. */
 function best(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
   return known(SURE) ?? known(WHOLE) ?? known(quick(at));
 }
 
-/** Takes a changed home. @param {Home} changed */
+/** Replaces the home. @param {Home} changed */
 function change(changed) {
   home = changed;
-  history.replaceState(null, "", `#${fragment(home)}`);
+  writeLink();
   showHome(home, change);
   showLine(home, change);
   plan();
 }
 
-/** Hands the jobs to the simulator, once for all changes of one moment. */
+function writeLink() {
+  history.replaceState(null, "", `#${fragment(home)}`);
+}
+
+/** Passes the jobs to the simulator, once for all simultaneous changes. */
 function plan() {
   if (isPlanned) return;
   isPlanned = true;
@@ -105,28 +110,25 @@ function plan() {
   });
 }
 
-/** Shows what is known. */
+/** Shows the known results. */
 function refresh() {
   const apps = applications(home);
   const isEmpty = apps.length === 0;
-  const ladder = {
-    today: tiersOf(home).map((tier) => counted(tier, "today")),
-    better: tiersOf(home).map((tier) => counted(tier, "better")),
-  };
-  const label = labels(apps);
-  const empty = { kind: "open", headline: "Nobody is at home. Add somebody, or a thing." };
-  const transfers = new Set(apps.filter(({ app }) => app.kind === "bulk").map(({ name }) => name));
-  const known = isEmpty ? null : facts(ladder, home, label, transfers);
-  const told = known && simulator.ask({ do: "sentences", conclusion: known });
-  const sentences = told?.sentences ?? [];
-  showAnswer(isEmpty ? empty : headline(ladder, home, label), sentences, ladder, home, change);
+  const ran = (side) => tiersOf(home).map((tier) => judged(tier, side));
+  const ladder = { today: ran("today"), better: ran("better") };
+  /** @type {import("./answer.js").Advice | undefined} */
+  const advice = simulator.ask({ do: "advice", evidence: evidence(ladder, home, apps) })?.advice;
+  const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
+  const sentences = advice && !isEmpty && isWhole(ladder) ? advice.sentences : [];
+  const open = { kind: "open", text: isEmpty ? EMPTY : "Simulating your home…" };
+  showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
   if (simulator.isStarted && drawn.settings !== home) {
     drawn.settings = home;
     showDo(home, gatewaySettings());
   }
   const [today, better] = SIDES.map((side) => best(home, side));
-  const isWhole = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
-  document.body.dataset.shown = isWhole ? "whole" : today && better ? "quick" : "nothing";
+  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
+  document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
   document.body.classList.toggle("busy", !isEmpty && !(today && better));
   document.body.dataset.open = String(simulator.open);
   document.body.classList.toggle("empty", isEmpty);
@@ -142,29 +144,13 @@ function refresh() {
   check();
 }
 
-/** The number of applications that a trial serves; `null` before it has been run. */
-function counted(tier, side) {
+/** The best known answer at a tier; `null` before it has been run. */
+function judged(tier, side) {
   const answer = best({ ...home, tier }, side);
-  return answer && !answer.error ? count(tier, answer) : null;
+  return answer && !answer.error ? answer : null;
 }
 
-/** Plain words for an application, with whose it is. */
-function labels(apps) {
-  const words = new Map(
-    apps.map(({ name, who, title }) => [
-      name,
-      who ? `${owner(who)} ${title.replace(/^an? /, "")}` : title,
-    ]),
-  );
-  return (name) => words.get(name) ?? name;
-}
-
-/** @param {string} who */
-function owner(who) {
-  return who.endsWith("s") ? `${who}’` : `${who}’s`;
-}
-
-/** Whether the better gateway gives each flow a queue of its own in some direction. */
+/** Whether the better gateway gives each flow its own queue in some direction. */
 function isFair() {
   const { up, down } = choices.gateways[home.better.kind];
   return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));
@@ -205,19 +191,30 @@ function check() {
       own: ran?.digest ?? "…",
     },
     ran: ran && !ran.error ? ran.verdicts : null,
-    runText,
+    toml: home.toml,
+    edit,
+    run,
   });
 }
 
-/** Runs a text of the visitor, or none any more. @param {string | null} text */
-function runText(text) {
-  own = text;
+/** Takes the visitor's scenario, or none any more. @param {string | null} text */
+function edit(text) {
+  home = { ...home, toml: text };
+  writeLink();
+  if (text === null) run();
+  else check();
+}
+
+/** Runs the visitor's scenario, if there is one. */
+function run() {
+  own = home.toml;
   plan();
 }
 
 function open() {
   const { home: read, problems } = readFragment(location.hash.slice(1));
   notify(problems);
+  own = read.toml;
   change(read);
 }
 

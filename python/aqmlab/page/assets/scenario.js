@@ -1,4 +1,4 @@
-// From a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
+// Converts a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
 
 import { choices } from "./choices.js";
 import { shapes } from "./home.js";
@@ -6,32 +6,27 @@ import { shapes } from "./home.js";
 /** @typedef {import("./home.js").Home} Home */
 /** @typedef {import("./home.js").Shaping} Shaping */
 
-/** The rate of a gateway that does not shape: that of its fastest port. */
-const UNSHAPED = "10 Gbit/s";
-
 /**
  * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
- *   their seeds. Transfers start at `loadedFrom`, so that the calm before them is seen, and verdicts
- *   count from there on.
- */
+ *   their seeds. Transfers start at `loadedFrom`, so the time before them is visible. Verdicts
+ *   cover the time after `loadedFrom`. */
 
-/** One evening of a minute. @type {Span} */
+/** One evening, which lasts a minute. @type {Span} */
 export const WHOLE = { seconds: 60, loadedFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
-/** The packets of a quick look: a tenth of a second of simulation. */
+/** The packets of a quick trial, whose simulation takes 0.1 s. */
 const QUICK_PACKETS = 50_000;
 const FULL_PACKET_BITS = 12_000;
 const MOST_QUICK_S = 15;
-/** The packets per second of a home without a transfer, at most. */
+/** The maximum packets per second of a home without a transfer. */
 const IDLE_PACKETS_PER_S = 4_000;
 
 /**
- * The span of a quick look, which is shorter the more packets a second has.
+ * The span of a quick trial, which is shorter for a faster line.
  * @param {Home} home
- * @returns {Span}
- */
+ * @returns {Span} */
 export function quick(home) {
   const bulk = applications(home).filter(({ app }) => app.kind === "bulk");
   const rates = ["down", "up"].map((way, at) => {
@@ -44,21 +39,23 @@ export function quick(home) {
 }
 
 /**
- * The applications of a household: the name in the scenario, the owner, and what it is.
+ * The applications of a household: the name in the scenario, the owner, the title, the table, and
+ * the largest round-trip time that the activity tolerates, if it states one.
  * @param {Home} home
- * @returns {{name: string, who: string, title: string, app: Record<string, unknown>}[]}
+ * @returns {{name: string, who: string, title: string, app: Record<string, unknown>,
+ *   tolerance: string | undefined}[]}
  */
 export function applications(home) {
   const all = [];
   const taken = new Set();
   const add = (who, activity) => {
-    const { title, apps } = choices.activities[activity];
+    const { title, apps, tolerances } = choices.activities[activity];
     for (const [key, app] of Object.entries(apps)) {
       const wanted = slug(who ? `${who} ${key}` : key);
       let name = wanted;
       for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
       taken.add(name);
-      all.push({ name, who, title, app });
+      all.push({ name, who, title, app, tolerance: tolerances[key] });
     }
   };
   for (const { name, does } of home.people) for (const one of does) add(name, one);
@@ -83,8 +80,10 @@ function slug(text) {
  */
 export function scenario(home, gateway, { seconds, loadedFrom }) {
   const apps = {};
-  for (const { name, app } of applications(home)) {
+  const tolerances = {};
+  for (const { name, app, tolerance } of applications(home)) {
     apps[name] = app.kind === "bulk" ? { ...app, start: `${loadedFrom} s` } : { ...app };
+    if (tolerance) tolerances[name] = tolerance;
   }
   return {
     title: `A home at ${home.tier} with ${choices.gateways[gateway.kind].title}`,
@@ -93,10 +92,11 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
     path: path(home, gateway),
     apps,
     measure: { from: `${loadedFrom} s` },
+    ...(Object.keys(tolerances).length > 0 && { report: { tolerances } }),
   };
 }
 
-/** The line is a modem with a queue at each end; the gateway before it shapes, or does nothing. */
+/** The path. The line is a modem with a queue at each end, and the gateway may shape. */
 function path(home, gateway) {
   const { overhead, queues } = choices.lines[home.line];
   const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));
@@ -106,7 +106,7 @@ function path(home, gateway) {
     const managed = choices.gateways[gateway.kind][way];
     const isOwn = shapes(gateway, way);
     const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
-    made[way] = isOwn ? own : { rate: UNSHAPED };
+    made[way] = isOwn ? own : { rate: choices.unshaped };
     modem[way] = {
       rate: rates[way],
       qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],
@@ -115,7 +115,7 @@ function path(home, gateway) {
   return { ...made, modem };
 }
 
-/** One rate of a tier: 0 is the downlink's. */
+/** One rate of a tier; index 0 is the downlink. */
 function rateOf(tier, at) {
   return `${tier.replace(" Mbit/s", "").split("/")[at]} Mbit/s`;
 }

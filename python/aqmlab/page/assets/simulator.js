@@ -1,22 +1,24 @@
-// Trials in web workers: what is shown comes first, what is stale is dropped.
+// Runs trials in web workers. Displayed trials come first, and outdated jobs are dropped.
 
 import { ask } from "./ask.js";
 
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
  * @typedef {{worker: Worker, job: Job | null, isReady: boolean, timer: number}} Seat
- * @typedef {{app: string, verdict: string, because: string, felt: string}} Verdict
+ * @typedef {{rtt_p50_ms: number | null, rtt_p95_ms: number | null,
+ *   throughput_mean_mbit: number | null}} Medians over seeds, each of the worst direction
+ * @typedef {{app: string, word: string, because: string, felt: string, medians: Medians}} Verdict
  * @typedef {Record<string, any[]>} Table
  * @typedef {{
  *   digest: string, packets: number, events: number,
  *   links: {name: string, rate_bps: number}[],
- *   verdicts: Verdict[], served: boolean[], tables: Record<string, Table>,
+ *   verdicts: Verdict[], tables: Record<string, Table>,
  *   error?: {at: string, problem: string},
  * }} Answer
  */
 
 const MOST_KEPT = 120;
-/** A trial that takes longer is ended: a visitor's own text may ask for years. */
+/** The time limit of a trial, because a visitor's scenario may last for years. */
 const MOST_MS = 300_000;
 
 export class Simulator {
@@ -71,15 +73,14 @@ export class Simulator {
   }
 
   /**
-   * The answer to a request that takes no time; `null` before the start.
+   * The immediate answer to a quick request; `null` before the start.
    * @param {object} request
-   * @returns {any}
-   */
+   * @returns {any} */
   ask(request) {
     return this.exported ? JSON.parse(ask(this.exported, JSON.stringify(request))) : null;
   }
 
-  /** Whether it answers requests. */
+  /** Whether the simulator answers requests. */
   get isStarted() {
     return this.exported !== undefined;
   }
@@ -138,7 +139,7 @@ export class Simulator {
   }
 }
 
-/** The address of the worker's script, which the page of one file contains. */
+/** The address of the worker's script, which a page in one file contains. */
 function workerSource() {
   const inside = document.getElementById("worker");
   const address = inside
@@ -151,7 +152,7 @@ function workerSource() {
     .createScriptURL("");
 }
 
-/** The bytes of the WebAssembly module, which the page of one file contains. */
+/** The bytes of the WebAssembly module, which a page in one file contains. */
 async function moduleBytes() {
   const inside = document.getElementById("simulator");
   if (inside === null) {

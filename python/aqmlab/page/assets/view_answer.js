@@ -1,6 +1,5 @@
-// The conclusion, and how many are served at each tier.
+// The conclusion, and the number of applications served at each tier.
 
-import { serves } from "./answer.js";
 import { choices } from "./choices.js";
 import { tiersOf } from "./home.js";
 import { byId, el, refill, svg } from "./dom.js";
@@ -14,7 +13,7 @@ const PATHS = {
   "no data": "M4 8 H12",
 };
 
-/** A mark and its word. @param {string} verdict */
+/** The mark and the word of a verdict. @param {string} verdict */
 export function badge(verdict) {
   const mark = svg(
     "svg",
@@ -25,22 +24,22 @@ export function badge(verdict) {
 }
 
 /**
- * @param {{kind: string, headline: string}} conclusion
+ * @param {{kind: string, text: string}} headline
  * @param {{about: string, text: string}[]} sentences
- * @param {import("./answer.js").Ladder} ladder
+ * @param {import("./answer.js").TierCount[][]} counts of today's gateway and of the better one
  * @param {import("./home.js").Home} home
  * @param {(home: import("./home.js").Home) => void} change
  */
-export function showAnswer(conclusion, sentences, ladder, home, change) {
-  const headline = byId("headline");
-  headline.className = conclusion.kind;
-  if (headline.textContent !== conclusion.headline) headline.textContent = conclusion.headline;
+export function showAnswer(headline, sentences, counts, home, change) {
+  const shown = byId("headline");
+  shown.className = headline.kind;
+  if (shown.textContent !== headline.text) shown.textContent = headline.text;
   refill(
     byId("reasons"),
     sentences.map(({ about, text }) => el("p", { class: `about-${about}` }, text)),
   );
   const better = choices.gateways[home.better.kind].title;
-  const rows = tiersOf(home).map((tier, place) => row(tier, place, ladder, home, change));
+  const rows = tiersOf(home).map((tier, place) => row(tier, place, counts, home, change));
   const head = el(
     "tr",
     {},
@@ -60,7 +59,7 @@ export function showAnswer(conclusion, sentences, ladder, home, change) {
   );
 }
 
-function row(tier, place, ladder, home, change) {
+function row(tier, place, counts, home, change) {
   const isHere = tier === home.tier;
   const choose = el(
     "button",
@@ -76,18 +75,18 @@ function row(tier, place, ladder, home, change) {
     "tr",
     { class: isHere ? "here" : "" },
     el("th", { scope: "row" }, choose),
-    cell(ladder.today[place]),
-    cell(ladder.better[place]),
+    counts.map((some) => cell(some.find((one) => one.tier === tier))),
   );
 }
 
+/** @param {import("./answer.js").TierCount | undefined} count */
 function cell(count) {
-  if (count === null) return el("td", { class: "open" }, "…");
-  const word = count.isGood ? "good" : serves(count) ? "tolerable" : "bad";
-  const all = count.served === count.judged ? "all" : `${count.served} of ${count.judged}`;
+  if (count === undefined) return el("td", { class: "open" }, "…");
+  const { served, judged, word } = count;
+  const all = served === judged ? "all" : `${served} of ${judged}`;
   const bar = el("span", {
     class: `bar ${word}`,
-    style: `--part: ${count.judged ? count.served / count.judged : 0}`,
+    style: `--part: ${judged ? served / judged : 0}`,
     "aria-hidden": "true",
   });
   return el("td", {}, bar, el("span", { class: "told" }, all), " ", badge(word));

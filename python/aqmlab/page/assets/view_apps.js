@@ -1,9 +1,9 @@
-// Each application: its verdict with each gateway, what it felt like, and its minute.
+// Each application: its verdict with each gateway, the effect on a user, and its charts.
 
 import { chart, series } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
 import { badge } from "./view_answer.js";
-import { VERDICTS, worst } from "./answer.js";
+import { VERDICTS } from "./answer.js";
 import { capital, rate, time } from "./words.js";
 
 /** The applications whose charts are open. @type {Set<string>} */
@@ -16,7 +16,7 @@ const opened = new Set();
  * @param {string} title of the better gateway
  */
 export function showApps(apps, today, better, title) {
-  const rank = ({ name }) => VERDICTS.indexOf(verdictOn(today, name).verdict);
+  const rank = ({ name }) => VERDICTS.indexOf(verdictOn(today, name).word);
   const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
   const rows = sorted.map(({ name, who, title: what }) =>
     el(
@@ -34,29 +34,27 @@ export function showApps(apps, today, better, title) {
 /** @returns {import("./simulator.js").Verdict} */
 function verdictOn(answer, name) {
   const known = answer.verdicts.find(({ app }) => app === name);
-  return known ?? { app: name, verdict: "no data", because: "", felt: "" };
+  const none = { rtt_p50_ms: null, rtt_p95_ms: null, throughput_mean_mbit: null };
+  return known ?? { app: name, word: "no data", because: "", felt: "", medians: none };
 }
 
-function side(heading, { verdict, because, felt }, numbers, name) {
+function side(heading, { word, because, felt }, numbers, name) {
   return el(
     "div",
     { class: `side ${name}` },
     el("p", { class: "condition" }, heading),
-    el("p", {}, badge(verdict), felt && el("span", { class: "felt" }, ` ${felt}`)),
+    el("p", {}, badge(word), felt && el("span", { class: "felt" }, ` ${felt}`)),
     el("p", { class: "because" }, because),
     el("p", { class: "because" }, numbers),
   );
 }
 
-/** The rate and the round trips, where the verdict does not name them. */
+/** The rate and the round trips, unless the verdict names them. */
 function shortly(answer, name) {
-  const [mbit, ms] = [
-    worst(answer, name, "throughput_mean_mbit"),
-    worst(answer, name, "rtt_p95_ms"),
-  ];
-  if (mbit === 0) return "";
-  const { because } = verdictOn(answer, name);
-  return because.includes("round trips")
+  const { because, medians } = verdictOn(answer, name);
+  const { throughput_mean_mbit: mbit, rtt_p95_ms: ms } = medians;
+  if (!mbit) return "";
+  return ms === null || because.includes("round trips")
     ? rate(mbit)
     : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
 }
@@ -117,7 +115,7 @@ function busier({ tables }, name) {
   return of("up") > of("down") ? "up" : "down";
 }
 
-/** The direction in which round trips were measured. */
+/** The direction that has measured round trips. */
 function answered({ tables }, name, way) {
   const { flow, direction } = tables.rtt;
   const has = flow.some((one, row) => one === name && direction[row] === way);

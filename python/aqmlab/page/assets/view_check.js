@@ -1,35 +1,38 @@
 // Sharing and checking: the link, the scenario as TOML, the command, and the digest.
 
 import { byId, el, refill } from "./dom.js";
+import { MOST_TOML } from "./home.js";
 import { badge } from "./view_answer.js";
 
-/** The text that the visitor edits, and the side that it came from. */
-const edited = { side: "today", text: "", isOwn: false };
+/** The gateway whose scenario is shown until the visitor edits it. */
+let side = "today";
 /** @type {Record<string, any>} */
 let parts = {};
 
 /**
- * @param {{link: string, texts: Record<string, string>, digests: Record<string, string>,
- *   ran: import("./simulator.js").Verdict[] | null, runText: (text: string | null) => void}} given
+ * @param {{link: string, toml: string | null, texts: Record<string, string>,
+ *   digests: Record<string, string>, ran: import("./simulator.js").Verdict[] | null,
+ *   edit: (text: string | null) => void, run: () => void}} given `toml` is the edited text.
  */
 export function showCheck(given) {
   if (!parts.text) build();
   parts.given = given;
   parts.link.value = given.link;
-  if (!edited.isOwn) {
-    edited.text = given.texts[edited.side];
-    parts.text.value = edited.text;
-  }
-  const digest = given.digests[edited.isOwn ? "own" : edited.side] ?? "…";
-  parts.digest.textContent = digest;
-  const rows = (edited.isOwn && given.ran) || [];
+  const { toml } = given;
+  const text = toml ?? given.texts[side];
+  if (parts.text.value !== text) parts.text.value = text;
+  parts.digest.textContent = given.digests[toml === null ? side : "own"] ?? "…";
+  parts.told.textContent = toml === null || toml.length <= MOST_TOML ? "" : TOO_LONG;
+  const rows = (toml !== null && given.ran) || [];
   refill(
     parts.ran,
-    rows.map(({ app, verdict, because }) =>
-      el("li", {}, el("strong", {}, app), " ", badge(verdict), ` ${because}`),
+    rows.map(({ app, word, because }) =>
+      el("li", {}, el("strong", {}, app), " ", badge(word), ` ${because}`),
     ),
   );
 }
+
+const TOO_LONG = "The link leaves out the edited scenario, which is too long for a link. Save it.";
 
 function build() {
   const copy = async (text, told) => {
@@ -41,32 +44,29 @@ function build() {
     }
   };
   const choose = ({ target }) => {
-    Object.assign(edited, { side: target.value, isOwn: false });
-    showCheck(parts.given);
+    side = target.value;
+    parts.given.edit(null);
   };
-  const discard = () => {
-    choose({ target: { value: edited.side } });
-    parts.given.runText(null);
-  };
-  const radio = (side, text) =>
+  const radio = (key, text) =>
     el(
       "label",
       { class: "chip" },
       el("input", {
         type: "radio",
         name: "toml-side",
-        value: side,
-        checked: side === "today",
+        value: key,
+        checked: key === side,
         change: choose,
       }),
       el("span", {}, text),
     );
-  const write = ({ target }) => Object.assign(edited, { text: target.value, isOwn: true });
-  const told = el("span", { role: "status", class: "told" });
+  const write = ({ target }) => parts.given.edit(target.value);
+  const copied = el("span", { role: "status", class: "told" });
   parts = {
     link: el("input", { id: "link", readonly: true, value: "" }),
     text: el("textarea", { id: "toml", rows: 18, spellcheck: "false", input: write }),
     digest: el("code", { id: "digest" }),
+    told: el("p", { role: "status", class: "aside" }),
     ran: el("ul", { class: "ran", id: "ran" }),
     given: null,
   };
@@ -81,16 +81,17 @@ function build() {
     el(
       "p",
       {},
-      "This link holds the whole household. Nobody but its reader sees what stands behind the #.",
+      "This link holds the whole household and an edited scenario. Nobody but its reader sees what stands behind the #.",
     ),
     el(
       "p",
       { class: "field wide" },
       el("label", { for: "link" }, "Link"),
       parts.link,
-      el("button", { type: "button", click: () => copy(parts.link.value, told) }, "Copy the link"),
-      told,
+      el("button", { type: "button", click: () => copy(parts.link.value, copied) }, "Copy the link"),
+      copied,
     ),
+    parts.told,
     el(
       "details",
       {},
@@ -119,13 +120,9 @@ function build() {
       el(
         "div",
         { class: "buttons" },
-        el(
-          "button",
-          { type: "button", click: () => parts.given.runText(edited.text) },
-          "Run this text",
-        ),
+        el("button", { type: "button", click: () => parts.given.run() }, "Run this text"),
         el("button", { type: "button", click: save }, "Save home.toml"),
-        el("button", { type: "button", click: discard }, "Discard changes"),
+        el("button", { type: "button", click: () => parts.given.edit(null) }, "Discard changes"),
       ),
       parts.ran,
     ),

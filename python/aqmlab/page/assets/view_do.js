@@ -21,7 +21,7 @@ const SYSTEMS = [
   },
 ];
 
-/** The system that is shown. */
+/** The system whose settings are shown. */
 let system = "uci";
 
 /**

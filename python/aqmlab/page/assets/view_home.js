@@ -137,7 +137,7 @@ function card(home, person, place, change) {
   return el("li", { class: "person" }, el("div", { class: "who" }, name, close), does, more);
 }
 
-/** The people whose activities are being changed, by their place. @type {Set<number>} */
+/** The indices of the people whose activities are being edited. @type {Set<number>} */
 const opened = new Set();
 
 /** The title of an activity without its article. */

@@ -3,7 +3,7 @@
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 import { nearestTier, shapes, tiersOf } from "./home.js";
-import { capital } from "./words.js";
+import { capital, listed } from "./words.js";
 
 /**
  * @param {import("./home.js").Home} home
@@ -35,8 +35,14 @@ export function showLine(home, change) {
       gateway("today", "Gateway today", home, change),
       gateway("better", "A better gateway", home, change),
     ),
+    SIDES.some((side) => shapes(home[side], "down") || shapes(home[side], "up")) &&
+      el("p", { class: "aside" }, ON_SHARES),
   );
 }
+
+const SIDES = /** @type {const} */ (["today", "better"]);
+const ON_SHARES = `This page shapes to the shares that you set. It does not search for the best share. On the
+  command line, aqmlab advise tries ${listed(choices.shares.map((share) => `${share} %`))} of the line.`;
 
 const DISTANCES = [
   ["10", "in your city (10 ms)"],

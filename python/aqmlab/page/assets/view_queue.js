@@ -1,16 +1,18 @@
-// The queue before the line as a picture over time, in the time that the line needs to drain it.
+// The queue before the line over time, in milliseconds that the line needs to drain it.
 
 import { colour } from "./charts.js";
+import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 import { capital, time } from "./words.js";
 
-/** Of a conversation: above this one-way delay people begin to notice (ITU-T G.114). */
-const NOTICED_MS = 150;
+/** The one-way delay of speech up to which its verdict is good. */
+const NOTICED_MS = choices.noticedMs;
 const SPEED = 4;
 
 /** The displayed state, which other changes of the page leave as it is. */
 const shown = { at: 0, way: "", isPlaying: false, last: 0 };
-/** The milliseconds of waiting, by sample. @type {{today: number[], better: number[], step: number, most: number}} */
+/** The queueing delay of each sample, in milliseconds. @type {{today: number[], better: number[],
+    step: number, most: number}} */
 let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
 /** @type {Record<string, any>} */
 let parts = {};
@@ -19,8 +21,7 @@ let parts = {};
  * @param {import("./simulator.js").Answer} today
  * @param {import("./simulator.js").Answer} better
  * @param {string} title of the better gateway
- * @param {boolean} isFair whether each flow has a queue of its own there
- */
+ * @param {boolean} isFair whether that gateway gives each flow its own queue */
 export function showQueue(today, better, title, isFair) {
   const peak = (way) => Math.max(...waiting(today, way).y);
   const way = shown.way || (peak("down") > peak("up") ? "down" : "up");
@@ -38,7 +39,7 @@ export function showQueue(today, better, title, isFair) {
   draw();
 }
 
-/** The milliseconds that the links of a direction need to send what waits, in each sample. */
+/** The milliseconds that the links of a direction need to drain their backlog, by sample. */
 function waiting({ tables, links }, way) {
   const { link, t_s: times, backlog_bytes: bytes } = tables.queue_series;
   const rates = Object.fromEntries(links.map(({ name, rate_bps: bps }) => [name, bps]));
@@ -161,7 +162,7 @@ function said(ms) {
   return ms < 1 ? "no wait" : `${time(ms)} of waiting`;
 }
 
-/** A canvas of the size of its element, cleared. */
+/** Clears a canvas and adapts it to the size of its element. */
 function sheet(canvas) {
   const scale = globalThis.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
@@ -172,7 +173,7 @@ function sheet(canvas) {
   return { pen, width, height };
 }
 
-/** A tank whose level is the wait: packets as blocks, and the mark above which people notice. */
+/** Draws a queue as a tank: packets as blocks, and a mark at the noticeable delay. */
 function drawTank(canvas, ms, name) {
   const { pen, width, height } = sheet(canvas);
   const [floor, side] = [height - 14, 8];
@@ -207,7 +208,8 @@ function drawTank(canvas, ms, name) {
   pen.stroke();
   pen.setLineDash([]);
   pen.font = "12px system-ui, sans-serif";
-  const text = width > 240 ? "a call suffers above 150 ms" : "150 ms";
+  const limit = time(NOTICED_MS);
+  const text = width > 240 ? `a call suffers above ${limit}` : limit;
   const wide = pen.measureText(text).width;
   pen.fillStyle = colour("--paper");
   pen.fillRect(side + 6, y - 19, wide + 8, 15);
@@ -215,7 +217,7 @@ function drawTank(canvas, ms, name) {
   pen.fillText(text, side + 10, y - 7);
 }
 
-/** Both waits over the whole time, and the moment. */
+/** Draws both delays over the whole time, and a mark at the displayed moment. */
 function drawStrip(place) {
   const { pen, width, height } = sheet(parts.strip);
   const count = Math.max(1, waits.today.length - 1);

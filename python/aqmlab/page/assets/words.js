@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers for people.
 
 /** @param {number} value */
 function digits(value) {

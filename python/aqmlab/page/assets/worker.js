@@ -1,5 +1,5 @@
-// Runs trials in the WebAssembly module, one after another. It gets a compiled module and then
-// requests as JSON texts, and posts the answers as JSON texts.
+// Runs trials in the WebAssembly module, one after another. The worker gets a compiled module and
+// then requests as JSON texts, and posts the answers as JSON texts.
 
 import { ask } from "./ask.js";
 
@@ -8,7 +8,7 @@ let compiled;
 /** @type {any} */
 let exported = null;
 
-/** A new instance, because a module that has trapped is not used again. */
+/** Makes a new instance, because an instance that has trapped must not be reused. */
 function renew() {
   exported = new WebAssembly.Instance(compiled, {}).exports;
 }

@@ -5,9 +5,9 @@ are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the part of Python t
 executes nothing. A warning reports each statement without a meaning in the simulator, and each
 assumption.
 
-An experiment lasts for `V_duration`, as in v1.0, or until the last generator starts. In a config
-with names of v1.1 it lasts until the last generator ends. The five seconds that TEACUP waits before
-and after are not simulated.
+An experiment lasts for `V_duration`, and at least until the last generator starts, as in v1.0. In a
+config with names of v1.1, and in a config without a duration, it lasts at least until the last
+generator ends. The five seconds that TEACUP waits before and after are not simulated.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _SHAPER_BEHIND = ("name", "rate_bps", "qdisc", "overhead", "shaper", "pipe_delay
 
 @dataclass(frozen=True)
 class _ConfigTrial(PlannedTrial):
-    """A trial of a config. Its text has a link's overhead before its shaper.
+    """A trial of a config. In its JSON text the overhead of a link precedes the link's shaper.
 
-    A campaign's key depends on this order, so the order must not change.
+    The key of a campaign depends on this order, so the order must not change.
     """
 
     @property
@@ -147,7 +147,7 @@ def _title(config: Config) -> str:
 
 
 def _kept(config: Config) -> dict[str, object]:
-    """The plain names of a config for the manifest, up to a maximum size."""
+    """The names of a config with plain values, for the manifest, up to a maximum size."""
     table, left = {}, MOST_SAID
     for name, value in sorted(config.names.items()):
         try:

@@ -14,10 +14,10 @@ from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.quantities import Duration
 
 HOST_JITTER_NS = 50_000
-"""The largest delay of a packet by interrupts and scheduling of a host. This is an assumption."""
+"""The maximum delay that a host's interrupts and scheduler add to a packet, by assumption."""
 
 START_JITTER_NS = 50_000_000
-"""The largest delay of a generator's start over ssh. This is an assumption."""
+"""The maximum delay of the start of a generator over ssh, by assumption."""
 
 _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 

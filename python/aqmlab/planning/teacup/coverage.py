@@ -1,7 +1,7 @@
 """Checks that the traffic passes the queues of the routers.
 
-With an error in its `source` or `dest`, a queue matches no packets. The packets still pass the
-router, on a testbed and in the simulator, and the results do not show that the queue is unused.
+A queue with an error in its `source` or `dest` matches no packets. The packets then pass the router
+without this queue, on a testbed as in the simulator. The results do not show this error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str])
 
 
 def _idle(hosts: Hosts, queue: Queue, ends: Iterable[str]) -> str | None:
-    """The problem of a queue that no host can use; `None` if one can."""
+    """The problem of a queue whose `source` or `dest` contains no host; otherwise `None`."""
     for key, network in (("source", queue.source), ("dest", queue.dest)):
         if not any(hosts.within(end, network) for end in ends):
             return f"queue {shown(queue.id)} takes no packets: no host is in {key}='{network}'"

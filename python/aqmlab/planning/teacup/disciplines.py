@@ -2,10 +2,10 @@
 
 Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
-A FreeBSD router has dummynet's disciplines, named `*_freebsd` here. A Linux router has the kernel's
-disciplines. Its PIE is that of kernels 3.14 to 5.4, and its FQ-CoDel is that of kernels 3.5 to 4.6,
-unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a discipline of
-aqmlab, so `V_aqm=pie_rfc8033` works too.
+A FreeBSD router has dummynet's disciplines, named `*_freebsd` in scenarios. A Linux router has the
+kernel's disciplines. Its PIE is that of kernels 3.14 to 5.4, and its FQ-CoDel is that of kernels
+3.5 to 4.6, unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a
+discipline of aqmlab, so `V_aqm=pie_rfc8033` is also valid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_PACKETS = ("pfifo", "codel", "fq_codel", "pie")
 _AVERAGE_PACKET = 600
 _LEAST_BYTES = 2_048
 _OLDER = {"pie": ((5, 5), "pie_linux_3_14"), "fq_codel": ((4, 7), "fq_codel_linux_3_5")}
-"""The older variant of a discipline, and the first kernel without it."""
+"""By discipline: the first kernel version without the older variant, and the variant's name."""
 
 
 def linux_only(name: str) -> bool:

@@ -2,9 +2,9 @@
 
 The text is parsed into Python's syntax tree, and this module walks the tree over plain values:
 numbers, text, lists, tuples, dictionaries. It performs no imports, reads no attributes of objects,
-and calls only the functions listed here, so a config has no side effects. Limits on size, nesting,
-the number of steps and the size of all values also limit time and memory. An unsupported statement
-is reported with its line and skipped.
+and calls only the functions in `functions`, so a config has no side effects. Limits on size,
+nesting, the number of steps and the size of all values also limit time and memory. An unsupported
+statement is reported with its line and skipped.
 
 Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is supported:
 `print` and `execfile` are known, and `/` between whole numbers rounds down.

@@ -21,7 +21,7 @@ from aqmlab.scenario.quantities import Duration
 _MOST_LISTED = 20
 
 Addresses = Mapping[str, Mapping[str, object]]
-"""The ends of each application by its name: see `generators.Traffic.addresses`."""
+"""The addresses of the ends of each application: see `generators.Traffic.addresses`."""
 
 
 def resolved_trial(
@@ -64,7 +64,7 @@ def resolved_trial(
 
 
 def _within(app: AppSpec, duration_ns: int) -> AppSpec:
-    """The application without its stop time if that is after the end of the trial."""
+    """The application, without a stop time that is not before the end of the trial."""
     if app.stop_ns is None or app.stop_ns < duration_ns:
         return app
     return structs.replace(app, stop_ns=None)
@@ -76,7 +76,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _refuse_impossible(config: Config, found: Traffic, spec: TrialSpec) -> None:
-    """Raises `ScenarioError` if no engine can run `spec`, at the location in the config."""
+    """Raises `ScenarioError`, with the location in the config, if the core refuses `spec`."""
     wrong = core_check.refusal(spec)
     if wrong is None:
         return

@@ -27,7 +27,7 @@ from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
-"""The variable that counts repetitions. Each repetition has its own seed here."""
+"""The variable that counts repetitions. Each repetition has its own seed."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Varied:
     values: list[tuple[Any, ...]]
     extras: Mapping[str, object]
     columns: tuple[str, ...] = ()
-    """The column names of the variables: their short names, if valid as column names."""
+    """The column name of each variable: the short name if it is valid and unique, or the name."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def varied(
 
 
 def effects(loops: Iterable[Varied]) -> Effects:
-    """An `Effects` for `loops`, which refuses values that change no trial."""
+    """An `Effects` for `loops`, which finds values of a loop that give the same trials."""
     return Effects(
         [
             Loop(
@@ -181,7 +181,7 @@ def _name_columns(config: Config, loops: list[Varied]) -> None:
 
 
 def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
-    """Raises `ScenarioError` if two columns have equal names, ignoring case as SQL does."""
+    """Raises `ScenarioError` if two columns have the same name. As in SQL, case is ignored."""
     owners: dict[str, str] = {}
     for column, name in (
         pair for loop in loops for pair in zip(loop.columns, loop.names, strict=True)

@@ -104,7 +104,7 @@ class Expressions:
         return self._new(result) if isinstance(node, _MAKING) else kept(result)
 
     def _new(self, value: Any) -> Any:
-        self._charge(made(value))  # counts even if it is refused, because it exists
+        self._charge(made(value))  # A refused value also counts, because it exists.
         return kept(value)
 
     def _value(self, node: ast.expr) -> Any:
@@ -279,7 +279,7 @@ class Expressions:
         raise UnreadError("passed over: this cannot be called")
 
     def _given(self, parts: list[ast.expr]) -> list[Any]:
-        """The arguments of a call, charged as if the call searched all of them."""
+        """The arguments of a call, charged as if the call searched all arguments."""
         values = [self.value(part) for part in parts]
         self._charge(sum(map(seen, values)))
         return values

@@ -55,7 +55,7 @@ def refuse_large(value: Any) -> None:
     """Raises `UnreadError` for a value that is too large."""
     if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
         raise UnreadError("passed over: too long")
-    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # infinity and NaN too
+    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # also infinity and NaN
         raise UnreadError("passed over: too large a number")
 
 
@@ -66,17 +66,17 @@ def kept(value: Any) -> Any:
 
 
 def iterate(value: Any) -> list[Any]:
-    """The members of a list, a text or a table."""
+    """The members of a list or a text, or the keys of a dictionary."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
     raise UnreadError("passed over: this cannot be iterated")
 
 
 def as_key(value: Any) -> Any:
-    """Returns `value`; raises `UnreadError` if it cannot be the key of a table."""
+    """Returns `value`; raises `UnreadError` if it cannot be the key of a dictionary."""
     if isinstance(value, SCALARS):
         return value
-    # Hashing a tuple reads all of its members, and tuples that share tuples can have any number.
+    # Hashing a tuple reads all of its members. Nested shared tuples can have any number of members.
     short = isinstance(value, tuple) and len(value) <= _MOST_PARTS
     if short and all(isinstance(part, SCALARS) for part in value):
         return value

@@ -60,8 +60,8 @@ class Traffic:
     ) -> None:
         """Adds an application whose data flow from `sender` to `receiver`.
 
-        An application with a parameter `duration` runs for that time from its actual start, as the
-        tool on the testbed does. `adapt` changes the TCP of both ends.
+        An application with a parameter `duration` runs for that time from its actual start, like
+        the tool on the testbed. `adapt` changes the TCP of both ends.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
@@ -100,9 +100,9 @@ class Traffic:
     def _checked(
         self, args: Arguments, kind: str, params: Mapping[str, Argument]
     ) -> dict[str, Argument]:
-        """The parameters that differ from the defaults.
+        """The parameters `params`, checked against those of `kind`.
 
-        `direction` is always included if the kind has it.
+        `direction` is left out if the kind does not have it.
         """
         try:
             declared = catalogue.load().find("apps", kind).params

@@ -4,9 +4,10 @@ Source: TEACUP v1.1 `hostsetup.py`, which sets the buffers of each host before e
 From 1.1 on it also disables FreeBSD's receive buffer tuning.
 
 A host without an entry in `TPCONF_host_os` runs FreeBSD, as on the testbed for which TEACUP was
-written. It runs Linux if the config names a discipline or a kernel that only a Linux router has. A
-warning reports this choice. `TPCONF_host_os` may also be one word for all hosts. Linux hosts have
-kernel 3.17, which TEACUP's testbeds used, unless `TPCONF_linux_kern_hosts` names 4.0 or later.
+written. Such a host runs Linux if the config names a discipline or a kernel that only a Linux
+router has. A warning reports this choice. `TPCONF_host_os` may also be one word for all hosts.
+Linux hosts have kernel 3.17, which TEACUP's testbeds used, unless `TPCONF_linux_kern_hosts` names
+4.0 or later.
 """
 
 from __future__ import annotations

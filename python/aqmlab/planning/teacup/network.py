@@ -1,7 +1,7 @@
 """Converts the router queues of a TEACUP config to links and routes.
 
 Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux, the last matching rule of
-iptables marks a packet, and the packet passes that one queue. On FreeBSD, with
+iptables marks a packet, and the packet passes only the queue of this rule. On FreeBSD, with
 `net.inet.ip.fw.one_pass=0`, the packet passes every matching pipe in order. On both systems the
 emulated delay follows the queue. HTB sets the rate of a Linux router, with the default bursts of
 `tc`. Dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes), and
@@ -53,7 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if a packet passes forward, false if backward, and otherwise `None`."""
+        """Returns true if a packet passes forward, false if it passes backward, and else `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
@@ -113,13 +113,13 @@ class Network:
         return sorted(found, key=lambda pair: _number(pair[0].id))
 
     def _routers_between(self, source: str, dest: str) -> list[str]:
-        """The routers on the route, the one in the sender's subnet first."""
+        """The routers on the route, with the router in the sender's subnet first."""
         near = [router for router in self.routers if self.hosts.beside(router, source)]
         far = [router for router in self.routers if self.hosts.beside(router, dest)]
         between = [router for router in self.routers if router not in near and router not in far]
         far = [router for router in far if router not in near]
         if self.shared_list and (near or far):
-            between = []  # TEACUP configures the queues on all routers
+            between = []  # Every router has all queues, so further routers would repeat them.
         return [*near, *between, *far]
 
 
@@ -158,7 +158,11 @@ def build(
 def _home(
     config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, object]
 ) -> list[str]:
-    """The networks of the home: the sources of queues whose rate is an `up` variable."""
+    """The networks of the home, by the names of the variables in the queues' rates.
+
+    They are the sources of queues with an `up` variable and the destinations of queues with a
+    `down` variable. Without such variables, the home is the /24 network of the first source.
+    """
     up, down, first = [], [], ""
     for entry in (entry for entries_of in rows.values() for entry in entries_of):
         variable = _rate_variable(str(entry.fields[1]))

@@ -1,4 +1,4 @@
-"""Limits on the total size of the values that a config makes and of those that it defines.
+"""Limits on the total size of the values that a config makes, and of the values that it defines.
 
 Each value has its own limit. These limits apply to all values together. A shared member counts once
 for each list that holds it, because written output repeats it.

@@ -19,7 +19,7 @@ _MOST_REREAD = 20_000_000  # in characters; the text is parsed again for each jo
 
 
 def from_python_2(text: str) -> str:
-    """Converts Python 2's print statements and octal numbers in `text` to Python 3."""
+    """Replaces each print statement of Python 2 in `text` by `print()`, without its arguments."""
     text = re.sub(r"(?m)^([ \t]*)print[ \t]++(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
     text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
     return text.replace("\r\n", "\n")

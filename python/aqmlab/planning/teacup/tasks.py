@@ -24,12 +24,11 @@ from aqmlab.scenario.quantities import Duration
 _S, _MS = 1_000_000_000, 1_000_000
 
 _FEW = 10
-"""The number of packets below which a generator is probably misconfigured. This is an assumption.
-"""
+"""A generator with fewer packets than this number is probably misconfigured, by assumption."""
 
 
 def _lasting(traffic: Traffic, args: Arguments, start_ns: int) -> int:
-    """The end of a task in ns. Without a `duration` in seconds, the task ends with the run."""
+    """The end of a task in ns. Without a `duration`, a task lasts for `V_duration`, or for 60 s."""
     default = traffic.variables.get("V_duration", traffic.config.get("duration", 60))
     whole = Arguments(args.where, args.task, {"duration": args.get("duration", default)})
     return start_ns + whole.nanoseconds("duration", _S)

@@ -28,7 +28,10 @@ _FRAMEWORK = frozenset((
 def read(
     config: Config, hosts: Hosts, network: Network, variables: Mapping[str, object]
 ) -> Traffic:
-    """Reads the applications of one experiment; raises `NotModelledError` for unsupported ones."""
+    """Reads the applications of one experiment.
+
+    Raises `NotModelledError` for an unsupported application.
+    """
     traffic = Traffic(config, hosts, network, variables)
     seen: set[str] = set()
     for entry in entries(config, "traffic_gens", config.rows("traffic_gens"), 3):

@@ -163,7 +163,7 @@ def or_rather(got: str, words: Iterable[str]) -> str:
 
 
 def _refuse_many(entries: Sized, place: str) -> None:
-    """Limits the number of entries, because each experiment reads all of them."""
+    """Limits the number of entries, because each experiment reads all entries."""
     if len(entries) > _MOST_ENTRIES:
         problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
         raise ScenarioError(place, problem)

@@ -32,7 +32,7 @@ def figure(name: str) -> FigureDefinition:
 
 
 def applicable(results: CampaignResults) -> list[str]:
-    """The figures that have something to show."""
+    """The figures that apply to a campaign."""
     return [name for name in FIGURES if _applies(figure(name), results)]
 
 
@@ -43,7 +43,7 @@ def wanted(results: CampaignResults) -> list[str]:
 
 
 def draw(results: CampaignResults, name: str) -> Drawings:
-    """The drawings of the figure `name`; raises `RequestError` if it has nothing to show."""
+    """The drawings of the figure `name`; raises `RequestError` if the figure does not apply."""
     chosen = figure(name)
     if not _applies(chosen, results):
         raise RequestError(f"the figure `{name}` has nothing to show in these results")

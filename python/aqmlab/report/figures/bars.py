@@ -1,4 +1,4 @@
-"""Panels of bars: a group of bars for each round-trip time, a bar for each queue."""
+"""Panels of bars: a group of bars for each round-trip time, and in each group a bar per queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BarPlace(NamedTuple):
-    """The place of a bar, and the row of numbers that it shows."""
+    """The position of a bar, and the row of numbers that the bar shows."""
 
     axes: Axes
     x: float
@@ -28,7 +28,7 @@ class BarPlace(NamedTuple):
 def bar_panels(
     title: str, rows: pl.DataFrame, choice: ShownPart, height_inch: float
 ) -> tuple[Canvas, list[Axes], Iterator[BarPlace]]:
-    """A drawing with a panel for each rate, and the places of its bars.
+    """A drawing with a panel for each rate, and the positions of its bars.
 
     With one round-trip time, the rates are beside each other in one panel.
     """
@@ -43,7 +43,7 @@ def bar_panels(
 
 
 def share_if_alike(panels: Sequence[Axes]) -> list[str]:
-    """Gives panels from zero a common axis, or a note if bars of some would be too low for it."""
+    """Gives panels from zero a common axis, or a note if the axis would make some bars too low."""
     tops = [float(axes.get_ylim()[1]) for axes in panels]
     is_alike = max(tops) <= _ALIKE * min(tops)
     for axes, top in zip(panels, tops, strict=True):

@@ -2,10 +2,10 @@
 
 The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3. Applications are side by
 side, and each has its queues; markers distinguish round-trip times. Difference: a thin line can
-extend to the percentile that verdicts judge.
+extend to the percentile that verdicts use.
 
-A logarithmic axis cannot show zero. If there are zeros, a short section below its least decade
-leads down to zero. Zeros appear there as open triangles, and missing values as crosses.
+A logarithmic axis cannot show zero. If there are zeros, a short section below the least decade
+extends to zero. Zeros appear there as open triangles, and missing values as crosses.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 
 @dataclass(frozen=True, slots=True)
 class BoxFigure:
-    """The quantity that the boxes show, and its look."""
+    """The quantity that the boxes show, and its style."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class BoxFigure:
         return self.columns if self.tail is None else (*self.columns, self.tail)
 
     def _scale(self, panels: Sequence[Axes], rows: pl.DataFrame, choice: ShownPart) -> None:
-        """Gives all panels the axis on which every box is visible."""
+        """Gives all panels an axis on which every box is visible."""
         import polars as pl
 
         wanted = rows.filter(*(pl.col(key).is_in(list(one)) for key, one in choice.members.items()))
@@ -110,12 +110,12 @@ class BoxFigure:
 
 
 _MOST_BOXES = 130
-"""The boxes in a panel that remain distinct."""
+"""The maximum number of boxes in a panel that remain distinct."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """The part of a campaign that is shown, and notes on the rest."""
+    """The part of a campaign that is shown, and notes on the hidden part."""
 
     rates: list[str]
     apps: list[str]

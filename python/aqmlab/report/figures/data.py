@@ -22,9 +22,9 @@ T = TypeVar("T")
 MOST_RATES = 6
 MOST_RTTS = 8
 MOST_GROUPS = 12
-"""Round-trip times with bars."""
+"""The maximum number of round-trip times in a figure with bars."""
 MOST_PANELS = 4
-"""Conditions over time, if there is one queue."""
+"""The maximum number of conditions over time if there is one queue."""
 MOST_APPS = 16
 MOST_QUEUES = 8
 _MOST_NAMES = 12
@@ -49,14 +49,14 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
-    """At most `most` values of a column, and a note; it names the others if they are few."""
+    """At most `most` values of a column, and a note on the omitted values or their number."""
     values = ordered(frame, column)
     kept = spread(values, most)
     return kept, _left_out(values, kept, what)
 
 
 def _left_out(values: Sequence[str], kept: Sequence[str], what: str) -> list[str]:
-    """A note on the values that are not kept."""
+    """A note on the omitted values."""
     gone = [value for value in values if value not in kept]
     if not gone:
         return []
@@ -97,7 +97,7 @@ def _parts(label: Label) -> tuple[str, str]:
 
 
 def labelled(results: CampaignResults, name: str) -> pl.DataFrame:
-    """A table with the labels of `arranged`."""
+    """A table with the labels that `arranged` gives."""
     import polars as pl
 
     frame, labels = results.labelled(name), arranged(results)
@@ -163,10 +163,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
-    """The first trial of each queue at a few places, those places, and a note on the others.
-
-    A table over time has thousands of rows per trial, so only the rows of these trials are read.
-    """
+    """The first trial of each queue at a few places, these places, and a note on other places."""
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()
@@ -197,7 +194,7 @@ def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
 
 
 def seeds_of(frame: pl.DataFrame, queues: Sequence[str]) -> str:
-    """The seed of the trial in each queue's panel: that of the first row."""
+    """The seed of the trial in each queue's panel, from the panel's first row."""
     import polars as pl
 
     firsts = [(queue, frame.filter(pl.col("queue_label") == queue)["seed"]) for queue in queues]
@@ -231,7 +228,7 @@ def span_note(results: CampaignResults) -> str:
 
 
 def place_note(rtts: Sequence[str]) -> str:
-    """The round-trip times in a caption."""
+    """The round-trip times in the words of a caption."""
     named = [rtt for rtt in rtts if rtt]
     return f"; RTT {', '.join(named)}" if named else ""
 

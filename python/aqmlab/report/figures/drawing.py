@@ -102,7 +102,7 @@ def own_names(wanted: Sequence[str]) -> list[str]:
 
 
 def always(_: CampaignResults) -> bool:
-    """True: the figure applies to every campaign that has the tables."""
+    """Returns true, because the figure applies to every campaign that has the tables."""
     return True
 
 
@@ -118,7 +118,7 @@ class FigureDefinition:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The style of all figures, independent of the user's settings."""
+    """Applies the style of all figures, independent of the user's settings."""
     try:
         import matplotlib
     except ImportError:
@@ -156,12 +156,12 @@ def head(made: Canvas, title: str) -> None:
 
 
 def panel_title(axes: Axes, text: str, columns: int = 1) -> None:
-    """Writes the title of a panel, as much of it as the panel's width has room for."""
+    """Writes the title of a panel, shortened to the panel's width."""
     axes.set_title(plain_text(shortened(text, _TITLE // columns - 4)))
 
 
 _TITLE = 104
-"""The characters of a title that fit into the width of a drawing."""
+"""The number of characters of a title that fit into the width of a drawing."""
 
 
 def shortened(text: str, most: int) -> str:
@@ -177,7 +177,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def name_ticks(axes: Axes, names: Sequence[str], width_share: float = 1.0) -> None:
-    """Names the ticks 0, 1, 2, … of the x-axis, slanted if they have no room side by side."""
+    """Names the ticks 0, 1, 2, … of the x-axis; slants names that do not fit side by side."""
     room = int(_TICKS * width_share / max(1, len(names)))
     fits = all(len(name) <= room for name in names)
     words = [plain_text(shortened(name, _LONGEST_TICK)) for name in names]
@@ -189,11 +189,11 @@ def name_ticks(axes: Axes, names: Sequence[str], width_share: float = 1.0) -> No
 
 
 _TICKS, _LONGEST_TICK = 118, 40
-"""The characters of all names along an axis, and of one slanted name."""
+"""The maximum number of characters of all names along an axis, and of one slanted name."""
 
 
 def grid(count: int, columns: int, height_inch: float) -> tuple[Canvas, list[Axes]]:
-    """Panels in rows of at most `columns`, with common axes; surplus places stay empty."""
+    """Panels in rows of at most `columns`, with common axes; surplus panels stay empty."""
     columns = min(columns, count)
     rows = -(-count // columns)
     made = canvas(max(2.6, height_inch * rows + 0.7))
@@ -219,7 +219,7 @@ _DECADE = 10.0
 
 
 def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -> None:
-    """Gives panels with a common y-axis the scale on which all `sizes` are visible.
+    """Gives panels with a common y-axis a scale on which all `sizes` are visible.
 
     `sizes` are positive and typical of each part of the data. Within a decade, the axis is linear
     and begins at zero. Otherwise it is logarithmic, and linear below its least decade if there are
@@ -262,7 +262,7 @@ def log_axis(axis: XAxis | YAxis) -> None:
 
 
 def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
-    """Makes the y-axis logarithmic from `least` up, above a section of `decades` down to zero."""
+    """Makes the y-axis logarithmic from `least` up, above a linear section of `decades` to zero."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
 
     axes.set_yscale("symlog", linthresh=least, linscale=decades)
@@ -280,23 +280,6 @@ Line = Literal["-", "--", "-.", ":"]
 LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
-COLOURS = 8
-"""The number of series with distinct colours."""
-
-
-def colour(index: int) -> str:
-    """The colour of series number `index`."""
-    import matplotlib
-
-    colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
-    return colours[index % len(colours)]
-
-
-def line_style(index: int) -> Line:
-    """The line of series number `index`; the style changes after each round of colours."""
-    return LINES[index // COLOURS % len(LINES)]
-
-
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend for all panels, below them: in one row if it fits, or else in columns."""
     labels = [textwrap.fill(label, _LONGEST) for label in labels]
@@ -307,8 +290,7 @@ def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str])
 
 
 _ROW, _HANDLE, _LONGEST = 110, 6, 76
-"""The characters in a row of the legend, those that a line beside a name takes, and those of a line
-of wide letters."""
+"""Numbers of characters: a row of the legend, the line beside a name, and a row of wide letters."""
 
 
 def plain_text(text: str) -> str:

@@ -1,9 +1,9 @@
 """The looks of applications and of conditions, constant throughout a report.
 
-An application has one colour in all figures, by its place among all applications of the manifest.
-A condition, such as a queue discipline, has a colour of another palette and a marker. No colour
-occurs in both palettes. Both remain distinct for readers with protanopia and deuteranopia; dark
-and light alternate, so prints in grey stay readable too.
+An application has one colour in all figures, by its position among the applications of the
+manifest. A condition, such as a queue discipline, has a colour of another palette and a marker. No
+colour occurs in both palettes. Both palettes remain distinct for readers with protanopia and
+deuteranopia. Dark and light alternate, so prints in grey are also readable.
 
 The applications' colours are those of Okabe and Ito (2008) without black and yellow, with a brown.
 """
@@ -47,24 +47,20 @@ class Look:
 
 
 def shows_copies(results: CampaignResults) -> bool:
-    """Whether each copy of an application has a colour of its own, for which there must be enough.
-
-    >>> from types import SimpleNamespace
-    >>> shows_copies(SimpleNamespace(manifest=SimpleNamespace(apps=dict.fromkeys("abc"))))
-    True
-    """
+    """Whether each copy of an application has its own colour, if there are enough colours."""
     return len(results.manifest.apps) <= len(APP_COLOURS)
 
 
 def app_looks(results: CampaignResults) -> dict[str, Look]:
     """The look of each application by its names in figures, with and without a direction.
 
-    Copies of an application share its colour, unless each of them has its own. The line tells the
-    directions apart, and rounds of colours.
+    Copies of an application share its colour, unless each copy has its own colour. The line style
+    distinguishes directions, and rounds of colours.
     """
     manifest = results.manifest
     groups = {name: manifest.app_groups.get(name, name) for name in manifest.apps}
-    order = list(dict.fromkeys(groups if shows_copies(results) else groups.values()))
+    names = groups if shows_copies(results) else groups.values()
+    order = list(dict.fromkeys([*results.app_order, *names]))
     found: dict[str, Look] = {}
     for name, group in groups.items():
         number = order.index(name if shows_copies(results) else group)
@@ -77,7 +73,7 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
 
 
 def _lines(turn: int) -> tuple[Line, Line]:
-    """The lines of both directions in a round of colours."""
+    """The line styles of both directions in a round of colours."""
     pairs: Sequence[tuple[Line, Line]] = ((LINES[0], LINES[1]), (LINES[2], LINES[3]))
     return pairs[turn % len(pairs)]
 

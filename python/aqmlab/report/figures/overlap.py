@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     Points = NDArray[np.float64]
 
 _NEAR = 0.006
-"""The distance, as a share of the panel, within which points look like one."""
+"""The distance, as a share of the panel, within which points are indistinguishable."""
 _MOSTLY = 0.95
-"""A line counts as covered if this share of its points is under another line."""
+"""The least share of points under another line for which a line counts as covered."""
 _RIM, _RIMS = 1.2, 3.0
-"""The extra width of a covered line, and the largest such sum, in points."""
+"""The extra width of a covered line, and the largest sum of such widths, in points."""
 
 
 def calmest_above(axes: Axes) -> None:

@@ -31,7 +31,7 @@ _COLUMNS = (
     ("sojourn_max_ms", "longest sojourn time (ms)"),
 )
 _LEAST = {"backlog_packets": 1.0, "sojourn_max_ms": 0.1}
-"""Smaller values do not decide an axis."""
+"""The threshold below which values do not determine the axis."""
 _MOST_POINTS = 100
 _MOST_LINKS = 6
 

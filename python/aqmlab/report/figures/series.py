@@ -49,7 +49,7 @@ class SeriesFigure:
     zeros: bool = False
     """Whether zeros occur; a logarithmic axis then has a linear section below its least decade."""
     least: float = 0.0
-    """Smaller values do not decide the axis."""
+    """The threshold below which values do not determine the axis."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One figure for each of a few conditions, with one panel for each queue."""
@@ -105,7 +105,7 @@ class SeriesFigure:
 
 
 _TYPICAL = 0.9
-"""The quantile over time that stands for a line that may rest at zero."""
+"""The quantile over time that represents a line that may stay at zero."""
 
 
 def _apart_if_few(results: CampaignResults, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -124,7 +124,7 @@ def _first_trial(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(frame: pl.DataFrame) -> Iterator[tuple[object, pl.DataFrame]]:
-    """Each line by itself, with breaks in intervals without values."""
+    """Each line separately, with breaks in intervals without values."""
     keys = [name for name in ("flow", "direction", "side", "conn") if name in frame.columns]
     for key, line in frame.group_by(keys, maintain_order=True):
         yield key, with_gaps(line.sort("t_s"))

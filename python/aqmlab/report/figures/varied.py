@@ -1,7 +1,7 @@
 """Delay, throughput and verdicts over each quantity that was varied.
 
-The quantity is on the x-axis as a number. Without a number of its own, such as rates that differ in
-both directions, its values are beside each other. All other conditions are curves or drawings.
+The quantity is on the x-axis as a number. If its values are not single numbers, such as pairs of
+rates, they are shown side by side. All other conditions are curves or drawings.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from aqmlab.report.figures.looks import Look, condition_looks
 from aqmlab.results.query.units import unit_of
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 from aqmlab.results.verdicts.columns import conditions
+from aqmlab.results.verdicts.verdict import GOOD, JUDGED, TOLERABLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 _LEAST_VALUES, _MOST_VALUES = 3, 30
 _MOST_APPS, _MOST_PLACES, _MOST_TICKS = 6, 2, 8
 _DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
-_GOOD, _SERVED = ("good",), ("good", "tolerable")
-_JUDGED = ("good", "tolerable", "bad")
+_SERVED = (GOOD, TOLERABLE)
 _KEYS = ("place", "curve", "x")
 
 
@@ -73,7 +73,7 @@ class VariedQuantity:
 
 
 def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
-    """The quantities with several values, without those that follow from another one."""
+    """The quantities with several values, except quantities that follow from another quantity."""
     trials = results.manifest.trials
     numbers = columns(trials)
     texts = {
@@ -220,7 +220,7 @@ def _shares(results: CampaignResults, quantity: VariedQuantity) -> pl.DataFrame:
     """The shares of judged applications with the verdict good, and good or tolerable, in %."""
     import polars as pl
 
-    judged = results.table(VERDICTS).filter("decides", pl.col("verdict").is_in(_JUDGED))
+    judged = results.table(VERDICTS).filter("decides", pl.col("verdict").is_in(JUDGED))
     trials = results.table("trials")
     named = {old: new for old, new in conditions(trials.columns).items() if new in judged.columns}
     front = trials.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
@@ -231,7 +231,7 @@ def _shares(results: CampaignResults, quantity: VariedQuantity) -> pl.DataFrame:
         .group_by(_KEYS, maintain_order=True)
         .agg(
             (pl.col("verdict").is_in(words).mean() * 100).alias(name)
-            for name, words in (("good", _GOOD), ("served", _SERVED))
+            for name, words in (("good", (GOOD,)), ("served", _SERVED))
         )
     )
 
@@ -248,7 +248,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Loo
 
 
 def _name(panels: Sequence[Sequence[Axes]], rows: pl.DataFrame) -> None:
-    """Names the y-axes, and gives all delays the axis on which they are visible."""
+    """Names the y-axes, and gives all delays an axis on which they are visible."""
     delays = [axes for axes, _ in panels]
     known = rows[_DELAY].drop_nulls().drop_nans().to_list()
     show_range(delays, [value for value in known if value > 0], zeros=False)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 _LARGEST_SVG = 1_500_000
-"""A larger drawing, in bytes, is shown as PNG."""
+"""The size in bytes above which a drawing is shown as PNG."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,11 @@ class VerdictCell:
     sentence: str
     value: str = ""
     difference: str = ""
-    """The difference of what decides from the first condition."""
+    """The difference of the deciding number from the first condition."""
 
     @property
     def kind(self) -> str:
-        """The name of its style."""
+        """The name of the cell's style."""
         return self.word.replace(" ", "-")
 
 
@@ -50,7 +50,7 @@ class Matrix:
     """Column groups, each with a name and its number of columns."""
     rows: list[tuple[str, list[VerdictCell | None]]] = field(default_factory=list)
     dense: bool = False
-    """Whether a cell has room for a number only."""
+    """Whether a cell has room only for a number."""
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ def matrices(results: CampaignResults) -> list[Matrix]:
 
 
 def conclusion(results: CampaignResults) -> list[str]:
-    """Who is served, in which condition, as sentences."""
+    """The applications that each condition serves, as sentences."""
     found = tally.tallies(results.judged)
     return [unbroken(sentence) for sentence in tally.conclusion(found)[:_MOST_SENTENCES]]
 
@@ -122,12 +122,12 @@ class TallyRow:
 
     condition: str
     counts: list[int]
-    """By word, in the order of the table's columns."""
+    """The numbers by word, in the order of the table's columns."""
     closest: str
 
 
 def tally_words(results: CampaignResults) -> list[str]:
-    """The words that occur, in the order of columns."""
+    """The verdict words that occur, in the order of columns."""
     said = {verdict.word for verdict in results.judged}
     return [word for word in WORDS if word in said]
 
@@ -146,7 +146,7 @@ def tallies(results: CampaignResults) -> list[TallyRow]:
 
 
 def baseline(results: CampaignResults) -> str:
-    """The condition that differences refer to; empty if there is only one."""
+    """The condition to which differences refer; empty if there is only one."""
     comparison = BaselineComparison(results.judged)
     if comparison.baseline is None or not comparison.is_needed:
         return ""
@@ -178,7 +178,7 @@ def _shortcomings(results: CampaignResults) -> Iterator[str]:
 
 
 def how_made(results: CampaignResults) -> list[tuple[str, str]]:
-    """The facts that are needed to repeat the results."""
+    """The facts that a repetition of the results needs."""
     manifest, seeds = results.manifest, results.manifest.seeds()
     versions = ", ".join(f"{name} {value}" for name, value in manifest.versions.items())
     length, measured = spans.length_text(manifest), spans.measured_text(manifest)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def environment(*packages: str) -> Environment:
-    """The environment whose templates are in the folders of `packages`, the first one first."""
+    """The environment whose templates are in the folders of `packages`, in order of precedence."""
     try:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     except ImportError:

@@ -1,4 +1,4 @@
-"""Files in the form of TEACUP's analysis, for scripts that read those.
+"""Files in the form of TEACUP's analysis, for scripts that read such files.
 
 A campaign becomes a folder PREFIX. It holds the files
 `PREFIX_SHORT_VALUE…_run_N_SOURCE_PORT_DESTINATION_PORT.EXT` of each experiment and flow. The list
@@ -91,7 +91,7 @@ def _kept(trial: TrialEntry) -> ExperimentName | None:
     if _TEACUP_ID.fullmatch(trial.id):
         first = next(iter(trial.conditions), "run")
         prefix = trial.id.partition(f"_{first}_")[0]
-        if prefix not in ("", ".", ".."):  # These would be other folders.
+        if prefix not in ("", ".", ".."):  # These names mean other folders.
             return ExperimentName(prefix, trial.id)
     return None
 
@@ -120,7 +120,7 @@ def files(
 ) -> Iterator[tuple[str, bytes]]:
     """The files of an experiment called `name`; runs the trial again for its packets.
 
-    `ends` are the addresses of applications; others have those of the captures.
+    `ends` are the addresses of applications; other applications have the addresses of the captures.
 
     Raises `RequestError` if its engine keeps no packets.
     """

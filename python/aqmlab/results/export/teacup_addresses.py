@@ -85,7 +85,7 @@ class FlowNames:
         return known.home if known else f"172.16.10.{_FIRST_HOST + app}"
 
     def _free(self, *ends: _End) -> dict[_End, _End]:
-        """The config's ends of a connection, which no other connection has."""
+        """The ends of a connection from the config. No other connection has the same ends."""
         own = {end: self._end(*end) for end in ends}
         client = min(ends, key=lambda end: end[1])
         while frozenset(own.values()) in self._taken:

@@ -75,7 +75,10 @@ class TrialRows:
 
 
 def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEntry]:
-    """The manifest's entries of the named trials, or of all; `RequestError` for an unknown one."""
+    """The manifest's entries of the named trials, or of all trials.
+
+    Raises `RequestError` for an unknown trial.
+    """
     entries = {entry.id: entry for entry in results.manifest.trials}
     for name in ids:
         if name not in entries:
@@ -119,7 +122,7 @@ class _Cursor:
         self._next = next(self._trials, None)
 
     def take(self, trial: str) -> pl.DataFrame | None:
-        """The rows of `trial` if it is the next one."""
+        """The rows of `trial` if it is the next trial."""
         if self._next is None or self._next["trial"][0] != trial:
             return None
         taken, self._next = self._next, next(self._trials, None)

@@ -49,6 +49,7 @@ def main() -> None:
         question, found = Question(**json.loads(asked)), CampaignTables(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
         say(_tried(question, found, say))
+    os._exit(0)  # A thread of Arrow that releases a Python object at the end aborts the process.
 
 
 def _import_heavy() -> None:
@@ -102,7 +103,7 @@ def _bound_memory(size_bytes: int) -> None:
     """Limits this process to `size_bytes` beyond its present memory, if the kernel supports that.
 
     DuckDB counts the blocks that it keeps, but not the rows under construction. The limit is not on
-    address space because threads reserve much more of it than they use.
+    address space because threads reserve much more address space than they use.
     """
     import pyarrow as pa
 

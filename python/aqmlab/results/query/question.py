@@ -1,11 +1,11 @@
-"""The messages between the process that asks a query and the one that answers it."""
+"""The messages between the process that asks a query and the process that answers it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 READY = {"said": "ready"}
-"""The message that the tables are open; the time limit starts here."""
+"""The message that the tables are open, from which the time limit counts."""
 
 DONE = {"said": "done"}
 """The message that the answer is complete."""

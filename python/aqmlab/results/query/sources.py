@@ -39,7 +39,7 @@ class File(NamedTuple):
     """A file of a table, as plain values."""
 
     campaign: str
-    """The folder of its campaign."""
+    """The folder of the file's campaign."""
     path: str
     checksums: Sequence[tuple[int, str]]
     """The allowed pairs of size and SHA-256: one, or two while the file is being replaced."""

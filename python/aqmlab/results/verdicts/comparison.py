@@ -1,7 +1,8 @@
-"""Verdicts beside those of a baseline condition: paired differences over the common seeds.
+"""Verdicts beside the verdicts of a baseline condition: paired differences over the common seeds.
 
 Two conditions of one seed have the same random values (starts, sizes, losses), so their difference
-varies less than either. The baseline is the first condition unless another is named.
+varies less than the value in either condition. The baseline is the first condition unless another
+is named.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 
 class BaselineComparison:
-    """The verdicts of a campaign beside those of its baseline."""
+    """The verdicts of a campaign beside the verdicts of its baseline."""
 
     def __init__(self, verdicts: Sequence[Verdict], baseline: Label | None = None) -> None:
         self.labels = list(dict.fromkeys(one.label for one in verdicts))

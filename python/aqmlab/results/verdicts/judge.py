@@ -96,7 +96,7 @@ def _by_trial(frame: pl.DataFrame) -> _Rows:
 
 
 def _stated(manifest: Manifest, trial: TrialEntry) -> str:
-    """The stated needs of a trial as JSON. A trial may override those of its campaign."""
+    """The stated needs of a trial as JSON. A trial may override the needs of its campaign."""
     limits_ms, rates_mbit = trial.stated_tolerances_ms, trial.stated_rates_mbit
     if limits_ms is None:
         limits_ms = manifest.stated_tolerances_ms

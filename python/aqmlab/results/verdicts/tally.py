@@ -1,7 +1,7 @@
 """The number of applications with each verdict, and the closest need of a condition.
 
-Each application counts once, also one of several copies and one that cannot be judged, so a few
-good verdicts do not pass for all. The terminal and the report count alike.
+Each application counts once, including each copy and each application that cannot be judged. A few
+good verdicts therefore do not stand for all applications. The terminal and the report count alike.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def closest(self) -> Verdict | None:
-        """The application with the worst verdict; among equals, the one with the least margin."""
+        """The application with the worst verdict; among equal verdicts, with the least margin."""
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 
@@ -52,10 +52,10 @@ def tallies(verdicts: Iterable[Verdict]) -> list[Tally]:
 
 
 def conclusion(found: Sequence[Tally]) -> list[str]:
-    """Who is served, in which condition, as sentences.
+    """The applications that each condition serves, as sentences.
 
-    One sentence names the conditions that serve every application. Each other condition has one
-    that names the applications it does not serve, the worst first.
+    One sentence names the conditions that serve every application. Each other condition has a
+    sentence that names the applications it does not serve, the worst first.
     """
     if not found:
         return []

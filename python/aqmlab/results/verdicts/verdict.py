@@ -11,13 +11,13 @@ import msgspec
 from aqmlab import _core
 from aqmlab.results.labels import Label
 
-GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
+JUDGED = GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 
 UNJUDGED = NO_DATA, NO_NEEDS = "no data", "no needs"
 """Words for applications without measurements, and for kinds whose needs are unknown."""
 
-WORDS = (GOOD, TOLERABLE, BAD, *UNJUDGED)
-"""All words, in the order of tallies."""
+WORDS = (*JUDGED, *UNJUDGED)
+"""All verdict words, in the order of tallies."""
 
 _WORST_FIRST = (BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS)
 
@@ -28,8 +28,8 @@ BySeed = tuple[tuple[int, float | None], ...]
 class Estimate(msgspec.Struct, frozen=True):
     """A median over seeds, and the interval that contains it with at least 95 % confidence.
 
-    The interval consists of order statistics. With fewer than six seeds it is the least and the
-    greatest, whose confidence is lower.
+    The interval consists of order statistics. With fewer than six seeds, it extends from the least
+    to the greatest value, and its confidence is lower.
     """
 
     median: float
@@ -50,7 +50,7 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The part of the way from the best value to the limit of a good one that is left.
+    """The distance to the limit of a good value, relative to the best value's distance.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """
@@ -63,11 +63,11 @@ class Finding(msgspec.Struct, frozen=True):
     most: float | None
     over_seeds: Estimate | None
     is_sure: bool
-    """Whether the interval over seeds lies within one word."""
+    """Whether the verdict is the same at both ends of the interval over seeds."""
     by_seed: BySeed
 
     def less(self, other: Finding) -> Estimate | None:
-        """The paired difference from the same need elsewhere, over the common seeds."""
+        """The paired difference from the same need in another condition, over the common seeds."""
         found = _core.difference(self.by_seed, other.by_seed)
         return None if found is None else Estimate(*found)
 
@@ -83,8 +83,19 @@ class TransferTime(msgspec.Struct, frozen=True):
     most_ms: float
 
 
+class Medians(msgspec.Struct, frozen=True):
+    """The medians over seeds of an application's measurements, each of its worst direction.
+
+    `None` was not measured.
+    """
+
+    rtt_p50_ms: float | None
+    rtt_p95_ms: float | None
+    throughput_mean_mbit: float | None
+
+
 class VerdictReport(msgspec.Struct, frozen=True):
-    """The experience of an application in one condition, as the core tells it."""
+    """The experience of an application in one condition, in the form that the core returns."""
 
     condition: int
     """The number of the condition."""
@@ -100,8 +111,11 @@ class VerdictReport(msgspec.Struct, frozen=True):
     told: str
     """Additional facts that are not judged."""
     seeds: int
+    words_by_seed: tuple[tuple[int, str], ...]
+    """The word that each seed gives alone."""
     time: TransferTime | None
     """The time of a transfer that has a size, unless that time is judged."""
+    medians: Medians
     findings: tuple[Finding, ...]
 
 
@@ -112,7 +126,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> Finding | None:
-        """The worst finding; among equals, the one with the least margin."""
+        """The worst finding; among equally bad findings, the finding with the least margin."""
         return next((one for one in self.findings if one.decides), None)
 
     @property
@@ -122,7 +136,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the intervals of the needs as bad as the verdict lie within one word."""
+        """Whether every need that decides the verdict is sure: see `Finding.is_sure`."""
         return all(one.is_sure for one in self.findings if one.word == self.word)
 
     def finding(self, need: str) -> Finding | None:
@@ -131,11 +145,11 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
-    """The worse of two verdicts; among equals, the one with less margin."""
+    """The worse of two verdicts; among equally bad verdicts, the verdict with less margin."""
     return min(one, other, key=by_severity)
 
 
 def by_severity(verdict: Verdict) -> tuple[int, float]:
-    """A key that sorts the worst verdict first, and among equals the one with the least margin."""
+    """A key that sorts the worst verdict first, and equal verdicts by increasing margin."""
     margin = verdict.margin
     return _WORST_FIRST.index(verdict.word), float("inf") if margin is None else margin

@@ -46,9 +46,9 @@ def value_text(finding: Finding) -> str:
 
 
 def closest_text(verdict: Verdict) -> str:
-    """The need of an application that decides, and the part of the allowance that is left.
+    """The need that decides an application's verdict, and the part of its allowance that is left.
 
-    The need of an application is the closest one of all if the application is.
+    For the closest application of a condition, this need is the condition's closest.
     """
     decided = verdict.deciding
     if decided is None:

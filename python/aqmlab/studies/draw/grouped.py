@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
+from aqmlab.report.figures.drawing import canvas, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
+from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
 
@@ -25,7 +26,7 @@ NUMBERS = ("least", "low", "middle", "high", "most")
 """The columns that are drawn as medians over seeds."""
 
 _CROWDED = 16
-"""With more groups, their names are written vertically."""
+"""The largest number of groups whose names are written horizontally."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class Grouped(Form):
         finish(made, axes, *self.named(self.panel(axes, results)), self.bound)
         return [made]
 
-    def named(self, series: Sequence[str]) -> tuple[list[Artist], list[str]]:
+    def named(self, series: Mapping[str, SeriesLook]) -> tuple[list[Artist], list[str]]:
         """The legend's entries for the series."""
-        handles = [self._handle(number) for number in range(len(series))]
+        handles = [self._handle(look) for look in series.values()]
         return handles, [plain_text(self._called(name)) for name in series]
 
-    def panel(self, axes: Axes, results: CampaignResults) -> list[str]:
-        """Draws onto axes; returns the series, in order."""
+    def panel(self, axes: Axes, results: CampaignResults) -> dict[str, SeriesLook]:
+        """Draws onto axes; returns the series with their looks, in order."""
         import polars as pl
 
         rows = measured(self.rows(results))
@@ -67,25 +68,25 @@ class Grouped(Form):
             pl.col(known).median()
         )
         places = _places(rows, self.groups)
-        series = data.ordered(rows, "series")
+        series = series_looks(rows, results)
         width = 0.8 / len(series)
-        for number, name in enumerate(series):
+        for number, (name, look) in enumerate(series.items()):
             own = middle.filter(pl.col("series") == name)
             shift = (number + 0.5) * width - 0.4
             x = [places[key] + shift for key in own.select(self.groups).iter_rows()]
-            self._series(axes, x, own, width, number)
+            self._series(axes, x, own, width, look)
         self._axes(axes, places)
         return series
 
     @abstractmethod
     def _series(
-        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        """Draws series `number`, whose marks each have a width of `width`."""
+        """Draws a series, whose marks each have a width of `width`."""
 
     @abstractmethod
-    def _handle(self, number: int) -> Artist:
-        """The legend's mark for series `number`."""
+    def _handle(self, look: SeriesLook) -> Artist:
+        """The legend's mark for a series."""
 
     def _called(self, value: object) -> str:
         return self.names.get(str(value), str(value))
@@ -139,21 +140,24 @@ class Boxes(Grouped):
         return "Markers are medians, bars reach from the 25th to the 75th percentile"
 
     def _series(
-        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
         if self.bars:
             low, high = rows["low"].to_list(), rows["high"].to_list()
-            axes.vlines(x, low, high, color=colour(number), linewidth=2.0, alpha=0.6)
-        marker = MARKERS[number % len(MARKERS)]
+            axes.vlines(x, low, high, color=look.colour, linewidth=2.0, alpha=0.6)
         middle = rows["middle"].to_list()
-        axes.plot(x, middle, marker, color=colour(number), markersize=4.2, markeredgewidth=0)
+        axes.plot(
+            x, middle, look.marker, color=look.colour, markersize=4.2,
+            markerfacecolor=look.marker_face,
+        )  # fmt: skip
 
-    def _handle(self, number: int) -> Artist:
+    def _handle(self, look: SeriesLook) -> Artist:
         from matplotlib.lines import Line2D
 
-        marker = MARKERS[number % len(MARKERS)]
-        width = 1.1 if self.bars else 0.0
-        return Line2D([], [], color=colour(number), marker=marker, linewidth=width, markersize=5)
+        return Line2D(
+            [], [], color=look.colour, marker=look.marker, markersize=5,
+            markerfacecolor=look.marker_face, linewidth=1.1 if self.bars else 0.0,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -169,26 +173,24 @@ class BoxPlots(Grouped):
         )
 
     def _series(
-        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        # As collections: `bxp` makes seven artists per box, which are slow to draw.
+        # Boxes are drawn as collections, because `bxp` makes seven slow artists per box.
         import numpy as np
 
         places = np.array(x)
         least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
-        edge = _edge(number)
-        axes.bar(places, high - low, width * 0.8, low, color=_face(number), edgecolor=edge,
-                 linewidth=0.9)  # fmt: skip
+        edge = look.colour
+        axes.bar(places, high - low, width * 0.8, low, color=look.face, edgecolor=edge,
+                 linewidth=0.9, hatch=look.hatch)  # fmt: skip
         axes.vlines(np.concatenate([places, places]), np.concatenate([least, high]),
                     np.concatenate([low, most]), color=edge, linewidth=0.9)  # fmt: skip
         for value, reach, thickness in ((middle, 0.4, 1.8), (least, 0.2, 0.9), (most, 0.2, 0.9)):
             left, right = places - reach * width, places + reach * width
             axes.hlines(value, left, right, color=edge, linewidth=thickness)
 
-    def _handle(self, number: int) -> Artist:
-        from matplotlib.patches import Patch
-
-        return Patch(facecolor=_face(number), edgecolor=_edge(number))
+    def _handle(self, look: SeriesLook) -> Artist:
+        return _patch(look)
 
 
 @dataclass(frozen=True)
@@ -203,20 +205,18 @@ class Bars(Grouped):
         return ""
 
     def _series(
-        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        axes.bar(x, rows["middle"].to_list(), width * 0.9, color=_face(number),
-                 edgecolor=_edge(number), linewidth=0.6)  # fmt: skip
+        axes.bar(x, rows["middle"].to_list(), width * 0.9, color=look.face,
+                 edgecolor=look.colour, linewidth=0.6, hatch=look.hatch)  # fmt: skip
 
-    def _handle(self, number: int) -> Artist:
-        from matplotlib.patches import Patch
-
-        return Patch(facecolor=_face(number), edgecolor=_edge(number))
+    def _handle(self, look: SeriesLook) -> Artist:
+        return _patch(look)
 
 
 @dataclass(frozen=True)
 class Stacked(Form):
-    """Several of these forms, one below another: other numbers of the same series and groups."""
+    """Several of these forms, one below another, with different numbers of the same groups."""
 
     parts: Sequence[Grouped]
 
@@ -236,16 +236,10 @@ class Stacked(Form):
         return [made]
 
 
-def _face(number: int) -> tuple[float, float, float]:
-    """A lighter tone of the series' colour."""
-    from matplotlib.colors import to_rgb
+def _patch(look: SeriesLook) -> Artist:
+    from matplotlib.patches import Patch
 
-    red, green, blue = (1 - 0.45 * (1 - part) for part in to_rgb(colour(number)))
-    return red, green, blue
-
-
-def _edge(number: int) -> str:
-    return colour(number)
+    return Patch(facecolor=look.face, edgecolor=look.colour, hatch=look.hatch)
 
 
 def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import (
-    MARKERS,
-    canvas,
-    colour,
-    grid,
-    line_style,
-    log_axis,
-    name_axes,
-    plain_text,
-)
+from aqmlab.report.figures.drawing import canvas, grid, log_axis, name_axes, plain_text
 from aqmlab.report.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
+from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
 
@@ -66,15 +58,15 @@ class Lines(Form):
         places = {value: number for number, value in enumerate(data.ordered(rows, self.over))}
         made = canvas(self.height_inch)
         axes = made.subplots()
-        series = data.ordered(rows, "series")
-        for number, name in enumerate(series):
+        series = series_looks(rows, results)
+        for name, look in series.items():
             own = middle.filter(pl.col("series") == name)
             points = sorted((places[x], y) for x, y in own.select(self.over, "middle").iter_rows())
-            axes.plot(*zip(*points, strict=True), line_style(number), color=colour(number),
-                      marker=MARKERS[number % len(MARKERS)], markersize=3.6)  # fmt: skip
+            axes.plot(*zip(*points, strict=True), look.line, color=look.colour,
+                      marker=look.marker, markersize=3.6)  # fmt: skip
         self._axes(axes, list(places))
-        labels = _called(series, self.names)
-        finish(made, axes, _handles(len(series), markers=True), labels, self.bound)
+        handles = [look.handle(marked=True) for look in series.values()]
+        finish(made, axes, handles, _called(series, self.names), self.bound)
         return [made]
 
     def _axes(self, axes: Axes, values: Sequence[str]) -> None:
@@ -107,18 +99,19 @@ class Panelled(Form):
         import polars as pl
 
         rows = measured(self._shown(self.rows(results)))
-        series = data.ordered(rows, "series")
+        series = series_looks(rows, results)
         values = data.ordered(rows, self.panels) if self.panels else [""]
         made, panels = grid(len(values), _COLUMNS, self.height_inch)
         for axes, value in zip(panels, values, strict=True):
             if self.panels:
                 axes.set_title(plain_text(self.names.get(value, value)))
             own = rows.filter(pl.col(self.panels) == value) if self.panels else rows
-            for number, name in enumerate(series):
-                self._lines(axes, own.filter(pl.col("series") == name), number)
+            for name, look in series.items():
+                self._lines(axes, own.filter(pl.col("series") == name), look)
             self._scale(axes)
         self._name_axes(panels)
-        finish(made, panels[0], _handles(len(series)), _called(series, self.names))
+        handles = [self._handle(look) for look in series.values()]
+        finish(made, panels[0], handles, _called(series, self.names))
         return [made]
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -126,8 +119,12 @@ class Panelled(Form):
         return rows
 
     @abstractmethod
-    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
-        """Draws series `number` onto axes."""
+    def _lines(self, axes: Axes, rows: pl.DataFrame, look: SeriesLook) -> None:
+        """Draws a series onto axes."""
+
+    def _handle(self, look: SeriesLook) -> Artist:
+        """The legend's mark for a series."""
+        return look.handle()
 
     @abstractmethod
     def _scale(self, axes: Axes) -> None:
@@ -159,21 +156,28 @@ class OverTime(Panelled):
         rows = rows.filter(rows["seed"] == rows["seed"].min())
         return rows if self.span_s is None else rows.filter(rows["t_s"].is_between(*self.span_s))
 
-    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
+    def _lines(self, axes: Axes, rows: pl.DataFrame, look: SeriesLook) -> None:
         rasterized = rows.height > MOST_POINTS_AS_LINES
-        style = {"points": "."}.get(self.marks, line_style(number))
+        style = look.point if self.marks == "points" else look.line
         for line in _by_flow(rows):
             shown = with_gaps(line) if self.marks == "lines" else line
             axes.plot(
                 shown["t_s"].to_numpy(),
                 shown["value"].to_numpy(),
                 style,
-                color=colour(number),
+                color=look.colour,
                 linewidth=1.0,
                 markersize=2.0,
                 drawstyle="steps-post" if self.marks == "steps" else "default",
                 rasterized=rasterized,
             )
+
+    def _handle(self, look: SeriesLook) -> Artist:
+        from matplotlib.lines import Line2D
+
+        if self.marks != "points":
+            return look.handle()
+        return Line2D([], [], color=look.colour, marker=look.point, linewidth=0, markersize=5)
 
     def _scale(self, axes: Axes) -> None:
         if self.log:
@@ -201,15 +205,15 @@ class Shares(Panelled):
         """The treatment of several seeds, for the caption."""
         return "medians of each share over them"
 
-    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
+    def _lines(self, axes: Axes, rows: pl.DataFrame, look: SeriesLook) -> None:
         import polars as pl
 
         line = rows.group_by("share").agg(pl.col("value").median()).sort("share")
         axes.plot(
             line["value"].to_numpy(),
             line["share"].to_numpy() * 100,
-            line_style(number),
-            color=colour(number),
+            look.line,
+            color=look.colour,
         )
 
     def _scale(self, axes: Axes) -> None:
@@ -230,15 +234,5 @@ def _by_flow(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield line.sort("t_s")
 
 
-def _called(values: Sequence[str], names: Mapping[str, str]) -> list[str]:
+def _called(values: Iterable[str], names: Mapping[str, str]) -> list[str]:
     return [plain_text(names.get(str(value), str(value))) for value in values]
-
-
-def _handles(count: int, *, markers: bool = False) -> list[Artist]:
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D([], [], color=colour(number), linestyle=line_style(number), markersize=4,
-               marker=MARKERS[number % len(MARKERS)] if markers else "")
-        for number in range(count)
-    ]  # fmt: skip

@@ -3,7 +3,8 @@
 Every frame has the column `series`, which is the row's name in the legend, the conditions and
 `seed`. Rows about a trial have `middle`. Rows of quantiles have `least`, `low`, `middle`, `high`
 and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of a
-distribution have `value` and `share`.
+distribution have `value` and `share`. If an application is the series, `app` is its name in the
+results, which determines its colour.
 
 Applications are given by the figure's names, such as {"IoT_low": "iot_low"}. An application with
 data in both directions is "video_call ↑" or "video_call ↓". With `by`, a condition names the
@@ -97,7 +98,7 @@ def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
             frame.group_by(keys, maintain_order=True)
             .agg(pl.col(column).quantile(part / 100, "linear").alias(name)
                  for name, part in _PARTS.items())
-            .with_columns(pl.lit(shown).alias("series"))
+            .with_columns(pl.lit(shown).alias("series"), pl.lit(flow).alias("app"))
             for shown, column in columns.items()
         ]  # fmt: skip
         return pl.concat(parts)
@@ -215,7 +216,7 @@ def _chunks(results: CampaignResults, flows: Apps, by: str = "") -> pl.DataFrame
 
 
 def _apps(results: CampaignResults) -> list[str]:
-    """The applications of the trials, including those without measurements."""
+    """The applications of the trials, including applications without measurements."""
     trials = results.manifest.trials
     return list(dict.fromkeys(name for trial in trials for name in trial.rtt_base_ms))
 
@@ -232,4 +233,7 @@ def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFram
     if by:
         value = pl.col(by).cast(pl.String)
         named = value if len(apps) == 1 else pl.format("{}, {}", named, value)
-    return own.with_columns(named.alias("series"))
+    # Only a series that is an application's has the application's colour.
+    is_app = not by and column != "link"
+    app = pl.col(column).cast(pl.String) if is_app else pl.lit(None, pl.String)
+    return own.with_columns(named.alias("series"), app.alias("app"))

@@ -4,7 +4,7 @@
 pub(super) enum How {
     /// tc's parameter of this name, which tc shows under the same name.
     Is(&'static str),
-    /// The same as [`Is`], but tc computes the value if it is zero, as the simulator does.
+    /// The same as [`Is`], but tc and the simulator compute the value if it is zero.
     OrComputed(&'static str),
     /// A parameter of tc that cannot be read back.
     Unread(&'static str),
@@ -77,14 +77,15 @@ pub(super) const KINDS: &[Known] = &[
             ("memory_limit", Is("memory_limit")),
             ("ecn", ECN),
             ("ce_threshold", Is("ce_threshold")),
+            ("ce_threshold_selector", Unread("ce_threshold_selector")),
             ("drop_batch", Is("drop_batch")),
             ("mtu", Fixed),
             ("salt", Fixed),
         ],
         besides: "",
     },
-    // A target far above any delay disables CoDel. Its clock has 32 bits of 1.024 µs, and half of
-    // that range counts as the future.
+    // A target far above any delay disables CoDel. CoDel's clock has 32 bits of 1.024 µs, and half
+    // of that range counts as the future.
     Known {
         ours: "fq_nocodel",
         kernel: "fq_codel",

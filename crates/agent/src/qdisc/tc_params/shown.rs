@@ -27,8 +27,8 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common value except 100. PIE's
-/// timer counts in ticks, and `tc` shows the rounded-up value.
+/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common tick except that of
+/// `CONFIG_HZ=100`. PIE's timer counts in ticks, and `tc` shows the rounded-up value.
 const TICK_US: f64 = 4_000.0;
 
 /// Returns whether the kernel rounds the requested value to the value shown. CoDel's times are in

@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn each_state_has_its_choice() {
-        // Each row: buffer in ms, quality, throughputs in Mbit/s with the most recent first,
-        // expected index.
+        // A row has the buffer in ms, the quality, the throughputs in Mbit/s with the most recent
+        // first, and the expected index.
         for (buffer, quality, mbit, want) in [
             // Throughput rule: the rate R requires an achieved rate of R / 0.9.
             (8_000, 5, &[1.5][..], 12),

@@ -8,8 +8,8 @@
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
 //! changes the sizes at all rates together. Each rate has its own correlation with the complexity,
 //! and the deviation and range that its first 150 two-second segments have. Rates that were not
-//! measured are interpolated between their neighbours. Segments of other lengths vary like those of
-//! two seconds.
+//! measured are interpolated between their neighbours. Segments of other lengths vary like
+//! two-second segments.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -140,7 +140,7 @@ pub(crate) struct Segments {
     length: Duration,
     rates: Vec<(u64, Spread)>,
     complexity: Option<f64>,
-    /// The number of segments generated; `sizes` has the sizes of the last one.
+    /// The number of segments generated; `sizes` has the sizes of the last segment.
     made: u64,
     sizes: Vec<u64>,
 }

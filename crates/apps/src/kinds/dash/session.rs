@@ -216,7 +216,7 @@ impl Session {
         let body = size - self.config.header;
         let achieved = bps(body, fetching).min(FASTEST_BPS) / 1e6;
         let represented = self.rates[request.quality] as f64 / 1e6;
-        // A response read in one piece has no time between its first byte and its last.
+        // A response read in one piece has the same time for its first and its last byte.
         let sample = if sample.is_finite() { sample } else { bps(size, fetching) };
         self.measures.segment(represented, achieved);
         if let Some(&lines) = self.config.lines.get(request.quality) {

@@ -33,7 +33,7 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
     let mut net = Net::new(1).with_rate(50_000_000).with_delay(Duration::from_millis(1));
     let summary = net.run_secs(&mut *build("dash", &[flat()]), 200);
     let rates = notes(&net, "rr_mbit");
-    close(rates[0], 0.791_182, 1e-9); // The initial 1000 kbit/s.
+    close(rates[0], 0.791_182, 1e-9); // 1000 kbit/s is the initial estimate.
     rates[1..].iter().for_each(|&rate| close(rate, 4.219_897, 1e-9));
     close(known(&summary, "rr_median_mbit"), 4.219_897, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
@@ -47,7 +47,7 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
 
 #[test]
 fn a_slow_line_gets_the_rate_it_can_carry() {
-    // Each row: line rate in bit/s, abr, expected median rate in Mbit/s.
+    // A row has the line rate in bit/s, the rule `abr`, and the expected median rate in Mbit/s.
     for (bps, want) in [(1_500_000, 1.244_778), (500_000, 0.396_126), (4_000_000, 3.078_587)] {
         let mut net = Net::new(1).with_rate(bps);
         let summary = net.run_secs(&mut *build("dash", &[flat()]), 200);
@@ -85,8 +85,8 @@ fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut waits = 0;
     for (at, level) in came {
         let Some(asked) = times.iter().find(|&&when| when >= at) else { continue };
-        // Below 12 s, the request is immediate. Otherwise it follows after the whole seconds in
-        // which the buffer falls below 12 s.
+        // Below 12 s, the request is immediate. Otherwise the request follows after the whole
+        // seconds in which the buffer falls below 12 s.
         let want = if level < 12.0 { 0.0 } else { (level - 12.0).floor() + 1.0 };
         close(asked - at, want, 1e-6);
         waits += u32::from(want > 0.0);
@@ -158,7 +158,7 @@ fn music_plays_without_a_pause_at_its_rate() {
     let summary = net.run_secs(&mut *build("audio_stream", &[]), 600);
     close(known(&summary, "rr_median_mbit"), 0.32, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
-    // The bytes of 320 kbit/s, plus the buffer of 60 s, headers and requests.
+    // The traffic is that of 320 kbit/s, plus the buffer of 60 s, headers and requests.
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit, 0.32 * 665.0 * 1.04, 8.0);
 }

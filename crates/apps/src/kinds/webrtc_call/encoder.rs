@@ -1,33 +1,43 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
 //! Source: the steps of `simulcast.cc` (libwebrtc 2025-06), of which one stream uses one at a time.
-//! The head of `webrtc_call.rs` lists what is a judgement.
+//! The rates from which on a larger picture is allowed are those of `encoder_info_settings.cc` for
+//! VP8. The times between changes are those of `quality_scaler.cc`. The head of `webrtc_call.rs`
+//! lists what is a judgement.
 
 use aqmlab_core::{Duration, Instant, Rng};
 
 use super::wire::Frame;
 
-/// A resolution with its minimum rate, and the rate for which it is intended.
+#[cfg(test)]
+mod tests;
+
+/// A resolution with its minimum rate, the rate from which on it is chosen, and the rate for which
+/// it is intended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     lines: u32,
     least_bps: f64,
+    start_bps: f64,
     made_for_bps: f64,
 }
 
-const fn step(lines: u32, least_kbit: u32, made_for_kbit: u32) -> Step {
-    Step { lines, least_bps: least_kbit as f64 * 1e3, made_for_bps: made_for_kbit as f64 * 1e3 }
+const fn step(lines: u32, [least, start, made_for]: [u32; 3]) -> Step {
+    let (least_bps, start_bps) = (least as f64 * 1e3, start as f64 * 1e3);
+    Step { lines, least_bps, start_bps, made_for_bps: made_for as f64 * 1e3 }
 }
 
 const LADDER: [Step; 6] = [
-    step(180, 30, 150),
-    step(270, 150, 350),
-    step(360, 150, 500),
-    step(540, 350, 1_200),
-    step(720, 600, 2_500),
-    step(1_080, 800, 4_000),
+    step(180, [30, 0, 150]),
+    step(270, [150, 200, 350]),
+    step(360, [150, 300, 500]),
+    step(540, [350, 500, 1_200]),
+    step(720, [600, 900, 2_500]),
+    step(1_080, [800, 2_000, 4_000]),
 ];
-/// The factor by which the rate must exceed the minimum rate of a larger picture.
+/// The time between changes of the resolution, until it fell once and afterwards.
+const CHANGE_EVERY: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
+/// The factor by which the rate must exceed that of half the frames for all frames.
 const MARGIN: f64 = 1.1;
 /// The rate below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
@@ -37,6 +47,10 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
+/// The excess above which the congestion window leaves frames out, and the least interval of these
+/// (`video_stream_encoder.cc`).
+const LEAST_EXCESS: f64 = 0.01;
+const LEAST_INTERVAL: u64 = 2;
 
 /// The settings of the camera.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +65,28 @@ pub(crate) struct Camera {
     pub(crate) variation: f64,
 }
 
+/// Whether the encoder takes the next picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Picture {
+    /// The picture is encoded.
+    Encoded,
+    /// The picture is left out.
+    LeftOut,
+}
+
 /// The encoder.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     camera: Camera,
     top: usize,
     step: usize,
+    has_fallen: bool,
+    next_change: Option<Instant>,
     is_half: bool,
     ticks: u64,
     frames: u64,
+    /// The pictures that the congestion window was asked about while it had an excess.
+    dropping: u64,
     /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,
     wants_key: bool,
@@ -75,8 +102,22 @@ impl Encoder {
         let step = LADDER[..=top].iter().rposition(fits).unwrap_or(0);
         let next_bps = bps.min(camera.most_bps).max(camera.least_bps);
         let is_half = next_bps < HALF_RATE_BPS;
-        let (ticks, frames, wants_key, last_key) = (0, 0, true, None);
-        Self { camera, top, step, is_half, ticks, frames, next_bps, wants_key, last_key }
+        let (has_fallen, next_change) = (false, None);
+        let (ticks, frames, dropping, wants_key, last_key) = (0, 0, 0, true, None);
+        Self {
+            camera,
+            top,
+            step,
+            has_fallen,
+            next_change,
+            is_half,
+            ticks,
+            frames,
+            dropping,
+            next_bps,
+            wants_key,
+            last_key,
+        }
     }
 
     /// Returns the frames per second that the encoder makes now.
@@ -94,13 +135,25 @@ impl Encoder {
         self.wants_key |= self.last_key.is_none_or(|at| now.since(at) >= KEY_EVERY);
     }
 
+    /// Returns whether the next picture is taken. `queued` is the time that the pacer needs for the
+    /// video that it holds. `excess` is the proportion of `bps` that the congestion window leaves
+    /// out.
+    pub(crate) fn next(&mut self, bps: f64, queued: Duration, excess: f64) -> Picture {
+        let excess = excess.min(1.0 - self.camera.least_bps / bps);
+        let mut is_dropped = false;
+        if excess > LEAST_EXCESS {
+            is_dropped = self.dropping % LEAST_INTERVAL.max((1.0 / excess) as u64) == 0;
+            self.dropping += 1;
+        }
+        if is_dropped || queued > LONGEST_QUEUE { Picture::LeftOut } else { Picture::Encoded }
+    }
+
     /// Processes a tick of the camera's clock; returns the frame, unless it is left out. The
-    /// encoder may use `bps` from the next frame on. `queued` is the time that the pacer needs for
-    /// the video that it holds.
+    /// encoder may use `bps` from the next frame on.
     pub(crate) fn tick(
         &mut self,
         bps: f64,
-        queued: Duration,
+        picture: Picture,
         now: Instant,
         rng: &mut Rng,
     ) -> Option<Frame> {
@@ -114,10 +167,10 @@ impl Encoder {
         let bps = std::mem::replace(&mut self.next_bps, bps);
         let limit = if self.is_half { MARGIN * HALF_RATE_BPS } else { HALF_RATE_BPS };
         self.is_half = bps < limit;
-        if (self.is_half && tick % 2 == 1) || queued > LONGEST_QUEUE {
+        if (self.is_half && tick % 2 == 1) || picture == Picture::LeftOut {
             return None;
         }
-        self.choose(bps);
+        self.choose(bps, now);
         let is_key = std::mem::take(&mut self.wants_key);
         if is_key {
             self.last_key = Some(now);
@@ -136,109 +189,20 @@ impl Encoder {
         })
     }
 
-    fn choose(&mut self, bps: f64) {
-        let before = self.step;
-        while self.step > 0 && bps < LADDER[self.step].least_bps {
+    /// Moves the resolution by at most one step, if a change is due.
+    fn choose(&mut self, bps: f64, now: Instant) {
+        let due = *self.next_change.get_or_insert(now + CHANGE_EVERY[0]);
+        if now < due {
+            return;
+        }
+        if self.step > 0 && bps < LADDER[self.step].least_bps {
             self.step -= 1;
-        }
-        while self.step < self.top && bps >= MARGIN * LADDER[self.step + 1].least_bps {
+            self.has_fallen = true;
+            self.wants_key = true;
+        } else if self.step < self.top && bps >= LADDER[self.step + 1].start_bps {
             self.step += 1;
+            self.wants_key = true;
         }
-        self.wants_key |= self.step != before;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::close;
-
-    const CAMERA: Camera = Camera { fps: 30.0, most_bps: 2.5e6, least_bps: 30e3, variation: 0.25 };
-
-    fn frames(encoder: &mut Encoder, bps: f64, ticks: u64, rng: &mut Rng) -> Vec<Frame> {
-        let from = encoder.ticks;
-        let tick = |n| {
-            let now = Instant::from_micros(33_333 * n);
-            encoder.tick(bps, Duration::ZERO, now, rng)
-        };
-        (from..from + ticks).filter_map(tick).collect()
-    }
-
-    #[test]
-    fn frames_have_the_rate_and_begin_with_a_key_frame() {
-        let (mut encoder, mut rng) = (Encoder::new(CAMERA, 1e6), Rng::stream(1, "camera"));
-        let all = frames(&mut encoder, 1e6, 3_001, &mut rng);
-        assert!(all[0].is_key && all.iter().filter(|frame| frame.is_key).count() == 1);
-        let mean = 1e6 / 8.0 / 30.0;
-        assert!((4.0 * mean..6.0 * mean + 1.0).contains(&f64::from(all[0].bytes)));
-        let bytes: f64 = all[1..].iter().map(|frame| f64::from(frame.bytes)).sum();
-        close(bytes / 3_000.0 / mean, 1.0, 0.02);
-        let square = |frame: &Frame| (f64::from(frame.bytes) / mean - 1.0).powi(2);
-        close((all[1..].iter().map(square).sum::<f64>() / 3_000.0).sqrt(), 0.25, 0.02);
-    }
-
-    #[test]
-    fn the_picture_follows_the_rate_with_a_margin() {
-        let mut rng = Rng::stream(1, "camera");
-        let mut encoder = Encoder::new(CAMERA, 245e3);
-        for (kbit, lines) in [
-            (245.0, 360),
-            (384.0, 360),
-            (386.0, 540),
-            (659.0, 540),
-            (661.0, 720),
-            (2_500.0, 720),
-            (599.0, 540),
-            (349.0, 360),
-            (149.0, 180),
-            (164.0, 180),
-            (166.0, 360),
-        ] {
-            let last = frames(&mut encoder, kbit * 1e3, 6, &mut rng).pop().unwrap();
-            assert_eq!(last.lines, lines, "{kbit} kbit/s");
-        }
-        assert_eq!(encoder.top_lines(), 720);
-        let large = Camera { most_bps: 4e6, ..CAMERA };
-        assert_eq!(Encoder::new(large, 300e3).top_lines(), 1_080);
-    }
-
-    #[test]
-    fn low_rates_halve_the_frame_rate_and_a_long_queue_leaves_frames_out() {
-        let mut rng = Rng::stream(1, "camera");
-        let mut encoder = Encoder::new(CAMERA, 249e3);
-        assert_eq!(frames(&mut encoder, 249e3, 30, &mut rng).len(), 15);
-        assert_eq!(frames(&mut encoder, 270e3, 31, &mut rng).len(), 16, "margin");
-        assert_eq!(frames(&mut encoder, 280e3, 30, &mut rng).len(), 29, "after one frame");
-        let long = LONGEST_QUEUE + Duration::from_nanos(1);
-        assert_eq!(encoder.tick(280e3, long, Instant::ZERO, &mut rng), None);
-    }
-
-    #[test]
-    fn requests_for_key_frames_are_honoured_300_ms_apart() {
-        let mut rng = Rng::stream(1, "camera");
-        let mut encoder = Encoder::new(CAMERA, 1e6);
-        let at = Instant::from_millis;
-        let mut key = |asked: u64, ms: u64| {
-            encoder.request_key(at(asked));
-            encoder.tick(1e6, Duration::ZERO, at(ms), &mut rng).unwrap().is_key
-        };
-        assert!(key(0, 0));
-        assert!(!key(290, 300), "290 ms after the first");
-        assert!(key(310, 333));
-    }
-
-    #[test]
-    fn frames_left_out_do_not_change_the_sizes_of_others() {
-        let sizes = |skip: u64| {
-            let (mut encoder, mut rng) = (Encoder::new(CAMERA, 1e6), Rng::stream(1, "camera"));
-            let mut tick = |n: u64| {
-                let queued = if n == skip { Duration::from_secs(1) } else { Duration::ZERO };
-                encoder.tick(1e6, queued, Instant::from_millis(33 * n), &mut rng)
-            };
-            (0..20).map(|n| tick(n).map(|frame| frame.bytes)).collect::<Vec<_>>()
-        };
-        let (all, some) = (sizes(99), sizes(5));
-        assert_eq!(some[5], None);
-        assert_eq!(some[6..], all[6..]);
+        self.next_change = Some(now + CHANGE_EVERY[usize::from(self.has_fallen)]);
     }
 }

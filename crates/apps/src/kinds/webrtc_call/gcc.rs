@@ -1,14 +1,11 @@
 //! Google congestion control: the target rate of a sender, from the receiver's reports.
 //!
 //! Source: libwebrtc (2025-06) `goog_cc_network_control.cc` and `delay_based_bwe.cc`. Each part has
-//! its own module: groups of packets, trend of the delay, rate control, measured rate, loss limit,
-//! and probes.
+//! its own module: groups of packets, trend of the delay, rate control, measured rate, limits from
+//! losses, and probes.
 //!
 //! Differences: the round-trip time is measured by reports, minus the receiver's wait, where
-//! libwebrtc uses that of RTCP. The congestion window and network estimates by the receiver, both
-//! off by default, are left out.
-
-use std::collections::VecDeque;
+//! libwebrtc uses that of RTCP. Network estimates by the receiver, off by default, are left out.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -16,11 +13,14 @@ use self::acked::AckedRate;
 use self::aimd::Aimd;
 use self::alr::Alr;
 use self::groups::Groups;
+use self::history::{Arrival, History, Sent};
 use self::loss::LossLimit;
+use self::loss_based::LossState;
 use self::probe_rate::ProbeRates;
 pub(crate) use self::probes::Cluster;
 use self::probes::Probes;
 use self::trendline::{Trendline, Usage};
+use self::window::Window;
 use super::feedback::Report;
 
 mod acked;
@@ -28,19 +28,21 @@ mod aimd;
 mod alr;
 mod capacity;
 mod groups;
+mod history;
 mod loss;
+mod loss_based;
 mod probe_rate;
 mod probes;
 #[cfg(test)]
 mod tests;
 mod trendline;
+mod window;
 
 /// The time between calls of [`Gcc::process`].
 pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
 const PACING: f64 = 2.5;
 /// The time without reports after which the trend restarts.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
-const HISTORY: Duration = Duration::from_secs(60);
 /// The minimum target after a probe, as a proportion of the rate at which packets arrive.
 const PROBE_DROP: f64 = 0.85;
 
@@ -55,26 +57,10 @@ pub(crate) struct Limits {
     pub(crate) allocated: f64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    at: Instant,
-    bytes: u32,
-    cluster: Option<Cluster>,
-}
-
-/// A packet that arrived.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    sent: Sent,
-    at: Instant,
-}
-
 /// The controller of a sender.
 #[derive(Debug)]
 pub(crate) struct Gcc {
-    /// The number of the first packet of the history.
-    first: u64,
-    history: VecDeque<Sent>,
+    history: History,
     groups: Groups,
     trend: Trendline,
     aimd: Aimd,
@@ -83,8 +69,8 @@ pub(crate) struct Gcc {
     probes: Probes,
     probe_rates: ProbeRates,
     alr: Alr,
+    window: Window,
     was_limited: bool,
-    last_limited_end: Option<Instant>,
     last_report: Option<Instant>,
     rtt: Option<Duration>,
     target_bps: f64,
@@ -95,8 +81,7 @@ impl Gcc {
     pub(crate) fn new(limits: Limits) -> Self {
         let Limits { start: start_bps, floor: floor_bps, allocated: allocated_bps } = limits;
         Self {
-            first: 0,
-            history: VecDeque::new(),
+            history: History::default(),
             groups: Groups::default(),
             trend: Trendline::default(),
             aimd: Aimd::new(start_bps, floor_bps),
@@ -105,8 +90,8 @@ impl Gcc {
             probes: Probes::new(start_bps, allocated_bps),
             probe_rates: ProbeRates::default(),
             alr: Alr::new(start_bps),
+            window: Window::default(),
             was_limited: false,
-            last_limited_end: None,
             last_report: None,
             rtt: None,
             target_bps: start_bps.max(floor_bps),
@@ -133,6 +118,22 @@ impl Gcc {
         PACING * self.target_bps
     }
 
+    /// Returns the rate in bit/s up to which the pacer adds padding.
+    pub(crate) fn padding_bps(&self) -> f64 {
+        if self.limit.state() == LossState::Increasing { self.target_bps } else { 0.0 }
+    }
+
+    /// Returns the proportion of lost packets in the last loss report, from 0 to 1.
+    pub(crate) const fn loss(&self) -> f64 {
+        self.limit.loss()
+    }
+
+    /// Returns the proportion of the target that the encoder leaves out because of the congestion
+    /// window, from 0 to 1.
+    pub(crate) fn excess(&self) -> f64 {
+        self.window.excess(self.target_bps)
+    }
+
     /// Returns the round-trip time, once it is known.
     pub(crate) const fn rtt(&self) -> Option<Duration> {
         self.rtt
@@ -141,29 +142,33 @@ impl Gcc {
     /// Records that the next packet was sent, with `bytes` including its headers. Returns its
     /// number.
     pub(crate) fn sent(&mut self, bytes: u32, cluster: Option<Cluster>, now: Instant) -> u64 {
-        while self.history.front().is_some_and(|sent| now.since(sent.at) > HISTORY) {
-            self.history.pop_front();
-            self.first += 1;
-        }
-        self.history.push_back(Sent { at: now, bytes, cluster });
         self.alr.sent(bytes, now);
         self.limit.sent(now);
-        self.first + self.history.len() as u64 - 1
+        self.window.reported(self.history.expire(now));
+        self.window.sent(bytes);
+        self.window.adapt();
+        self.history.add(Sent { at: now, bytes, cluster })
     }
 
     /// Adapts to the time that has passed.
     pub(crate) fn process(&mut self, now: Instant) {
         self.limit.process(now);
         self.probes.process(now);
+        self.window.resize(self.target_bps);
         self.retarget(now);
     }
 
     /// Processes a report of the receiver.
     pub(crate) fn report(&mut self, report: &Report, now: Instant) {
-        let (arrivals, lost) = self.outcome(report);
-        self.limit.outcome(lost, lost + arrivals.len() as u64, now);
+        self.window.reported(self.history.settle(report));
+        let (arrivals, outcomes) = self.history.read(report);
+        let lost = (outcomes.len() - arrivals.len()) as u64;
+        self.limit.count(lost, outcomes.len() as u64, now);
         let Some(newest) = arrivals.last().map(|arrival| arrival.at) else { return };
         let wait_free = |one: &Arrival| now.since(one.sent.at).saturating_sub(newest.since(one.at));
+        if let Some(first) = arrivals.iter().map(|one| one.sent.at).min() {
+            self.window.add_rtt(now.since(first));
+        }
         if let Some(rtt) = arrivals.iter().map(wait_free).min() {
             self.rtt = Some(rtt);
             self.aimd.set_rtt(rtt);
@@ -173,35 +178,17 @@ impl Gcc {
         let probed = self.measure(&arrivals);
         let recovered = self.follow_trend(&arrivals, now);
         self.adapt(probed, now);
+        self.limit.learn(&outcomes, self.was_limited, now);
         self.retarget(now);
         if recovered {
-            self.probes.recovered(self.alr.is_limited(), now);
+            self.probes.recovered(self.was_limited, now);
         }
-    }
-
-    /// Returns the arrivals of a report in the order of their times, and the number of lost
-    /// packets.
-    fn outcome(&self, report: &Report) -> (Vec<Arrival>, u64) {
-        let mut arrivals = Vec::with_capacity(report.arrivals.len());
-        let mut lost = 0;
-        for (number, arrival) in (report.first..).zip(&report.arrivals) {
-            let place = number.checked_sub(self.first);
-            let Some(&sent) = place.and_then(|place| self.history.get(place as usize)) else {
-                continue;
-            };
-            match *arrival {
-                Some(at) => arrivals.push(Arrival { sent, at }),
-                None => lost += 1,
-            }
-        }
-        arrivals.sort_by_key(|arrival| arrival.at);
-        (arrivals, lost)
+        self.window.resize(self.target_bps);
     }
 
     fn note_limitation(&mut self, now: Instant) {
         let is_limited = self.alr.is_limited();
         if self.was_limited && !is_limited {
-            self.last_limited_end = Some(now);
             self.probes.limited_until(now);
         }
         self.was_limited = is_limited;
@@ -211,16 +198,16 @@ impl Gcc {
     fn measure(&mut self, arrivals: &[Arrival]) -> Option<f64> {
         let mut probed = None;
         for &Arrival { sent, at } in arrivals {
-            if self.last_limited_end.is_some_and(|end| sent.at > end) {
-                self.last_limited_end = None;
-                self.acked.expect_fast_change();
-            }
-            self.acked.add(at, sent.bytes);
+            self.acked.add(sent.at, at, sent.bytes);
             if let Some(cluster) = sent.cluster {
                 probed = self.probe_rates.add(cluster, sent.at, at, sent.bytes).or(probed);
             }
         }
+        self.acked.expire();
         let acked = self.acked.bps();
+        if let Some(bps) = acked {
+            self.limit.set_acked(bps);
+        }
         let least = acked.map_or(0.0, |acked| self.aimd.bps().min(PROBE_DROP * acked));
         probed.map(|bps| bps.max(least))
     }
@@ -270,7 +257,10 @@ impl Gcc {
         let bps = self.limit.bps();
         self.target_bps = bps;
         self.alr.set_target(bps);
-        let may_probe = self.trend.usage() == Usage::Normal && !self.limit.is_rtt_long();
+        self.window.adapt();
+        let may_probe = self.trend.usage() == Usage::Normal
+            && !self.limit.is_rtt_long()
+            && self.limit.state() == LossState::Delay;
         self.probes.estimated(bps, may_probe, now);
     }
 }

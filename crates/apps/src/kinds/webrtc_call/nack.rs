@@ -140,6 +140,12 @@ impl History {
         self.packets.push_back(Kept { packet, sent: now, again: None });
     }
 
+    /// Returns whether packet `number` is known and was not yet retransmitted.
+    pub(crate) fn is_first(&self, number: u64) -> bool {
+        let place = self.packets.binary_search_by_key(&number, |kept| kept.packet.number);
+        place.is_ok_and(|place| self.packets[place].again.is_none())
+    }
+
     /// Returns packet `number` for retransmission, unless it was retransmitted within the last
     /// round trip.
     pub(crate) fn again(

@@ -1,30 +1,31 @@
 //! The pacer of a sender. It sends video in small bursts, and probes at their own rate.
 //!
-//! Source: libwebrtc (2025-06) `pacing_controller.cc` and `bitrate_prober.cc`. Packets are sent at
-//! once until the debt is 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets.
-//! A queue that would take more than 2 s to send raises the rate. While a probe is active, packets
-//! are sent at its rate, and padding replaces missing packets.
+//! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is 40
+//! ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would take
+//! more than 2 s to send raises the rate. While a probe is active, packets are sent at its rate, and
+//! padding replaces missing packets. While losses limit a rising rate, padding fills up the target.
 //!
-//! Audio does not pass through the pacer. It is sent at once.
+//! Audio does not wait in the pacer. It is sent at once, and adds to the debt.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use self::probing::{Probing, Send};
 use super::gcc::Cluster;
 use super::wire::VideoPacket;
+
+mod probing;
 
 const BURST_S: f64 = 0.04;
 const BURST_BYTES: f64 = 63_000.0;
 const MOST_DEBT_S: f64 = 0.5;
 const QUEUE_LIMIT_S: f64 = 2.0;
-const PROBE_SEND_S: f64 = 0.002;
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-const MOST_PROBES: usize = 5;
-/// The delay after which a late probe is given up.
-const PROBE_LATE: Duration = Duration::from_millis(10);
-/// The size of the packet that begins a probe, unless the probe's own sends are smaller.
-const PROBE_PACKET: f64 = 200.0;
+const PADDING_S: f64 = 0.005;
+/// The factor by which padding may exceed its size to be a retransmitted packet (`rtp_sender.cc`).
+const MOST_PADDING: f64 = 3.0;
+/// The size of other padding (`rtp_rtcp_defines.h`).
+const PLAIN_PADDING: u32 = 255;
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,38 +60,21 @@ impl Sizes {
     }
 }
 
-#[derive(Debug)]
-struct Probe {
-    cluster: Cluster,
-    requested: Instant,
-    started: Option<Instant>,
-    bytes: f64,
-    sends: u32,
-}
-
-impl Probe {
-    /// Returns the number of bytes in one send.
-    fn send_bytes(&self) -> f64 {
-        self.cluster.bps * PROBE_SEND_S / 8.0
-    }
-}
-
 /// The pacer.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     sizes: Sizes,
     bps: f64,
+    padding_bps: f64,
     debt: f64,
+    padding_debt: f64,
     last: Instant,
     again: VecDeque<(Instant, VideoPacket)>,
     video: VecDeque<(Instant, VideoPacket)>,
     queued_bytes: f64,
     /// The sum of the arrival times of the queued packets, in seconds.
     queued_since: f64,
-    probes: VecDeque<Probe>,
-    is_probing: bool,
-    /// The time of the next send of a probe; `None` stands for at once.
-    next_probe: Option<Instant>,
+    probing: Probing,
 }
 
 impl Pacer {
@@ -98,22 +82,28 @@ impl Pacer {
         Self {
             sizes,
             bps,
+            padding_bps: 0.0,
             debt: 0.0,
+            padding_debt: 0.0,
             last: now,
             again: VecDeque::new(),
             video: VecDeque::new(),
             queued_bytes: 0.0,
             queued_since: 0.0,
-            probes: VecDeque::new(),
-            is_probing: false,
-            next_probe: None,
+            probing: Probing::default(),
         }
     }
 
-    /// Sets the pacing rate in bit/s.
-    pub(crate) fn set_rate(&mut self, bps: f64, now: Instant) {
+    /// Sets the pacing rate, and the rate up to which padding is added, in bit/s.
+    pub(crate) fn set_rates(&mut self, bps: f64, padding_bps: f64, now: Instant) {
         self.advance(now);
-        self.bps = bps;
+        (self.bps, self.padding_bps) = (bps, padding_bps);
+    }
+
+    /// Records that `bytes` of audio were sent.
+    pub(crate) fn sent_audio(&mut self, bytes: u32, now: Instant) {
+        self.advance(now);
+        self.spend(bytes, self.rate(now));
     }
 
     /// Adds packets of video.
@@ -127,30 +117,12 @@ impl Pacer {
         let bytes = f64::from(self.sizes.of(&packet));
         self.queued_bytes += bytes;
         self.queued_since += now.as_secs_f64();
-        self.activate(bytes);
+        self.probing.activate(bytes);
     }
 
     /// Adds a probe.
     pub(crate) fn probe(&mut self, cluster: Cluster, now: Instant) {
-        let is_old = |probe: &Probe| now.since(probe.requested) > PROBE_TIMEOUT;
-        while self.probes.front().is_some_and(is_old) || self.probes.len() > MOST_PROBES {
-            self.probes.pop_front();
-        }
-        self.probes.push_back(Probe {
-            cluster,
-            requested: now,
-            started: None,
-            bytes: 0.0,
-            sends: 0,
-        });
-    }
-
-    fn activate(&mut self, bytes: f64) {
-        let Some(probe) = self.probes.front().filter(|_| !self.is_probing) else { return };
-        if bytes >= probe.send_bytes().min(PROBE_PACKET) {
-            self.is_probing = true;
-            self.next_probe = None;
-        }
+        self.probing.add(cluster, now);
     }
 
     /// Returns the time that the queued video takes at `bps`.
@@ -165,24 +137,32 @@ impl Pacer {
 
     /// Returns the time of the next call of [`Pacer::process`], if there is anything to send.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
-        if self.is_probing {
-            return Some(self.next_probe.unwrap_or(now).max(now));
-        }
-        if self.is_empty() {
-            return None;
+        if let Some(at) = self.probing.next(now) {
+            return Some(at);
         }
         let bps = self.rate(now);
+        if self.is_empty() {
+            return (self.padding_bps > 0.0).then(|| self.next_padding(bps).max(now));
+        }
         let wait = 8.0 * self.debt / bps;
         let is_burst = self.debt < burst_bytes(bps);
         let at = self.last + Duration::from_secs_f64(if is_burst { 0.0 } else { wait });
         Some(at.max(now))
     }
 
+    /// Returns the time at which both debts are paid.
+    fn next_padding(&self, bps: f64) -> Instant {
+        let seconds = (8.0 * self.padding_debt / self.padding_bps).max(8.0 * self.debt / bps);
+        // A rest of a debt that is paid within less than a nanosecond takes one.
+        let rest = Duration::from_nanos(u64::from(seconds > 0.0));
+        self.last + Duration::from_secs_f64(seconds).max(rest)
+    }
+
     /// Removes and returns the packets to send at `now`, each with its probe, if it belongs to one.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
-        self.give_up_late(now);
-        if self.is_probing {
+        self.probing.give_up_late(now);
+        if self.probing.is_active() {
             return self.process_probe(now);
         }
         let mut out = Vec::new();
@@ -193,21 +173,38 @@ impl Pacer {
                 break;
             }
             let Some(packet) = self.pop() else { break };
-            self.spend(&packet, bps);
+            self.spend(self.sizes.of(&packet), bps);
             out.push((packet, None));
+        }
+        if out.is_empty() {
+            self.pad(&mut out, now);
         }
         out
     }
 
+    /// Adds padding if nothing is queued and both debts are paid.
+    fn pad(&mut self, out: &mut Vec<(Packet, Option<Cluster>)>, now: Instant) {
+        if !self.is_empty() || self.padding_bps <= 0.0 || self.debt.max(self.padding_debt) > 0.0 {
+            return;
+        }
+        let mut left = self.padding_bps / 8.0 * PADDING_S;
+        let large = f64::from(self.sizes.payload);
+        let bytes = if large > MOST_PADDING * left { PLAIN_PADDING } else { self.sizes.payload };
+        while left > 0.0 {
+            let packet = Packet::Padding(bytes);
+            self.spend(self.sizes.of(&packet), self.rate(now));
+            out.push((packet, None));
+            left -= f64::from(bytes);
+        }
+    }
+
     fn process_probe(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         let mut out = Vec::new();
-        let Some(probe) = self.probes.front() else { return out };
-        if self.next_probe.is_some_and(|at| at > now) {
+        let Some(Send { cluster, bytes: wanted, is_first }) = self.probing.due(now) else {
             return out;
-        }
-        let (cluster, wanted) = (probe.cluster, probe.send_bytes());
+        };
         let mut sent = 0.0;
-        if probe.sends == 0 {
+        if is_first {
             // A small packet marks the start of the probe exactly.
             out.push((Packet::Padding(1), Some(cluster)));
             sent += f64::from(self.sizes.of(&Packet::Padding(1)));
@@ -220,31 +217,10 @@ impl Pacer {
         }
         let bps = self.rate(now);
         for (packet, _) in &out {
-            self.spend(packet, bps);
+            self.spend(self.sizes.of(packet), bps);
         }
-        self.probe_sent(sent, now);
+        self.probing.sent(sent, now);
         out
-    }
-
-    fn probe_sent(&mut self, bytes: f64, now: Instant) {
-        let Some(probe) = self.probes.front_mut() else { return };
-        let started = *probe.started.get_or_insert(now);
-        probe.bytes += bytes;
-        probe.sends += 1;
-        let span = Duration::from_secs_f64(8.0 * probe.bytes / probe.cluster.bps);
-        self.next_probe = Some(started + span);
-        if probe.bytes >= probe.cluster.bytes() && probe.sends >= Cluster::SENDS {
-            self.probes.pop_front();
-            self.is_probing = !self.probes.is_empty();
-        }
-    }
-
-    fn give_up_late(&mut self, now: Instant) {
-        if self.is_probing && self.next_probe.is_some_and(|at| now.since(at) > PROBE_LATE) {
-            self.probes.pop_front();
-            self.next_probe = None;
-            self.is_probing = !self.probes.is_empty();
-        }
     }
 
     fn is_empty(&self) -> bool {
@@ -260,14 +236,16 @@ impl Pacer {
         Some(packet)
     }
 
-    fn spend(&mut self, packet: &Packet, bps: f64) {
-        let debt = self.debt + f64::from(self.sizes.of(packet));
-        self.debt = debt.min(bps / 8.0 * MOST_DEBT_S);
+    fn spend(&mut self, bytes: u32, bps: f64) {
+        let limited = |debt: f64, bps: f64| (debt + f64::from(bytes)).min(bps / 8.0 * MOST_DEBT_S);
+        self.debt = limited(self.debt, bps);
+        self.padding_debt = limited(self.padding_debt, self.padding_bps);
     }
 
     fn advance(&mut self, now: Instant) {
-        let paid = self.rate(now) / 8.0 * now.since(self.last).as_secs_f64();
-        self.debt = (self.debt - paid).max(0.0);
+        let span = now.since(self.last).as_secs_f64();
+        self.debt = (self.debt - self.rate(now) / 8.0 * span).max(0.0);
+        self.padding_debt = (self.padding_debt - self.padding_bps / 8.0 * span).max(0.0);
         self.last = self.last.max(now);
     }
 

@@ -1,40 +1,48 @@
 //! The de-jitter buffer of the picture, which determines when a frame is rendered.
 //!
-//! The playout time is a judgement: the capture time, plus the minimum delay of the last 5 s, plus
-//! the range of those delays. libwebrtc estimates the range with a Kalman filter. The other rules
-//! are those of libwebrtc (2025-06, `jitter_estimator.cc`, `video_stream_buffer_controller.cc`,
-//! `timing.cc`). They add 10 ms. The delay of a frame is that of its last packet, and a repaired
-//! frame does not count. After three repairs within a minute, 0.9 round trips are added, at most
-//! 200 ms. The delay falls by at most 100 ms per second.
-
-use std::collections::VecDeque;
+//! Source: libwebrtc (2025-06) `timing.cc` and `video_stream_buffer_controller.cc`. A frame is
+//! rendered at the time at which it is expected, plus the playout delay. The expected time is that
+//! of an average frame (`clock`). The playout delay is the variation of the delays (`jitter`), plus
+//! 10 ms for the renderer. A late frame raises the playout delay, at most to this value.
+//!
+//! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
+//! where libwebrtc waits until it is decoded.
 
 use aqmlab_core::{Duration, Instant};
 
+use self::clock::Clock;
+use self::jitter::Jitter;
 use super::frames::Decoded;
 use super::nack::FIRST_RTT;
 
-const WINDOW: Duration = Duration::from_secs(5);
-const MARGIN: Duration = Duration::from_millis(10);
-/// The divisor of the time by which the playout delay may fall: 1/10.
-const DECREASE: u64 = 10;
-const REPAIRS: u32 = 3;
-const REPAIRS_LAST: Duration = Duration::from_secs(60);
-const LONGEST_FOR_REPAIRS: Duration = Duration::from_millis(200);
+mod clock;
+mod jitter;
+mod kalman;
+
+const RENDERER: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The delay between capture and rendering.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Playout {
-    /// The frames of the last 5 s and their delays.
-    delays: VecDeque<(Instant, Duration)>,
-    least: Duration,
-    variation: Duration,
-    last: Instant,
-    repairs: u32,
-    last_repair: Instant,
+    clock: Clock,
+    jitter: Jitter,
+    delay: Duration,
+    /// The capture and the arrival of the last frame without repair.
+    last: Option<(Instant, Instant)>,
 }
 
 impl Playout {
+    /// Returns a buffer of a stream that begins now.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            clock: Clock::new(now),
+            jitter: Jitter::default(),
+            delay: Duration::ZERO,
+            last: None,
+        }
+    }
+
     /// Processes a decoded frame. Returns the time at which it is rendered, which is not before
     /// `now`.
     pub(crate) fn time(
@@ -44,33 +52,48 @@ impl Playout {
         now: Instant,
     ) -> Instant {
         let captured = decoded.frame.captured;
+        if !decoded.is_repaired {
+            self.clock.update(captured, decoded.completed);
+        }
+        let at = self.render_time(captured, now);
+        let is_absurd = at.since(now).max(now.since(at)) > LONGEST;
+        let at = if is_absurd { self.reset(decoded, now) } else { at };
         if decoded.is_repaired {
-            self.repairs = REPAIRS.min(self.repairs + 1);
-            self.last_repair = now;
+            self.jitter.repaired(now);
         } else {
-            self.delays.push_back((now, decoded.completed.since(captured)));
+            self.learn(decoded, rtt.unwrap_or(FIRST_RTT), at, now);
         }
-        while self.delays.front().is_some_and(|&(at, _)| now.since(at) > WINDOW) {
-            self.delays.pop_front();
-        }
-        let all = || self.delays.iter().map(|&(_, delay)| delay);
-        self.least = all().min().unwrap_or(self.least);
-        let range = all().max().unwrap_or(self.least).saturating_sub(self.least);
-        let wanted = range + MARGIN + self.for_repairs(rtt, now);
-        let fall = now.since(std::mem::replace(&mut self.last, now)) / DECREASE;
-        self.variation = wanted.max(self.variation.saturating_sub(fall));
-        now.max(captured + self.least + self.variation)
+        at.max(now)
     }
 
-    /// Returns the time for which the receiver waits for repairs.
-    fn for_repairs(&mut self, rtt: Option<Duration>, now: Instant) -> Duration {
-        if now.since(self.last_repair) > REPAIRS_LAST {
-            self.repairs = 0;
+    fn render_time(&self, captured: Instant, now: Instant) -> Instant {
+        self.clock.expected(captured).map_or(now, |at| at + self.delay.min(LONGEST))
+    }
+
+    fn reset(&mut self, decoded: &Decoded, now: Instant) -> Instant {
+        *self = Self { last: self.last, ..Self::new(now) };
+        self.render_time(decoded.frame.captured, now)
+    }
+
+    /// Adapts the delay to a frame whose time was `at`.
+    fn learn(&mut self, decoded: &Decoded, rtt: Duration, at: Instant, now: Instant) {
+        let (captured, completed) = (decoded.frame.captured, decoded.completed);
+        let since = |a: Instant, b: Instant| (a.as_nanos() as f64 - b.as_nanos() as f64) / 1e6;
+        let change_ms = self
+            .last
+            .replace((captured, completed))
+            .map_or(0.0, |(sent, arrived)| since(completed, arrived) - since(captured, sent));
+        self.jitter.update(change_ms, decoded.frame.bytes, now);
+        let jitter = Duration::from_secs_f64(self.jitter.ms(rtt, now) / 1e3);
+        if self.delay == Duration::ZERO {
+            self.delay = jitter;
         }
-        if self.repairs < REPAIRS {
-            return Duration::ZERO;
-        }
-        LONGEST_FOR_REPAIRS.min(rtt.unwrap_or(FIRST_RTT) * 9 / 10)
+        let target = jitter + RENDERER;
+        // The frame is decoded before its time, if it is there.
+        let decoded_at =
+            now.max(Instant::from_nanos(at.as_nanos().saturating_sub(RENDERER.as_nanos())));
+        let late = (decoded_at + RENDERER).since(at);
+        self.delay = target.min(self.delay + late);
     }
 }
 
@@ -78,43 +101,70 @@ impl Playout {
 mod tests {
     use super::super::wire::Frame;
     use super::*;
+    use crate::testing::close;
 
     const RTT: Option<Duration> = Some(Duration::from_millis(50));
 
-    /// Returns the delay at which frame `n` is rendered. Frames are sent every 40 ms, and the last
-    /// packet takes `took` ms.
-    fn delay(playout: &mut Playout, n: u64, took: u64, is_repaired: bool) -> u64 {
-        let captured = Instant::from_millis(40 * n);
-        let frame = Frame { number: n, captured, is_key: false, lines: 360, bytes: 1, packets: 1 };
+    /// Returns the delay at which frame `n` is rendered, in milliseconds. Frames are sent every 33
+    /// ms, and the last packet takes `took` ms.
+    fn delay(playout: &mut Playout, n: u64, took: u64, is_repaired: bool) -> f64 {
+        let captured = Instant::from_millis(33 * n);
+        let frame =
+            Frame { number: n, captured, is_key: false, lines: 360, bytes: 4_000, packets: 4 };
         let completed = captured + Duration::from_millis(took);
         let decoded = Decoded { frame, next: 0, completed, is_repaired };
-        playout.time(&decoded, RTT, completed).since(captured).as_millis()
+        playout.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
+    }
+
+    /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the renderer.
+    #[test]
+    fn a_constant_delay_adds_21_ms() {
+        let mut playout = Playout::new(Instant::ZERO);
+        let last = (0..300).map(|n| delay(&mut playout, n, 40, false)).last().unwrap();
+        close(last, 61.0, 0.5);
     }
 
     #[test]
-    fn the_playout_delay_jumps_to_the_range_and_falls_by_a_tenth_of_the_time() {
-        let mut playout = Playout::default();
-        let mut delay = |n, took| delay(&mut playout, n, took, false);
-        assert_eq!(delay(0, 20), 30, "10 ms of margin");
-        assert_eq!(delay(1, 70), 80, "a range of 50 ms");
-        assert_eq!(delay(2, 20), 80);
-        // The late frame leaves the window after 125 frames.
-        assert_eq!(delay(124, 20), 80);
-        let later: Vec<_> = (128..132).map(|n| delay(n, 20)).collect();
-        assert_eq!(later, [64, 60, 56, 52], "from 128 on, 160 ms after frame 124");
+    fn a_late_frame_raises_the_delay_as_far_as_the_variation_does() {
+        let mut playout = Playout::new(Instant::ZERO);
+        for n in 0..300 {
+            delay(&mut playout, n, 40 + 30 * u64::from(n % 3 == 0), false);
+        }
+        // The average frame takes 50 ms, and the late ones 70 ms.
+        let calm = delay(&mut playout, 301, 40, false);
+        assert!((70.0..120.0).contains(&calm), "{calm}");
+        close(delay(&mut playout, 302, 400, false), 400.0, 0.5);
+        let after = delay(&mut playout, 303, 367, false);
+        close(after, 367.0, 0.5);
+        let later: Vec<_> = (304..400).map(|n| delay(&mut playout, n, 40, false)).collect();
+        assert!(later.iter().all(|&ms| ms > calm && ms < 400.0), "{later:?}");
+        assert!(later[95] < later[0], "{later:?}");
     }
 
     #[test]
     fn repaired_frames_do_not_count_but_three_of_them_add_most_of_a_round_trip() {
-        let mut playout = Playout::default();
-        let mut delay = |n, took, repaired| delay(&mut playout, n, took, repaired);
-        assert_eq!(delay(0, 20, false), 30);
-        assert_eq!(delay(1, 120, true), 120, "late");
-        assert_eq!(delay(2, 90, true), 90);
-        assert_eq!(delay(3, 20, false), 30);
-        assert_eq!(delay(4, 70, true), 75, "0.9 round trips of 50 ms");
-        assert_eq!(delay(5, 20, false), 75);
-        assert_eq!(delay(1_500, 20, false), 75, "within a minute");
-        assert_eq!(delay(3_100, 20, false), 30);
+        let mut playout = Playout::new(Instant::ZERO);
+        for n in 0..300 {
+            delay(&mut playout, n, 40, false);
+        }
+        for n in 300..303 {
+            close(delay(&mut playout, n, 100, true), 100.0, 0.5);
+        }
+        // The delay rises with the next late frame.
+        delay(&mut playout, 303, 140, false);
+        let with_repairs = delay(&mut playout, 304, 40, false);
+        assert!((61.0 + 40.0..61.0 + 65.0).contains(&with_repairs), "{with_repairs}");
+    }
+
+    #[test]
+    fn a_pause_of_minutes_begins_anew() {
+        let mut playout = Playout::new(Instant::ZERO);
+        for n in 0..300 {
+            delay(&mut playout, n, 40, false);
+        }
+        let late = delay(&mut playout, 300, 60_000, true);
+        close(late, 60_000.0, 1.0);
+        let next = delay(&mut playout, 3_000, 40, false);
+        assert!(next < 100.0, "{next}");
     }
 }

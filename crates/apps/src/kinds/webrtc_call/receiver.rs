@@ -8,19 +8,11 @@ use super::frames::Frames;
 use super::nack::{self, Gap, Nacks};
 use super::playout::Playout;
 use super::screen::{Screen, Seen};
-use super::sender::SPEECH;
+use super::speech::{Ear, Heard};
 use super::wire::{Content, Media, VideoPacket};
-use crate::datagrams::{self, Arrivals};
-use crate::emodel::{self, Codec};
-use crate::playout;
 
 /// The size of a request for a key frame (RFC 4585 §6.3.1).
 const KEY_REQUEST: u32 = 12 + SRTCP;
-/// The time for which the first speech packet is held.
-const SPEECH_MARGIN: Duration = Duration::from_millis(60);
-/// The look-ahead of the Opus encoder (RFC 6716 §2).
-const LOOKAHEAD_MS: f64 = 6.5;
-
 /// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {
@@ -43,19 +35,7 @@ pub(crate) struct Receiver {
     playout: Playout,
     screen: Screen,
     video_bytes: u64,
-    speech: Arrivals,
-    speaker: playout::Playout,
-}
-
-/// The quality of the sound that a person heard.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
-    /// The rating R of the E-model.
-    pub(crate) r: f64,
-    /// The proportion of packets that were late, from 0 to 1.
-    pub(crate) late: f64,
-    /// The delay from mouth to ear, in milliseconds.
-    pub(crate) delay_ms: f64,
+    ear: Ear,
 }
 
 impl Receiver {
@@ -68,11 +48,10 @@ impl Receiver {
             nacks: Nacks::default(),
             is_checking: false,
             frames: Frames::new(began),
-            playout: Playout::default(),
+            playout: Playout::new(began),
             screen: Screen::new(began, top_lines),
             video_bytes: 0,
-            speech: Arrivals::default(),
-            speaker: playout::Playout::new(SPEECH_MARGIN, true),
+            ear: Ear::default(),
         }
     }
 
@@ -114,10 +93,7 @@ impl Receiver {
         self.screen.advance(now);
         match media {
             Media::Video(packet) => self.video(packet, reverse, end),
-            Media::Audio(number, captured) => {
-                let delay = self.speech.take(datagrams::stamp(number, captured), now);
-                self.speaker.take(delay);
-            }
+            Media::Speech(packet) => self.ear.take(packet, now),
             Media::Padding => {}
         }
     }
@@ -171,11 +147,6 @@ impl Receiver {
 
     /// Returns the quality of the sound, given that `sent` packets of speech were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
-        let lost = self.speech.loss(sent)?;
-        let late = self.speaker.late() as f64 / self.speech.expected().max(1) as f64;
-        let coding_ms = SPEECH.as_secs_f64() * 1e3 + LOOKAHEAD_MS;
-        let delay_ms = self.speaker.delay_ms() + coding_ms;
-        let r = emodel::simple(delay_ms, (lost + late).min(1.0), Codec::OPUS);
-        Some(Heard { r, late, delay_ms })
+        self.ear.heard(sent)
     }
 }

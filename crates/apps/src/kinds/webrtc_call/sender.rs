@@ -1,63 +1,27 @@
 //! The sending end of a direction: camera and microphone, controller, pacer, retransmissions.
 
+use std::collections::BTreeMap;
+
 use aqmlab_core::{Duration, Instant};
 
-use super::encoder::{Camera, Encoder};
-use super::end::{End, IP_UDP, RTP, Timer};
+use super::encoder::Encoder;
+use super::end::{End, IP_UDP, Timer};
 use super::feedback::Report;
-use super::gcc::{Cluster, Gcc, Limits, PROCESS_EVERY};
+use super::gcc::{Cluster, Gcc, PROCESS_EVERY};
 use super::nack::History;
 use super::pacer::{Pacer, Packet, Sizes};
+use super::protection::Protection;
+use super::settings::Settings;
+use super::speech::{self, SpeechPacket};
 use super::wire::{Content, Frame, Media, VideoPacket};
 
-/// The duration of the speech in a packet.
-pub(crate) const SPEECH: Duration = Duration::from_millis(20);
-
-/// The settings of a sender.
+/// A video packet on the path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// The camera.
-    pub(crate) camera: Camera,
-    /// The first target in bit/s.
-    pub(crate) start_bps: f64,
-    /// Bytes of speech in a packet.
-    pub(crate) speech: u32,
-    /// The maximum number of video bytes in a packet.
-    pub(crate) payload: u32,
-    /// Whether the sender probes the path.
-    pub(crate) probing: bool,
-}
-
-impl Settings {
-    const HEADERS: u32 = IP_UDP + RTP;
-
-    /// Returns the rate of the speech on the path, in bit/s.
-    fn speech_bps(&self) -> f64 {
-        f64::from(8 * (self.speech + Self::HEADERS)) / SPEECH.as_secs_f64()
-    }
-
-    /// Returns the rate on the path for `bps` of video at `fps`, including headers and speech.
-    fn path_bps(&self, bps: f64, fps: f64) -> f64 {
-        let packets = (bps / 8.0 / fps / f64::from(self.payload)).ceil().max(1.0);
-        bps + 8.0 * packets * fps * f64::from(Self::HEADERS) + self.speech_bps()
-    }
-
-    /// Returns the video rate that fits into `bps` on the path at `fps`.
-    fn video_bps(&self, bps: f64, fps: f64) -> f64 {
-        let left = (bps - self.speech_bps()).max(0.0);
-        let packet = f64::from(self.payload + Self::HEADERS);
-        let packets = (left / 8.0 / fps / packet).ceil().max(1.0);
-        (left - 8.0 * packets * fps * f64::from(Self::HEADERS)).max(0.0)
-    }
-
-    fn limits(&self) -> Limits {
-        let Camera { fps, most_bps, least_bps, .. } = self.camera;
-        Limits {
-            start: self.start_bps,
-            floor: self.path_bps(least_bps, fps / 2.0),
-            allocated: self.path_bps(most_bps, fps),
-        }
-    }
+enum Sent {
+    /// The packet with this number, for the first time.
+    First(u64),
+    /// A retransmission.
+    Again,
 }
 
 /// The sending end.
@@ -73,7 +37,11 @@ pub(crate) struct Sender {
     pictures: u64,
     packets: u64,
     history: History,
+    /// The video among the packets that are not yet reported, by transport-wide numbers.
+    numbers: BTreeMap<u64, Sent>,
+    protection: Protection,
     speech: u64,
+    speech_loss: speech::Loss,
     again: u64,
     key_frames: u64,
     /// The sum of targets over time, in bits.
@@ -97,7 +65,10 @@ impl Sender {
             pictures: 0,
             packets: 0,
             history: History::default(),
+            numbers: BTreeMap::new(),
+            protection: Protection::default(),
             speech: 0,
+            speech_loss: speech::Loss::default(),
             again: 0,
             key_frames: 0,
             target_bits: 0.0,
@@ -155,12 +126,7 @@ impl Sender {
                 }
             }
             Timer::Picture => self.take_picture(end),
-            Timer::Speech => {
-                self.speech += 1;
-                let content = Media::Audio(self.speech - 1, now);
-                self.send(content, self.settings.speech + Settings::HEADERS, None, end);
-                end.wake(self.began + SPEECH * self.speech, Timer::Speech);
-            }
+            Timer::Speech => self.speak(end),
             Timer::Process => {
                 self.control(now, |gcc| gcc.process(now));
                 self.flush(end);
@@ -179,7 +145,26 @@ impl Sender {
     pub(crate) fn report(&mut self, report: &Report, end: &mut End<'_>) {
         let now = end.now();
         self.control(now, |gcc| gcc.report(report, now));
-        self.flush(end);
+        let lost = self.tail_losses(report);
+        self.repair(&lost, end);
+    }
+
+    /// Returns the video packets that a report does not contain, after the last one that arrived.
+    /// The receiver does not know of them, so the sender retransmits them without a request
+    /// (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
+    fn tail_losses(&mut self, report: &Report) -> Vec<u64> {
+        let end = report.first + report.arrivals.len() as u64;
+        let rest = self.numbers.split_off(&end);
+        let mut lost = Vec::new();
+        for (number, video) in std::mem::replace(&mut self.numbers, rest) {
+            let place = number.checked_sub(report.first).map(|place| place as usize);
+            match (place.and_then(|place| report.arrivals.get(place)), video) {
+                (Some(None), Sent::First(video)) => lost.push(video),
+                (Some(_), _) => lost.clear(),
+                (None, _) => {}
+            }
+        }
+        lost
     }
 
     /// Retransmits the packets `numbers` that the sender still has.
@@ -207,18 +192,31 @@ impl Sender {
         self.target_bits += self.target_bps() * span;
         self.target_since = now;
         act(&mut self.gcc);
-        self.pacer.set_rate(self.gcc.pacing_bps(), now);
+        self.pacer.set_rates(self.gcc.pacing_bps(), self.gcc.padding_bps(), now);
         for cluster in self.gcc.take_probes() {
             self.pacer.probe(cluster, now);
         }
     }
 
+    fn speak(&mut self, end: &mut End<'_>) {
+        let now = end.now();
+        let bytes = self.settings.speech + Settings::HEADERS;
+        let has_copy = self.speech_loss.update(self.gcc.loss(), now);
+        let packet = SpeechPacket { number: self.speech, captured: now, has_copy };
+        self.speech += 1;
+        self.pacer.sent_audio(bytes, now);
+        self.send(Media::Speech(packet), bytes, None, end);
+        end.wake(self.began + speech::PACKET * self.speech, Timer::Speech);
+    }
+
     fn take_picture(&mut self, end: &mut End<'_>) {
         let now = end.now();
         let target_bps = self.target_bps();
-        let bps = self.settings.video_bps(target_bps, self.encoder.fps());
+        let video_bps = self.settings.video_bps(target_bps, self.encoder.fps());
+        let bps = video_bps * (1.0 - self.protection.share(now));
         let queued = self.pacer.queued(target_bps);
-        if let Some(frame) = self.encoder.tick(bps, queued, now, end.rng()) {
+        let picture = self.encoder.next(bps, queued, self.gcc.excess());
+        if let Some(frame) = self.encoder.tick(bps, picture, now, end.rng()) {
             self.key_frames += u64::from(frame.is_key);
             self.packetise(frame, now);
         }
@@ -245,18 +243,21 @@ impl Sender {
         let (now, rtt) = (end.now(), self.rtt());
         let sizes = Sizes { payload: self.settings.payload, headers: Settings::HEADERS };
         for (packet, cluster) in self.pacer.process(now) {
+            let bytes = sizes.of(&packet);
             let media = match packet {
                 Packet::Video(video) => {
                     self.history.add(video, rtt, now);
+                    self.protection.sent(bytes, false, now);
                     Media::Video(video)
                 }
                 Packet::Again(video) => {
                     self.again += 1;
+                    self.protection.sent(bytes, true, now);
                     Media::Video(video)
                 }
                 Packet::Padding(_) => Media::Padding,
             };
-            self.send(media, sizes.of(&packet), cluster, end);
+            self.send(media, bytes, cluster, end);
         }
         if let Some(at) = self.pacer.next(now) {
             if self.armed.is_none_or(|armed| at < armed) {
@@ -269,27 +270,11 @@ impl Sender {
     /// Sends media in `bytes` of IP.
     fn send(&mut self, media: Media, bytes: u32, probe: Option<Cluster>, end: &mut End<'_>) {
         let number = self.gcc.sent(bytes, probe, end.now());
+        if let Media::Video(packet) = media {
+            let is_first = self.history.is_first(packet.number);
+            let sent = if is_first { Sent::First(packet.number) } else { Sent::Again };
+            self.numbers.insert(number, sent);
+        }
         end.send(Content::Media(number, media), bytes - IP_UDP);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::close;
-
-    #[test]
-    fn headers_and_speech_are_part_of_the_target() {
-        let camera = Camera { fps: 30.0, most_bps: 2.5e6, least_bps: 30e3, variation: 0.25 };
-        let settings =
-            Settings { camera, start_bps: 300e3, speech: 80, payload: 1_200, probing: true };
-        // The rate is 138 B every 20 ms.
-        close(settings.speech_bps(), 55_200.0, 1e-6);
-        // 1 Mbit/s is 4,167 B per frame in 4 packets, each with 58 B of headers.
-        let path = 1e6 + 8.0 * 4.0 * 30.0 * 58.0 + 55_200.0;
-        close(settings.path_bps(1e6, 30.0), path, 1e-6);
-        close(settings.video_bps(path, 30.0), 1e6, 1e-6);
-        close(settings.limits().floor, 30e3 + 8.0 * 15.0 * 58.0 + 55_200.0, 1e-6);
-        close(settings.video_bps(10e3, 30.0), 0.0, 0.0);
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use aqmlab_core::{Duration, Instant};
 
 use super::feedback::Report;
+use super::speech::SpeechPacket;
 
 /// The time for which a content is kept, as in libwebrtc's history of sent packets.
 const KEPT: Duration = Duration::from_secs(60);
@@ -47,8 +48,8 @@ pub(crate) struct Frame {
 pub(crate) enum Media {
     /// A packet of video, sent first or again.
     Video(VideoPacket),
-    /// 20 ms of speech: the number of the packet, and the end time of the speech.
-    Audio(u64, Instant),
+    /// A packet of speech.
+    Speech(SpeechPacket),
     /// Bytes that only probe the path.
     Padding,
 }

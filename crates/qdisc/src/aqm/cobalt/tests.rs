@@ -1,4 +1,4 @@
-//! Conformance statements C-130 to C-136 of COBALT.
+//! Conformance statements C-163 to C-169 of COBALT.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn the_table_of_reciprocal_roots_has_the_kernels_entries() {
 }
 
 #[test]
-fn c130_over_target_needs_more_than_four_mtu_times() {
+fn c163_over_target_needs_more_than_four_mtu_times() {
     let mtu_time = Duration::from_nanos(12_112_000);
     let params = Params { target: Duration::from_nanos(18_168_000), mtu_time, ..PARAMS };
     assert!(!params.is_over(Duration::from_millis(40), 0));
@@ -45,7 +45,7 @@ fn c130_over_target_needs_more_than_four_mtu_times() {
 }
 
 #[test]
-fn c131_bulk_flows_raise_the_threshold_in_ingress_mode() {
+fn c164_bulk_flows_raise_the_threshold_in_ingress_mode() {
     let params = Params { mtu_time: Duration::from_nanos(1_211_200), ..PARAMS };
     assert!(params.is_over(Duration::from_millis(6), 0));
     assert!(!params.is_over(Duration::from_micros(24_224), 10));
@@ -54,7 +54,7 @@ fn c131_bulk_flows_raise_the_threshold_in_ingress_mode() {
 
 /// The spacing of signals is the interval over the square root of the count.
 #[test]
-fn c132_signals_follow_the_roots_of_the_count() {
+fn c165_signals_follow_the_roots_of_the_count() {
     let mut law = Cobalt { count: 1, rec_inv_sqrt: u32::MAX, drop_next: at(0), ..law() };
     law.dropping = true;
     let mut due = Vec::new();
@@ -74,7 +74,7 @@ fn law() -> Cobalt {
 }
 
 #[test]
-fn c133_the_count_decays_by_one_per_passed_signal() {
+fn c166_the_count_decays_by_one_per_passed_signal() {
     let mut law = law();
     signals(&mut law, 0..400);
     let count = law.count;
@@ -88,13 +88,13 @@ fn c133_the_count_decays_by_one_per_passed_signal() {
 }
 
 #[test]
-fn c134_a_new_queue_is_signalled_at_the_second_packet_above_target() {
+fn c167_a_new_queue_is_signalled_at_the_second_packet_above_target() {
     let mut law = law();
     assert_eq!(signals(&mut law, 0..300), [1, 71, 129, 179, 224, 264]);
 }
 
 #[test]
-fn c134_a_queue_whose_count_decayed_waits_an_interval() {
+fn c167_a_queue_whose_count_decayed_waits_an_interval() {
     let mut law = law();
     signals(&mut law, 0..10);
     for ms in 10..2_000 {
@@ -106,7 +106,7 @@ fn c134_a_queue_whose_count_decayed_waits_an_interval() {
 }
 
 #[test]
-fn c135_only_a_packet_without_ect_is_dropped_by_a_signal() {
+fn c168_only_a_packet_without_ect_is_dropped_by_a_signal() {
     for is_ect in [true, false] {
         let mut law = law();
         law.judge(&PARAMS, at(0), Head { is_ect, ..packet(50) }, || 0);
@@ -116,7 +116,7 @@ fn c135_only_a_packet_without_ect_is_dropped_by_a_signal() {
 }
 
 #[test]
-fn c136_blue_rises_by_a_256th_per_overflow_and_drops_ect() {
+fn c169_blue_rises_by_a_256th_per_overflow_and_drops_ect() {
     let mut law = law();
     for (n, want) in [(1_u64, Blue::Started), (2, Blue::Unchanged), (3, Blue::Unchanged)] {
         assert_eq!(law.overflowed(&PARAMS, at(6 * n)), want);
@@ -131,7 +131,7 @@ fn c136_blue_rises_by_a_256th_per_overflow_and_drops_ect() {
     assert_eq!(full.p_drop, u32::MAX);
 }
 
-/// C-63, with [`c136_blue_rises_by_a_256th_per_overflow_and_drops_ect`].
+/// C-63, with [`c169_blue_rises_by_a_256th_per_overflow_and_drops_ect`].
 #[test]
 fn blue_falls_while_the_queue_is_empty_and_the_law_comes_to_rest() {
     let mut law = law();

@@ -157,7 +157,8 @@ mod tests {
                 linux_gap(interval, root) * 1_000 / interval
             })
             .collect();
-        // y = 1, then y(3 − count·y²)/2: 1/2, 0.5625, 0.4878 …, by hand.
+        // The values are computed by hand: y = 1, then y(3 − count·y²)/2, which is 1/2, 0.5625,
+        // 0.4878 …
         assert_eq!(per_mille, [500, 562, 487, 441, 404]);
     }
 

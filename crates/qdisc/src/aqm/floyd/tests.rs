@@ -61,7 +61,7 @@ fn c54_gaps_without_wait_are_uniform() {
     }
     let expected = gaps.len() as f64 / 49.0;
     let chi2: f64 = counts[1..].iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
-    // The 99.9 % quantile of χ² with 48 degrees of freedom.
+    // The limit is the 99.9 % quantile of χ² with 48 degrees of freedom.
     assert!(chi2 < 84.0, "{chi2} over {} gaps", gaps.len());
 }
 

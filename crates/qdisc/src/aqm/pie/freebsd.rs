@@ -44,7 +44,7 @@ pub struct Settings {
     pub derand: bool,
     /// The source of the delay.
     pub delay_from: DelayFrom,
-    /// When PIE is active.
+    /// The condition under which PIE is active.
     pub switch: Switch,
     /// The kernel's tick in whole microseconds, to which times are rounded down.
     pub tick: Duration,
@@ -59,7 +59,7 @@ pub enum DelayFrom {
     Timestamps,
 }
 
-/// When PIE is active.
+/// The condition under which PIE is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// PIE is always active (`noonoff`).

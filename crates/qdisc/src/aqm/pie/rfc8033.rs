@@ -49,7 +49,7 @@ pub struct Settings {
     pub delay_from: DelayFrom,
     /// The condition under which an update reduces the probability by 2 %.
     pub decay: Decay,
-    /// When PIE is active and when its burst allowance is granted.
+    /// The conditions under which PIE is active and its burst allowance is granted.
     pub switch: Switch,
     /// Whether an update adds at most 2 % to a probability of 10 % or more (§5.5).
     pub cap: bool,
@@ -76,7 +76,7 @@ pub enum Decay {
     BelowHalf,
 }
 
-/// When PIE is active and when its burst allowance is granted.
+/// The conditions under which PIE is active and its burst allowance is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// PIE is always active; an arrival at a quiet queue grants the allowance (Appendix A).

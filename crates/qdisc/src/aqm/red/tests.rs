@@ -92,7 +92,7 @@ fn c54_gaps_between_signals_are_uniform() {
     assert!((mean / f64::from(total) - 25.5).abs() < 0.2, "{}", mean / f64::from(total));
     let expected = f64::from(total) / 50.0;
     let chi2: f64 = counts[1..].iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
-    // The 99.9 % quantile of χ² with 49 degrees of freedom.
+    // The limit is the 99.9 % quantile of χ² with 49 degrees of freedom.
     assert!(chi2 < 85.4, "{chi2} over {total} gaps");
 }
 
@@ -107,7 +107,7 @@ fn c55_idle_time_decays_the_average_as_the_table_of_tc_has_it() {
     for (us, want) in [
         (0, 1.0),
         (8_192, 0.75),
-        // 20 packet times: (1 − w)^m is 0.52, so the linear approximation is accurate here.
+        // 20 packet times: (1 − w)^m is 0.52, so the linear approximation is accurate.
         (16_384, 0.5),
         // 164 packet times: the correct value is 0.005.
         (131_072, 0.5),

@@ -7,8 +7,8 @@
 //! - the random phase at which a connection enters the gain cycle comes from a named stream. The
 //!   stream's name consists of the parameter `seed`, the time at which the connection was
 //!   established, and the handshake's round-trip time. Different connections therefore have
-//!   different phases, and a repeated run has the same ones. Two connections share their phases if
-//!   their seed, round-trip time and nanosecond of establishment are equal;
+//!   different phases, and a repeated run has the same phases. Two connections share their phases
+//!   if their seed, round-trip time and nanosecond of establishment are equal;
 //! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
 //!   Linux uses a mark on the connection.
 //!
@@ -62,7 +62,7 @@ const CWND_GAIN: u64 = UNIT * 2;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The number of phases at which the cycle may be entered, which is all but the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The smallest window in segments. It keeps acknowledgements coming from a receiver that
+/// The smallest window in segments. This window keeps acknowledgements coming from a receiver that
 /// acknowledges every second segment.
 const CWND_MIN_TARGET: u64 = 4;
 /// The number of segments in flight while the round-trip time is unknown.

@@ -1,12 +1,12 @@
 //! Compound TCP: Reno's window plus a delay window, which grows while the path shows no queue.
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
-//! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). The implementation
-//! of Andrew, Castellani and Hemminger for Linux 2.6 was consulted too. The delay of a round is the
-//! minimum of its samples, if there are at least three. Delayed acknowledgements therefore do not
-//! look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ =
-//! 1; the average of gamma moves halfway to each new value; the delay window stops growing at 16
-//! segments, and no floor disables it.
+//! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). A further source
+//! is the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The delay of a round is
+//! the minimum of its samples, if there are at least three. Delayed acknowledgements therefore do
+//! not look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ
+//! = 1; the average of gamma moves halfway to each new value; by the formula, the delay window
+//! grows only above a window of 16 segments, and no further threshold disables it.
 //!
 //! The connection's window is the sum of both windows. The controller stores the delay window
 //! separately.

@@ -67,7 +67,8 @@ impl CongestionControl for NewReno {
                 window.cwnd = (window.cwnd + window.segment).min(window.clamp);
             }
         } else {
-            // RFC 3465 §2.3: one segment per acknowledgement during go-back-N after a timeout.
+            // RFC 3465 §2.3 permits one segment per acknowledgement during go-back-N after a
+            // timeout.
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
             let growth = acked.min(limit * window.segment);

@@ -2,21 +2,21 @@
 
 use aqmlab_core::{Instant, TcpFlags};
 
-/// Tag S: selectively acknowledged.
+/// Tag S: the segment is selectively acknowledged.
 pub(crate) const SACKED: u8 = 0x01;
 /// Tag R: the retransmission is estimated to be in flight.
 pub(crate) const RETRANS: u8 = 0x02;
-/// Tag L: estimated to be lost.
+/// Tag L: the segment is estimated to be lost.
 pub(crate) const LOST: u8 = 0x04;
-/// Tag: sent while the application had no further data.
+/// Tag: the segment was sent while the application had no further data.
 pub(crate) const APP_LIMITED: u8 = 0x08;
-/// Tag: carries the FIN.
+/// Tag: the segment carries the FIN.
 pub(crate) const FIN: u8 = 0x10;
-/// Tag: carries PSH.
+/// Tag: the segment carries PSH.
 pub(crate) const PUSH: u8 = 0x40;
-/// Tag: is in the list in order of transmission.
+/// Tag: the segment is in the list in order of transmission.
 pub(super) const LISTED: u8 = 0x20;
-/// Tag: was retransmitted at least once (`TCPCB_EVER_RETRANS`).
+/// Tag: the segment was retransmitted at least once (`TCPCB_EVER_RETRANS`).
 pub(crate) const EVER_RETRANS: u8 = 0x80;
 /// Tags of a segment that was retransmitted, whether in flight or not.
 pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
@@ -41,7 +41,7 @@ pub(crate) struct Sent {
     pub(crate) delivered: u64,
     /// The payload in bytes.
     pub(crate) len: u32,
-    /// The tags above.
+    /// The tags of the segment.
     pub(crate) flags: u8,
     pub(super) before: u32,
     pub(super) after: u32,

@@ -60,7 +60,7 @@ impl Scoreboard {
     }
 
     /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, was
-    /// not known before.
+    /// previously unknown.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {
@@ -77,7 +77,7 @@ impl Scoreboard {
     }
 
     /// Moves the retransmission hint back to a newly lost segment. The hint may be beyond all lost
-    /// segments only if all of them have been retransmitted.
+    /// segments only if all lost segments have been retransmitted.
     fn verify_hint(&mut self, id: u32) {
         match self.hint {
             None if self.retrans_out >= self.lost_out => self.hint = Some(id),

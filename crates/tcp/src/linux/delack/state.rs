@@ -243,8 +243,8 @@ impl DelayedAck {
         ato.min(self.most)
     }
 
-    /// Compresses a duplicate acknowledgement at `nxt`, up to `limit` of them. Returns whether it
-    /// was compressed.
+    /// Compresses a duplicate acknowledgement at `nxt`, for at most `limit` acknowledgements.
+    /// Returns whether it was compressed.
     pub(super) fn compress(&mut self, nxt: u64, limit: u32) -> bool {
         if self.compressed >= limit {
             return false;

@@ -2,10 +2,10 @@
 
 Source: Flent 2.1.1, `resultset.py`. Tests load and draw the files with Flent.
 
-The same trial must give the same bytes, so the date of a file does not come from the clock. It is
-the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit of the
-seed. File names of one condition therefore differ in one number only, and Flent's combined plots
-group these files.
+The same trial must give the same bytes, so the date of a file does not come from the clock. The
+date is the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit
+of the seed. File names of one condition therefore differ in one number only, and Flent's combined
+plots group these files.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ import math
 import re
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab import __version__
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.results.export.flent import calls, sampling
+from aqmlab.results.export.flent.form import (
+    Document,
+    EgressMetadata,
+    RunMetadata,
+    SeriesMetadata,
+    TestMetadata,
+    Values,
+)
 from aqmlab.results.export.flent.series import TABLES, FlentSeries, labels, of_test
 from aqmlab.results.export.flent.tests import DELAY_S, GENERIC, Cast, Test, cast_of, choose
 
@@ -43,7 +51,7 @@ _MOST_CHARACTERS = 230
 """The maximum length of a file name, without its suffix."""
 
 
-def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
+def document(results: CampaignResults, trial: TrialRows) -> Document:
     """A finished trial in Flent's JSON format. The trial must have the tables `TABLES`.
 
     Raises `RequestError` if a call needs packets and the trial cannot run again.
@@ -62,9 +70,6 @@ def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
     }
     sampled.update(_summaries(test, sampled, len(times_s)))
     epoch_s = begins.timestamp()
-    about = _about(results, trial, f"{begins:%Y-%m-%dT%H:%M:%S.%fZ}") | _test_about(
-        test, cast, trial
-    )
     return {
         "version": VERSION,
         "x_values": times_s,
@@ -74,8 +79,9 @@ def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
             for name, series in found.items()
             if series.raw
         },
-        "metadata": about
-        | {
+        "metadata": {
+            **_about(results, trial, f"{begins:%Y-%m-%dT%H:%M:%S.%fZ}"),
+            **_test_about(test, cast, trial),
             "LENGTH": _whole(duration_s - (2 * DELAY_S if test.loaded else 0)),
             "TOTAL_LENGTH": _whole(duration_s),
             "STEP_SIZE": step_s,
@@ -84,13 +90,13 @@ def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
     }
 
 
-def file_bytes(document: Mapping[str, Any]) -> bytes:
+def file_bytes(document: Document) -> bytes:
     """The bytes of a document's file."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return gzip.compress(text.encode(), mtime=0)
 
 
-def file_stem(document: Mapping[str, Any]) -> str:
+def file_stem(document: Document) -> str:
     """A file name without its suffix, which Flent builds from test, time and title."""
     about = document["metadata"]
     stem = f"{about['NAME']}-{about['TIME'].replace(':', '').removesuffix('Z')}."
@@ -114,11 +120,9 @@ def _own_step_s(trial: TrialRows) -> float:
     return step_ns / 1e9
 
 
-def _summaries(
-    test: Test, series: Mapping[str, sampling.Values], length: int
-) -> dict[str, sampling.Values]:
+def _summaries(test: Test, series: Mapping[str, Values], length: int) -> dict[str, Values]:
     """Flent's summary values, named after their series and statistic."""
-    found: dict[str, sampling.Values] = {}
+    found: dict[str, Values] = {}
     for name in test.summaries:
         stem, _, kind = name.rpartition(" ")
         members = [values for one, values in series.items() if one.startswith(stem)]
@@ -126,9 +130,9 @@ def _summaries(
     return found
 
 
-def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, dict[str, Any]]:
+def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, SeriesMetadata]:
     """Metadata of each series: its units and the mean over the whole trial."""
-    about: dict[str, dict[str, Any]] = {}
+    about: dict[str, SeriesMetadata] = {}
     for name, series in found.items():
         about[name] = {"UNITS": series.units, "COMMAND": "aqmlab"}
         mean = series.mean_value()
@@ -138,7 +142,7 @@ def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, dic
     return about
 
 
-def _about(results: CampaignResults, trial: TrialRows, time: str) -> dict[str, Any]:
+def _about(results: CampaignResults, trial: TrialRows, time: str) -> RunMetadata:
     manifest = results.manifest
     return {
         "TITLE": results.labels[trial.id].brief,
@@ -169,17 +173,20 @@ def _about(results: CampaignResults, trial: TrialRows, time: str) -> dict[str, A
     }
 
 
-def _egress(spec: TrialSpec) -> dict[str, Any]:
+def _egress(spec: TrialSpec) -> EgressMetadata:
     """The uplink's discipline, in the form in which Flent stores `tc` output."""
     link = next((one for one in spec.links if one.name == "up"), spec.links[0])
-    qdisc = {"name": link.qdisc.kind, "params": link.qdisc.params}
-    return {"iface": link.name, "qdisc": qdisc, "link_params": {"rate_bps": link.rate_bps}}
+    return {
+        "iface": link.name,
+        "qdisc": {"name": link.qdisc.kind, "params": link.qdisc.params},
+        "link_params": {"rate_bps": link.rate_bps},
+    }
 
 
-def _test_about(test: Test, cast: Cast, trial: TrialRows) -> dict[str, Any]:
+def _test_about(test: Test, cast: Cast, trial: TrialRows) -> TestMetadata:
     """The test's name and the parameters from which Flent derives its series."""
     links = ",".join(dict.fromkeys(row["link"] for row in trial.of("queue_series")))
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, str | bool] = {}
     if links:
         parameters |= {"qdisc_stats_hosts": links, "qdisc_stats_interfaces": links}
     if cast.voip:

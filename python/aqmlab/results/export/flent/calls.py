@@ -1,8 +1,8 @@
 """The packets of a call, in the form in which Flent's `voip` tests record them.
 
 Delays are one-way delays upstream, from the caller at home. Flent's irtt records the same one-way
-delays in `owd_up`. In irtt `val` is the round-trip time; here `val` is the upstream delay. Flent
-computes the rating of a call from the delays and losses of these samples.
+delays in `owd_up`. In irtt `val` is the round-trip time; in these files `val` is the upstream
+delay. Flent computes the rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aqmlab.results.export import packets
+from aqmlab.results.export.flent.form import Sample
 from aqmlab.results.export.flent.sampling import STEP_S
-from aqmlab.results.export.flent.series import FlentSeries, Raw
+from aqmlab.results.export.flent.series import FlentSeries
 from aqmlab.results.export.flent.tests import Cast
 from aqmlab.results.export.trials import TrialRows
 
@@ -43,11 +44,11 @@ def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, FlentSerie
     }
 
 
-def _part(sample: Raw, key: str) -> Raw:
+def _part(sample: Sample, key: str) -> Sample:
     return {"t": sample["t"], "val": sample[key]}
 
 
-def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Raw]:
+def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Sample]:
     """Yields each datagram, received or lost, in sending order.
 
     Datagrams in flight at the end are omitted.
@@ -73,7 +74,7 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
         before_ms = delay_ms
 
 
-def _losses(raw: list[Raw]) -> list[tuple[float, float]]:
+def _losses(raw: list[Sample]) -> list[tuple[float, float]]:
     """The number of datagrams sent in each step that did not arrive."""
     import numpy as np
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from aqmlab.results.export.flent.form import Values
+
 STEP_S = 0.2
 """Flent's time step, in seconds."""
 
 _REACH = 5
 """The longest gap, in steps, over which Flent interpolates."""
-
-Values = list[float | None]
 
 
 def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from aqmlab.results.export.flent.form import Sample
 from aqmlab.results.export.flent.tests import GENERIC, Cast, Test
 from aqmlab.results.export.rows import AppSeriesRow, QueueSeriesRow
 from aqmlab.results.export.trials import TrialRows
@@ -20,7 +20,6 @@ from aqmlab.results.export.trials import TrialRows
 TABLES = ("flows", "windows", "rtt", "app_series", "tcp_series", "queue_series")
 """The tables that the series need."""
 
-Raw = dict[str, Any]
 Pair = tuple[float, float]
 
 
@@ -29,7 +28,7 @@ class FlentSeries:
     """A series of a Flent file."""
 
     units: str
-    raw: list[Raw] = field(default_factory=list)
+    raw: list[Sample] = field(default_factory=list)
     """Samples: `t`, in seconds from the start, and the values of each sample."""
     line: list[Pair] | None = None
     """Times and values for the grid; those of `raw` if absent."""
@@ -99,8 +98,8 @@ def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
     return FlentSeries("Mbits/s", [*raw, *_socket(trial, app, way)], line, mean)
 
 
-def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
-    """The sender's state as `ss` shows it, for one connection: Flent has room for one."""
+def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Sample]:
+    """The sender's state in the form of `ss`, if `app` has one connection, as Flent requires."""
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return
@@ -154,12 +153,12 @@ def _pages(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
     }
 
 
-def _values(rows: Iterable[AppSeriesRow]) -> list[Raw]:
+def _values(rows: Iterable[AppSeriesRow]) -> list[Sample]:
     return [{"t": row["t_s"], "val": row["value"]} for row in rows]
 
 
 def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
-    """The rates and the buffer of a video player; Flent has room for one."""
+    """The rates and the buffer of a video player. Flent stores only one player."""
     if len(cast.dash) != 1:
         return {}
     scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}
@@ -186,7 +185,7 @@ def _queues(trial: TrialRows) -> dict[str, FlentSeries]:
     }
 
 
-def _queue(rows: Iterable[QueueSeriesRow]) -> Iterator[Raw]:
+def _queue(rows: Iterable[QueueSeriesRow]) -> Iterator[Sample]:
     drops = marks = 0
     for row in rows:
         yield {

@@ -53,7 +53,7 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-The value is the ratio of the largest to the smallest upload, as the median over windows of one
+Each value is the ratio of the largest to the smallest upload, as the median over windows of one
 second.
 """
 FULL = 0.95
@@ -67,12 +67,12 @@ def _at(rate: str, queue: str) -> At:
 
 
 def _rates(n: Numbers, flow: str, at: At) -> Points:
-    """Throughput in windows of a second, in Mbit/s."""
+    """The throughput in windows of one second, in Mbit/s."""
     return n.points("windows", flow, "throughput_mbit", at, "up")
 
 
 def _rtts(n: Numbers, flow: str, at: At) -> Points:
-    """Mean round-trip times of steps of a quarter of a second, in ms."""
+    """The mean round-trip times of steps of 250 ms, in ms."""
     return n.points("rtt", flow, "rtt_mean_ms", at, "up")
 
 
@@ -114,7 +114,7 @@ def _delay(n: Numbers, flow: str, at: At, span: Span, share: float = 0.5) -> ByS
 
 
 def _lives(flow: str) -> Span:
-    """The interval in which an upload sends beside others."""
+    """The interval in which an upload sends while other uploads also send."""
     return max(STARTS_S[flow], TOGETHER[0]), min(ENDS_S[flow], TOGETHER[1])
 
 

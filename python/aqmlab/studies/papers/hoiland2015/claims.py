@@ -26,7 +26,7 @@ FAIRNESS, WIFI, CABLE = Trials("fairness"), Trials("wifi"), Trials("cable")
 SIGNIFICANT = 2.0
 """Our reading of "significantly" and "vastly": at least twice as good."""
 CALL_SLACK = 0.02
-"""The share of an opinion score that counts as inaudible."""
+"""The relative difference of opinion scores that counts as inaudible."""
 WEB_MS = 70_000.0
 """The duration in which pages are requested."""
 LOAD_S = 5.0
@@ -41,7 +41,7 @@ ALMOST_ALL = 0.9
 OUTSIDE_MS = 20.0
 """Our reading of "significant latency" outside of an algorithm's control.
 
-It is the target of PIE, the largest target of the algorithms.
+The value is the target of PIE, the largest target of the algorithms.
 """
 CHOICES = ("text", "rates", "rtt", "queues", "hosts", "load")
 

@@ -65,8 +65,9 @@ def _where_it_waits(results: CampaignResults) -> pl.DataFrame:
     )
     each = gauges.group_by(*keys, "link", maintain_order=True).agg(pl.col("value").median())
     below = each.group_by(keys, maintain_order=True).agg(pl.col("value").sum().alias("middle"))
-    below = below.with_columns(pl.lit("time in both drivers").alias("series"))
-    shared = [*keys, "series", "middle"]
+    series = pl.lit("time in both drivers").alias("series")
+    below = below.with_columns(series, pl.lit(None, pl.String).alias("app"))
+    shared = [*keys, "series", "app", "middle"]
     return pl.concat([ping.select(shared), below.select(shared)], how="vertical_relaxed")
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import MARKERS, colour, grid, legend_below, name_axes, plain_text
+from aqmlab.report.figures.drawing import grid, legend_below, name_axes, plain_text
+from aqmlab.report.figures.looks import Look, condition_looks
 from aqmlab.studies import chunks
 from aqmlab.studies.draw import Form
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
@@ -54,16 +54,17 @@ class Ellipses(Form):
 
         points = seconds(results, self.apps)
         values = data.ordered(points, self.panels) if self.panels else [""]
-        series = data.ordered(points, "qdisc")
+        series = condition_looks(data.ordered(points, "qdisc"))
         made, panels = grid(len(values), min(_COLUMNS, len(values)), self.height_inch)
         for axes, value in zip(panels, values, strict=True):
             own = points.filter(pl.col(self.panels) == value) if self.panels else points
             axes.set_title(plain_text(value))
-            for number, name in enumerate(series):
-                _ellipse(axes, own.filter(pl.col("qdisc") == name), number)
+            for name, look in series.items():
+                _ellipse(axes, own.filter(pl.col("qdisc") == name), look)
         panels[0].set_xlim(panels[0].get_xlim()[::-1])
         name_axes(panels, _COLUMNS, "induced RTT (ms), reversed", "throughput (Mbit/s)")
-        legend_below(made, _handles(len(series)), [plain_text(name) for name in series])
+        handles = [look.handle(marked=True) for look in series.values()]
+        legend_below(made, handles, [plain_text(name) for name in series])
         return [made]
 
 
@@ -92,7 +93,7 @@ def _of(results: CampaignResults, table: str, apps: Sequence[str]) -> pl.DataFra
     return rows.with_columns(pl.col("t_s").floor().alias("second"))
 
 
-def _ellipse(axes: Axes, points: pl.DataFrame, number: int) -> None:
+def _ellipse(axes: Axes, points: pl.DataFrame, look: Look) -> None:
     import numpy as np
     from matplotlib.patches import Ellipse
 
@@ -101,19 +102,9 @@ def _ellipse(axes: Axes, points: pl.DataFrame, number: int) -> None:
     sizes, ways = np.linalg.eigh(np.cov(values, rowvar=False))
     width, height = 2 * _SIGMAS * np.sqrt(np.maximum(sizes, 0.0))
     angle = np.degrees(np.arctan2(ways[1, 0], ways[0, 0]))
-    face = Ellipse(middle, width, height, angle=angle, color=colour(number), alpha=0.25, lw=0)
-    edge = Ellipse(middle, width, height, angle=angle, fill=False, color=colour(number), lw=1.2)
+    face = Ellipse(middle, width, height, angle=angle, color=look.colour, alpha=0.25, lw=0)
+    edge = Ellipse(middle, width, height, angle=angle, fill=False, color=look.colour, lw=1.2)
     for patch in (face, edge):
         axes.add_patch(patch)
-    marker = MARKERS[number % len(MARKERS)]
-    axes.plot(*middle, marker, color=colour(number), markersize=5)
+    axes.plot(*middle, look.marker, color=look.colour, markersize=5)
     axes.autoscale_view()
-
-
-def _handles(count: int) -> list[Artist]:
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D([], [], color=colour(number), marker=MARKERS[number % len(MARKERS)], linestyle="-")
-        for number in range(count)
-    ]

@@ -1,93 +1,106 @@
 //! The rate at which packets arrive at the receiver, computed from its reports.
 //!
-//! Source: libwebrtc (2025-06) `bitrate_estimator.cc`. A sample is the bytes of 150 ms, or of 500
-//! ms for the first estimate. Samples are smoothed by a Bayesian update that gives more weight to
-//! samples near the estimate.
-//!
-//! Difference: since 2024 libwebrtc uses `robust_throughput_estimator.cc` by default, with a window
-//! of at least one second and 20 packets.
+//! Source: libwebrtc (2025-06) `robust_throughput_estimator.cc`, with the default settings. The
+//! rate is that of the last second, and of at least 20 packets. The longest gap between arrivals
+//! counts as the second longest, so that a path that pauses once does not lower the rate. The
+//! result does not exceed the sending rate.
 
-use aqmlab_core::Instant;
+use std::collections::VecDeque;
 
-const FIRST_WINDOW_MS: u64 = 500;
-const WINDOW_MS: u64 = 150;
-const UNCERTAINTY: f64 = 10.0;
-const FIRST_VARIANCE: f64 = 50.0;
-const GROWTH: f64 = 5.0;
-/// The amount added to the variance when the application no longer limits the sender.
-const FAST_CHANGE: f64 = 200.0;
+use aqmlab_core::{Duration, Instant};
 
-/// The estimator of the arrival rate.
-#[derive(Debug)]
-pub(crate) struct AckedRate {
-    bytes: u64,
-    window_ms: u64,
-    last_ms: Option<u64>,
-    kbit: Option<f64>,
-    variance: f64,
+const PACKETS: usize = 20;
+const MOST_PACKETS: usize = 500;
+const REQUIRED: usize = 10;
+const WINDOW: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(5);
+const LEAST_SPAN: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    sent: Instant,
+    arrival: Instant,
+    bytes: f64,
 }
 
-impl Default for AckedRate {
-    fn default() -> Self {
-        Self { bytes: 0, window_ms: 0, last_ms: None, kbit: None, variance: FIRST_VARIANCE }
-    }
+/// The estimator of the arrival rate.
+#[derive(Debug, Default)]
+pub(crate) struct AckedRate {
+    /// The packets of the window in the order of their arrivals.
+    window: VecDeque<Packet>,
+    /// The latest departure of a packet that left the window.
+    discarded: Instant,
 }
 
 impl AckedRate {
-    /// Adds a packet of `bytes` that arrived at `arrival`.
-    pub(crate) fn add(&mut self, arrival: Instant, bytes: u32) {
-        let window = if self.kbit.is_none() { FIRST_WINDOW_MS } else { WINDOW_MS };
-        if let Some(sample) = self.sample(arrival.as_nanos() / 1_000_000, bytes, window) {
-            self.learn(sample);
+    /// Adds a packet of `bytes`.
+    pub(crate) fn add(&mut self, sent: Instant, arrival: Instant, bytes: u32) {
+        let packet = Packet { sent, arrival, bytes: f64::from(bytes) };
+        let place = self.window.partition_point(|one| one.arrival <= arrival);
+        self.window.insert(place, packet);
+    }
+
+    /// Removes old packets. The caller calls this function after the packets of a report.
+    pub(crate) fn expire(&mut self) {
+        while self.is_front_old() {
+            let Some(front) = self.window.pop_front() else { return };
+            self.discarded = self.discarded.max(front.sent);
         }
+    }
+
+    fn is_front_old(&self) -> bool {
+        let (Some(front), Some(back)) = (self.window.front(), self.window.back()) else {
+            return false;
+        };
+        let (count, span) = (self.window.len(), back.arrival.since(front.arrival));
+        count > MOST_PACKETS || span > LONGEST || (count > PACKETS && span > WINDOW)
     }
 
     /// Returns the estimate in bit/s.
     pub(crate) fn bps(&self) -> Option<f64> {
-        self.kbit.map(|kbit| kbit * 1e3)
-    }
-
-    /// Lets the next samples change the estimate quickly.
-    pub(crate) fn expect_fast_change(&mut self) {
-        self.variance += FAST_CHANGE;
-    }
-
-    fn learn(&mut self, sample: f64) {
-        let Some(kbit) = self.kbit else {
-            self.kbit = Some(sample);
-            return;
-        };
-        let uncertainty = UNCERTAINTY * (kbit - sample).abs() / kbit.max(1e-9);
-        let noise = uncertainty * uncertainty;
-        let variance = self.variance + GROWTH;
-        self.kbit = Some((noise * kbit + variance * sample) / (noise + variance));
-        self.variance = noise * variance / (noise + variance);
-    }
-
-    /// Adds a packet to the window. If the window is complete, returns its rate in kbit/s.
-    fn sample(&mut self, now_ms: u64, bytes: u32, window: u64) -> Option<f64> {
-        if self.last_ms.is_some_and(|last| now_ms < last) {
-            self.last_ms = None;
-            self.bytes = 0;
-            self.window_ms = 0;
+        if self.window.len() < REQUIRED {
+            return None;
         }
-        if let Some(last) = self.last_ms {
-            self.window_ms += now_ms - last;
-            if now_ms - last > window {
-                self.bytes = 0;
-                self.window_ms %= window;
+        let arrived = self.arrived_bps()?;
+        Some(self.sent_bps().map_or(arrived, |sent| arrived.min(sent)))
+    }
+
+    /// Returns the rate of the arrivals after the first packet.
+    fn arrived_bps(&self) -> Option<f64> {
+        let (front, back) = (self.window.front()?, self.window.back()?);
+        let (mut longest, mut second) = (Duration::ZERO, Duration::ZERO);
+        for (before, after) in self.window.iter().zip(self.window.iter().skip(1)) {
+            let gap = after.arrival.since(before.arrival);
+            if gap > longest {
+                (longest, second) = (gap, longest);
+            } else {
+                second = second.max(gap);
             }
         }
-        self.last_ms = Some(now_ms);
-        let complete = self.window_ms >= window;
-        let sample = complete.then(|| 8.0 * self.bytes as f64 / window as f64);
-        if complete {
-            self.window_ms -= window;
-            self.bytes = 0;
-        }
-        self.bytes += u64::from(bytes);
-        sample
+        let bytes: f64 = self.window.iter().map(|one| one.bytes).sum();
+        let span = back.arrival.since(front.arrival).saturating_sub(longest) + second;
+        Some(bps(bytes - front.bytes, span))
     }
+
+    /// Returns the rate of the departures before the last packet, unless too few packets have a
+    /// reliable departure.
+    fn sent_bps(&self) -> Option<f64> {
+        // A packet that left before a discarded one was reordered.
+        let in_order = || self.window.iter().filter(|one| one.sent >= self.discarded);
+        if in_order().count() < REQUIRED {
+            return None;
+        }
+        let first = in_order().map(|one| one.sent).min()?;
+        let last = in_order().map(|one| one.sent).max()?;
+        // Of packets that left at the same time, the first to arrive is the last one.
+        let last_bytes = in_order().find(|one| one.sent == last)?.bytes;
+        let bytes: f64 = in_order().map(|one| one.bytes).sum();
+        Some(bps(bytes - last_bytes, last.since(first)))
+    }
+}
+
+fn bps(bytes: f64, span: Duration) -> f64 {
+    8.0 * bytes / span.max(LEAST_SPAN).as_secs_f64()
 }
 
 #[cfg(test)]
@@ -97,41 +110,68 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    fn after(bytes: u32, every_ms: u64, packets: u64) -> AckedRate {
+    /// Adds `packets` packets of 1,250 B. Packet `n` leaves after `sent_ms(n)` ms and arrives 20 ms
+    /// after `arrived_ms(n)` ms.
+    fn after(
+        packets: u64,
+        sent_ms: impl Fn(u64) -> u64,
+        arrived_ms: impl Fn(u64) -> u64,
+    ) -> AckedRate {
         let mut rate = AckedRate::default();
         for n in 0..packets {
-            rate.add(Instant::from_millis(every_ms * n), bytes);
+            let arrival = Instant::from_millis(20 + arrived_ms(n));
+            rate.add(Instant::from_millis(sent_ms(n)), arrival, 1_250);
+            rate.expire();
         }
         rate
     }
 
     #[test]
-    fn the_first_estimate_takes_half_a_second_and_a_constant_rate_is_found() {
-        assert_eq!(after(1_250, 10, 50).bps(), None);
-        close(after(1_250, 10, 51).bps().unwrap(), 1e6, 1.0);
-        close(after(1_250, 10, 1_000).bps().unwrap(), 1e6, 1.0);
+    fn ten_packets_give_an_estimate_and_a_constant_rate_is_found() {
+        let every = |n| 10 * n;
+        assert_eq!(after(9, every, every).bps(), None);
+        close(after(10, every, every).bps().unwrap(), 1e6, 1.0);
+        close(after(1_000, every, every).bps().unwrap(), 1e6, 1.0);
     }
 
-    /// Covers requirement C-97.
+    /// Covers requirement C-139.
     #[test]
-    fn a_sample_is_weighted_by_its_distance_from_the_estimate() {
-        let mut rate = AckedRate { kbit: Some(1_000.0), ..AckedRate::default() };
-        rate.learn(500.0);
-        // The uncertainty is 10 · 500 / 1000 = 5, the noise 25, and the variance 55.
-        close(rate.kbit.unwrap(), (25.0 * 1_000.0 + 55.0 * 500.0) / 80.0, 1e-9);
-        close(rate.variance, 25.0 * 55.0 / 80.0, 1e-9);
+    fn the_window_is_a_second_or_20_packets_and_at_most_5_seconds() {
+        for (every, packets) in [(10, 101), (100, 20), (400, 13)] {
+            let rate = after(1_000, |n| every * n, |n| every * n);
+            assert_eq!(rate.window.len(), packets, "{every} ms");
+        }
+        assert_eq!(after(1_000, |n| n, |n| n).window.len(), 500);
+    }
+
+    /// A pause of the path is followed by a burst of the packets that waited. The sending rate
+    /// bounds the estimate.
+    ///
+    /// Covers requirement C-139.
+    #[test]
+    fn a_pause_of_the_path_does_not_change_the_estimate() {
+        let paused = |n| if (40..60).contains(&n) { 600 } else { 10 * n };
+        close(after(80, |n| 10 * n, paused).bps().unwrap(), 1e6, 1.0);
+    }
+
+    #[test]
+    fn a_bottleneck_has_its_own_rate() {
+        close(after(100, |n| 10 * n, |n| 20 * n).bps().unwrap(), 0.5e6, 1.0);
     }
 
     proptest! {
+        /// Covers requirement C-139.
         #[test]
-        fn the_estimate_lies_between_its_samples(
-            bytes in prop::collection::vec((40..1_500_u32, 1..40_u64), 60..300),
+        fn the_estimate_does_not_exceed_the_sending_rate(
+            packets in prop::collection::vec((40..1_500_u32, 1..40_u64, 0..200_u64), 10..300),
         ) {
             let mut rate = AckedRate::default();
             let mut now = 0;
-            for (bytes, gap) in bytes {
+            for (bytes, gap, delay) in packets {
                 now += gap;
-                rate.add(Instant::from_millis(now), bytes);
+                let at = Instant::from_millis;
+                rate.add(at(now), at(now + delay), bytes);
+                rate.expire();
                 if let Some(bps) = rate.bps() {
                     prop_assert!(bps.is_finite() && (0.0..=12e6).contains(&bps), "{bps}");
                 }

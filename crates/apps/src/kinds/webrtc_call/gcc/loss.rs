@@ -1,16 +1,20 @@
-//! The limit from losses and round-trip times, and the target of the controller.
+//! The target of the controller: the limits from losses, round-trip times and the delay.
 //!
-//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. This is its first loss-based
-//! estimator, which newer versions use as a fallback, and its back-off from long round trips. The
-//! reports of one second together are one loss report, as in the versions of 2020 with feedback on
-//! packets only.
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is that of
+//! `loss_based_bwe_v2.cc`. Before it has three observations, the first loss-based estimator applies,
+//! which counts the lost packets of each report. A round trip of more than 3 s lowers the target.
 //!
-//! Difference: the second estimator (`loss_based_bwe_v2.cc`) is the default since 2022. With less
-//! than 2 % of loss, the delay alone determines the rate in both.
+//! Difference: the reports on transport-wide numbers of one second together are one loss report,
+//! where libwebrtc has RTCP's receiver reports.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
+
+use super::loss_based::{LossBased, LossState, Outcome};
+
+#[cfg(test)]
+mod tests;
 
 const LOW: f64 = 0.02;
 const HIGH: f64 = 0.1;
@@ -36,6 +40,8 @@ pub(crate) struct LossLimit {
     target_bps: f64,
     floor_bps: f64,
     delay_bps: f64,
+    loss_based: LossBased,
+    state: LossState,
     lost: u64,
     expected: u64,
     next_report: Instant,
@@ -59,6 +65,8 @@ impl LossLimit {
             target_bps: start_bps.max(floor_bps),
             floor_bps,
             delay_bps: f64::INFINITY,
+            loss_based: LossBased::new(floor_bps),
+            state: LossState::Delay,
             lost: 0,
             expected: 0,
             next_report: Instant::ZERO,
@@ -77,6 +85,11 @@ impl LossLimit {
     /// Returns the target in bit/s.
     pub(crate) const fn bps(&self) -> f64 {
         self.target_bps
+    }
+
+    /// Returns the proportion of lost packets in the last loss report.
+    pub(crate) const fn loss(&self) -> f64 {
+        self.loss
     }
 
     /// Records that a packet was sent.
@@ -104,8 +117,25 @@ impl LossLimit {
         self.set(self.target_bps);
     }
 
-    /// Adds the outcome of packets.
-    pub(crate) fn outcome(&mut self, lost: u64, expected: u64, now: Instant) {
+    /// Returns which limit determines the target.
+    pub(crate) const fn state(&self) -> LossState {
+        self.state
+    }
+
+    /// Sets the rate at which packets arrive.
+    pub(crate) const fn set_acked(&mut self, bps: f64) {
+        self.loss_based.set_acked(bps);
+    }
+
+    /// Adds the outcome of each packet of a report to the loss-based estimator. `is_limited` states
+    /// whether the application limits the sender.
+    pub(crate) fn learn(&mut self, outcomes: &[Outcome], is_limited: bool, now: Instant) {
+        self.loss_based.update(outcomes, self.delay_bps, is_limited);
+        self.process(now);
+    }
+
+    /// Counts lost packets for the loss report.
+    pub(crate) fn count(&mut self, lost: u64, expected: u64, now: Instant) {
         self.lost += lost;
         self.expected += expected;
         if now < self.next_report {
@@ -133,7 +163,9 @@ impl LossLimit {
             }
             return;
         }
-        if self.loss == 0.0 && self.is_starting(now) && self.delay_bps.is_finite() {
+        let estimate = self.loss_based.estimate();
+        let trusts_delay = self.loss == 0.0 && self.is_starting(now) && estimate.is_none();
+        if trusts_delay && self.delay_bps.is_finite() {
             let bps = self.target_bps.max(self.delay_bps);
             if bps > self.target_bps {
                 self.lows.clear();
@@ -144,6 +176,11 @@ impl LossLimit {
         }
         self.remember(now);
         let Some(reported) = self.reported else { return };
+        if let Some((bps, state)) = estimate {
+            self.state = state;
+            self.set(bps);
+            return;
+        }
         if now.since(reported) >= REPORT_LASTS {
             return;
         }
@@ -183,101 +220,5 @@ impl LossLimit {
 
     fn set(&mut self, bps: f64) {
         self.target_bps = bps.min(self.delay_bps).max(self.floor_bps);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::testing::close;
-
-    fn ms(ms: u64) -> Instant {
-        Instant::from_millis(ms)
-    }
-
-    /// Returns a limit at 1 Mbit/s after its start, with reports of `lost` lost packets out of 100
-    /// in each second.
-    fn lossy(lost: u64, seconds: u64) -> LossLimit {
-        let mut limit = LossLimit::new(1e6, 5e3);
-        limit.set_rtt(Duration::from_millis(100), ms(0));
-        for now in (0..1_000 * seconds).step_by(25).map(ms) {
-            limit.sent(now);
-            limit.set_rtt(Duration::from_millis(100), now);
-            limit.outcome(lost, 100, now);
-            limit.process(now);
-        }
-        limit
-    }
-
-    /// Covers requirement C-97.
-    #[test]
-    fn a_loss_of_20_percent_at_1_mbit_leaves_900_kbit() {
-        let mut limit = LossLimit::new(1e6, 5e3);
-        limit.outcome(20, 100, ms(5_000));
-        // The loss is 51/256 in RTCP's fixed point.
-        close(limit.bps(), 1e6 * (1.0 - 0.5 * 51.0 / 256.0), 1e-6);
-        close(limit.bps(), 900e3, 500.0);
-    }
-
-    #[test]
-    fn a_loss_between_2_and_10_percent_holds_the_rate() {
-        close(lossy(5, 30).bps(), 1e6, 1e-6);
-        assert!(lossy(15, 30).bps() < 0.3e6);
-    }
-
-    /// Covers requirement C-103.
-    #[test]
-    fn a_loss_of_up_to_2_percent_never_lowers_the_rate() {
-        for lost in [0, 1, 2] {
-            let bps = lossy(lost, 10).bps();
-            assert!(bps > 1.9e6, "{lost} %: {bps}");
-            let mut limit = lossy(lost, 10);
-            let before = limit.bps();
-            limit.set_delay_limit(before);
-            limit.process(ms(10_000));
-            close(limit.bps(), before, 0.0);
-        }
-    }
-
-    #[test]
-    fn fewer_than_20_packets_make_no_report() {
-        let mut limit = LossLimit::new(1e6, 5e3);
-        limit.outcome(19, 19, ms(5_000));
-        close(limit.bps(), 1e6, 0.0);
-        limit.outcome(0, 1, ms(6_000));
-        assert!(limit.bps() < 0.6e6, "19 of 20");
-    }
-
-    #[test]
-    fn silence_of_more_than_3_seconds_takes_a_fifth_each_second() {
-        let mut limit = LossLimit::new(1e6, 50e3);
-        let mut lowered = 0;
-        for now in (0..=10_000).step_by(25) {
-            limit.sent(ms(now));
-            let before = limit.bps();
-            limit.process(ms(now));
-            lowered += u32::from(limit.bps() < before);
-        }
-        assert_eq!(lowered, 7, "from 3.025 s to 9.025 s");
-        close(limit.bps(), 1e6 * 0.8_f64.powi(7), 1.0);
-    }
-
-    proptest! {
-        #[test]
-        fn the_target_keeps_its_bounds(
-            steps in prop::collection::vec((0..60_u64, 0..60_u64, 5e3..5e6_f64), 1..200),
-        ) {
-            let mut limit = LossLimit::new(300e3, 60e3);
-            for (n, (lost, arrived, delay)) in steps.into_iter().enumerate() {
-                let now = ms(200 * n as u64);
-                limit.sent(now);
-                limit.set_delay_limit(delay);
-                limit.outcome(lost, lost + arrived, now);
-                limit.process(now);
-                prop_assert!(limit.bps() >= 60e3 && limit.bps() <= delay.max(60e3));
-            }
-        }
     }
 }

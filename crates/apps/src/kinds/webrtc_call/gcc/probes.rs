@@ -56,6 +56,7 @@ pub(crate) struct Probes {
     estimate_bps: f64,
     /// The result above which to probe further, while results are awaited.
     further_bps: Option<f64>,
+    may_probe: bool,
     initiated: Instant,
     drop: Option<Drop>,
     drop_probed: Option<Instant>,
@@ -71,6 +72,7 @@ impl Probes {
             most_bps: CEILING_BPS.min(BEYOND_ALLOCATED * allocated_bps),
             estimate_bps: start_bps,
             further_bps: None,
+            may_probe: true,
             initiated: Instant::ZERO,
             drop: None,
             drop_probed: None,
@@ -91,14 +93,15 @@ impl Probes {
         std::mem::take(&mut self.ready)
     }
 
-    /// Processes a new target. No further probe follows while the delay grows or shrinks, or while
-    /// round trips are too long.
+    /// Processes a new target. `may_probe` is false while the delay grows or shrinks, while round
+    /// trips are too long, or while losses limit the target.
     pub(crate) fn estimated(&mut self, bps: f64, may_probe: bool, now: Instant) {
+        self.may_probe = may_probe;
         if bps < LARGE_DROP * self.estimate_bps {
             self.drop = Some(Drop { at: now, from_bps: self.estimate_bps });
         }
         self.estimate_bps = bps;
-        if may_probe && self.further_bps.is_some_and(|least| bps > least) {
+        if self.further_bps.is_some_and(|least| bps > least) {
             self.initiate(&[FURTHER * bps], true, now);
         }
     }
@@ -134,6 +137,9 @@ impl Probes {
     }
 
     fn initiate(&mut self, rates_bps: &[f64], further: bool, now: Instant) {
+        if !self.may_probe {
+            return;
+        }
         let (mut further, mut last) = (further, 0.0);
         for &bps in rates_bps {
             further &= bps < self.most_bps;
@@ -193,6 +199,7 @@ mod tests {
         for (limited, want) in [(true, vec![1.7e6]), (false, vec![])] {
             let mut probes = Probes::new(2e6, 3e6);
             probes.estimated(1e6, false, ms(10_000));
+            probes.estimated(1e6, true, ms(11_000));
             probes.recovered(limited, ms(11_000));
             assert_eq!(rates(&mut probes), want);
             probes.recovered(limited, ms(12_000));
@@ -201,7 +208,12 @@ mod tests {
         let mut probes = Probes::new(2e6, 3e6);
         probes.estimated(1e6, false, ms(10_000));
         probes.limited_until(ms(9_000));
+        probes.estimated(1e6, true, ms(11_000));
         probes.recovered(false, ms(11_000));
         assert_eq!(rates(&mut probes), [1.7e6], "it was limited lately");
+        let mut probes = Probes::new(2e6, 3e6);
+        probes.estimated(1e6, false, ms(10_000));
+        probes.recovered(true, ms(11_000));
+        assert!(rates(&mut probes).is_empty(), "losses limit the target");
     }
 }

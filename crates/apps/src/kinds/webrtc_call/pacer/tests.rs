@@ -84,7 +84,61 @@ fn a_probe_that_is_late_is_given_up() {
     pacer.push(Packet::Video(video(0, 1_192)), Instant::ZERO);
     pacer.process(Instant::ZERO);
     pacer.process(at_us(40_000));
-    assert!(!pacer.is_probing);
+    assert!(!pacer.probing.is_active());
+}
+
+/// Runs a pacer without video for `ms`; returns the bytes that it sent.
+fn padded(pacer: &mut Pacer, ms: u64) -> f64 {
+    let mut bytes = 0.0;
+    while let Some(at) = pacer.next(pacer.last).filter(|&at| at < at_us(1_000 * ms)) {
+        let out = pacer.process(at);
+        bytes += out.iter().map(|(packet, _)| f64::from(SIZES.of(packet))).sum::<f64>();
+    }
+    bytes
+}
+
+/// Source: `pacing_controller.cc`, `PaddingToAdd`; `rtp_sender.cc`, `GeneratePadding`.
+#[test]
+fn padding_fills_up_its_rate_and_video_goes_first() {
+    let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+    assert!(padded(&mut pacer, 1_000) <= 0.0, "no padding unless a rate is set");
+    pacer.set_rates(2.5e6, 1e6, Instant::ZERO);
+    close(8.0 * padded(&mut pacer, 1_000), 1e6, 0.02e6);
+    let mut busy = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+    busy.set_rates(2.5e6, 1e6, Instant::ZERO);
+    for number in 0..5 {
+        busy.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+    }
+    assert_eq!(busy.process(Instant::ZERO).len(), 5);
+    // The 6,250 B of video are 50 ms of the padding rate.
+    close(8.0 * padded(&mut busy, 1_000), 0.95e6, 0.02e6);
+}
+
+/// 5 ms of 1 Mbit/s are 625 B, of 300 kbit/s they are 187 B. A packet of 1,200 B is more than three
+/// times as large as these (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
+#[test]
+fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
+    for (bps, want) in [(1e6, 1_200), (300e3, 255)] {
+        let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+        pacer.set_rates(2.5e6, bps, Instant::ZERO);
+        assert_eq!(pacer.process(Instant::ZERO), [(Packet::Padding(want), None)]);
+    }
+}
+
+/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own, for
+/// which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
+#[test]
+fn audio_adds_to_the_debt_of_video() {
+    let after = |audio: u32| {
+        let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
+        pacer.sent_audio(audio, Instant::ZERO);
+        for number in 0..20 {
+            pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+        }
+        pacer.process(Instant::ZERO).len()
+    };
+    // At 2.5 Mbit/s, 40 ms are 12,500 B.
+    assert_eq!((after(0), after(2_500)), (10, 8));
 }
 
 proptest! {

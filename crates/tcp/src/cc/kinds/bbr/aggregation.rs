@@ -20,7 +20,7 @@ const MAX_MICROS: u64 = 100_000;
 pub(super) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The maximum excess in the present five rounds, and in the five rounds before.
+    /// The maximum excess in the present five rounds, and in the previous five rounds.
     excess: [u64; 2],
     index: usize,
     rounds: u32,

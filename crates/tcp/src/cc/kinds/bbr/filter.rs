@@ -1,9 +1,9 @@
 //! The maximum over a window of rounds, from three samples.
 //!
-//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. It stores the best
-//! sample, the best sample after that one, and the best sample after the second. The second sample
-//! is replaced after a quarter of the window, and the third after half of it. The maximum therefore
-//! expires at most a quarter of the window late.
+//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. The filter stores three
+//! samples: the best sample, the best sample after the first, and the best sample after the second.
+//! The second sample is replaced after a quarter of the window, and the third after half of the
+//! window. The maximum therefore expires at most a quarter of the window late.
 
 /// A sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,7 +17,8 @@ const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 const MIN_RTT_SECONDS: u64 = 10;
 /// The duration of [`Mode::ProbeRtt`] in microseconds.
 const PROBE_RTT_MICROS: u64 = 200_000;
-/// The growth of bandwidth, 25 %, without which for three rounds the pipe counts as full.
+/// The minimum growth of bandwidth, 25 %. After three rounds with less growth, the pipe counts as
+/// full.
 const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
 
@@ -115,7 +116,7 @@ impl Bbr {
     fn phase_is_over(&self, ack: &Ack) -> bool {
         let lasted = self.delivered_at.since(self.cycle_start).as_micros();
         let full_length = self.min_rtt.is_some_and(|min_rtt| lasted > min_rtt);
-        // The data in flight before this acknowledgement.
+        // This is the data in flight before this acknowledgement.
         let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
         match self.pacing_gain {
             // Losses, or the amount of data in flight, show that the path is full.
@@ -235,8 +236,8 @@ impl Bbr {
     }
 }
 
-/// Returns whether the sample may include the delay of an acknowledgement. It may if a single small
-/// segment was acknowledged and nothing else was delivered since it was sent
+/// Returns whether the sample may include the delay of an acknowledgement. This is possible if a
+/// single small segment was acknowledged and nothing else was delivered since the segment was sent
 /// (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)

@@ -21,7 +21,8 @@ const GSO_MAX: u64 = 65_536 - 1 - 320;
 
 /// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
 pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
-    // Avoids the division in the two cases that occur: windows in segments and windows in bytes.
+    // The match avoids a division in the two cases that occur: windows in segments and windows in
+    // bytes.
     let per_micro = match units.segment {
         1 => u128::from(bw) * u128::from(units.mss),
         segment if segment == units.mss => u128::from(bw),

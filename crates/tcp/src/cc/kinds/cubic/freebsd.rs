@@ -6,7 +6,7 @@
 //! grows for only 75 ticks and then starts again (`tf_window`). A negative value of the cubic
 //! function counts as an unbounded window (`cubic_window`). This happens after timeouts, which move
 //! the time of the last congestion event but not K. Difference: a timeout counts as the second in a
-//! row if there was no round-trip sample since the first.
+//! row if there was no round-trip sample since the first timeout.
 
 use aqmlab_core::{Args, Duration, Instant};
 

@@ -134,7 +134,7 @@ impl Law {
         if cubic.friendliness {
             self.keep_up_with_reno(cwnd);
         }
-        // The window grows by at most one segment per two acknowledged segments: 1.5 times per
+        // The window grows by at most one segment per two acknowledged segments, which is 50 % per
         // round trip.
         self.cnt = self.cnt.max(2);
     }

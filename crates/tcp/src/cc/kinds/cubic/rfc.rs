@@ -193,7 +193,8 @@ mod tests {
     fn an_acknowledgement_never_shrinks_the_window() {
         let mut curve = Curve { w_max: Some(10.0), cwnd_prior: 10.0, ..Curve::default() };
         curve.begin(Instant::ZERO, 7.0);
-        // Reno's window is slightly above 7. It is above the curve but below the given window.
+        // Reno's window is slightly above 7. That window is above the curve but below the given
+        // window.
         let cwnd = curve.grow(Instant::from_millis(1), 9.0, 1.0, 0.01);
         assert!(curve.window_at(0.001) < curve.w_est && curve.w_est < 9.0);
         assert!((cwnd - 9.0).abs() < 1e-12, "{cwnd}");

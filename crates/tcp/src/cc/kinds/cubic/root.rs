@@ -23,7 +23,7 @@ pub(super) fn cubic_root(a: u64) -> u64 {
     let digits = ((bits * 84) >> 8) - 1;
     let leading = (a >> (digits * 3)) as usize;
     let guess = ((u64::from(LEADING[leading]) + 10) << digits) >> 6;
-    // Newton: x ← (2x + a/x²)/3, with x(x−1) in place of x² and 341/1024 in place of 1/3.
+    // Newton's method is x ← (2x + a/x²)/3. Here x(x−1) replaces x², and 341/1024 replaces 1/3.
     let tripled = 2 * guess + a / (guess * (guess - 1));
     (tripled * 341) >> 10
 }

@@ -226,7 +226,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def unsteady(n: Numbers, at: At) -> BySeed:
-    """The interquartile range of throughput in Mbit/s, as the mean over downloads."""
+    """The interquartile range of a download's throughput in Mbit/s, as the mean over downloads."""
     return mean([
         spread(*(n.flow(name, f"throughput_p{part}_mbit", at, way) for part in (25, 75)))
         for name, way in DOWNLOADS[:3]
@@ -291,7 +291,7 @@ def _(downloads: Numbers, both: Numbers) -> list[Check]:
 # --- Any FIFO, and FQ-CoDel -------------------------------------------------------------------
 
 SLACK_PACKETS = 2
-"""One packet in HTB and one on the wire. No buffer counts these packets."""
+"""One packet waits in HTB and one is on the wire. The buffer's limit does not count them."""
 
 
 @CLAIMS("2-19", "III-B", "A FIFO adds at most its size over the link's rate.",

@@ -58,7 +58,7 @@ class BulkCase:
     scenario: str
     flows: tuple[Flow, ...]
     rtts: tuple[str, ...]
-    """The round-trip times that all flows share; empty if each flow has its own."""
+    """The round-trip times that all flows share; empty if flows have different times."""
 
     @property
     def ways(self) -> tuple[tuple[Flow, ...], ...]:

@@ -18,7 +18,7 @@ FRAME_BYTES = 1514
 FULL = 0.95 * 1500 / FRAME_BYTES
 """The least share of a rate that counts as full use of the rate.
 
-Packets may miss up to 5 % of the rate that they can reach.
+Flows may miss up to 5 % of the rate that they can reach.
 """
 
 

@@ -1,4 +1,4 @@
-"""Claims of Appendix D, scenario 4, which adds a download, and its conclusions."""
+"""Claims of Appendix D on scenario 4, which adds a download, and the conclusions of Appendix D."""
 
 from __future__ import annotations
 

@@ -47,12 +47,13 @@ TARGET_MBIT = {
 """The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The shares of a rate: the least that counts as reached, and the limit of a noticeable miss."""
+"""The least share of a rate that reaches it, and the least share that does not miss it noticeably.
+"""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
-"""Losses that count as none, and as negligible.
+"""The largest losses that count as none and as negligible, in percent.
 
-D-E3b says "again negligible" of losses that D-E2b puts below 1 %.
+D-E3b calls losses "again negligible" that are below 1 % in D-E2b.
 """
 
 
@@ -92,7 +93,7 @@ def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow
 
 
 def running(scenario: int) -> tuple[Flow, ...]:
-    """The flows of a scenario. Each scenario adds one flow to those of the previous one."""
+    """The flows of a scenario. Each scenario adds one flow to the previous scenario."""
     return FLOWS[: scenario + 3]
 
 
@@ -156,7 +157,7 @@ def _round_trips(
 
 
 def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """The checks under FIFO: all flows over 40 ms, and those that are not IoT over 340 ms."""
+    """The checks under FIFO: all flows over 40 ms, and all flows except IoT over 340 ms."""
     return [
         *under(n, running(scenario), near(rate, "FIFO"), near_ms),
         *under(n, others(scenario), far(rate, "FIFO"), far_ms),
@@ -175,7 +176,7 @@ def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: floa
 def aqm_mostly_under(
     n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float
 ) -> list[Check]:
-    """The checks of `aqm_under`, of which at 40 ms most must hold ("mostly") and at 340 ms all."""
+    """The checks of `aqm_under`: most must hold at 40 ms ("mostly"), and all at 340 ms."""
     checks = aqm_under(n, scenario, rate, near_ms, far_ms)
     over_40, over_340 = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
     return [*mostly("mostly", over_40), *over_340]
@@ -215,8 +216,8 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
     """Checks that IoT_high reaches its rate only under FQ-CoDel, and IoT_low under every queue.
 
     Under the other queues, IoT_high gets noticeably less than its rate if the other flows have 40
-    ms. With 340 ms it only gets less than its rate, because the upload then leaves more capacity
-    ("the throughput improvement of other flows").
+    ms. If the other flows have 340 ms, IoT_high only gets less than under FQ-CoDel, because the
+    upload leaves more capacity ("the throughput improvement of other flows").
     """
     checks = []
     for rtt in RTTS:
@@ -229,7 +230,7 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
-    """Checks that IoT_high has its rate under FQ-CoDel, and at 40 ms slightly less under others."""
+    """Checks that IoT_high gets its rate under FQ-CoDel, and slightly less elsewhere at 40 ms."""
     return [
         *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
         *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
@@ -265,7 +266,7 @@ def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) 
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow gets less under one condition than under each of the others."""
+    """Checks that a flow gets less under one condition than under each of the other conditions."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 
@@ -276,7 +277,7 @@ def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: fl
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call get no less with others at 340 ms than at 40 ms."""
+    """Checks that IoT_high and the call get no less if the other flows have 340 ms, not 40 ms."""
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)

@@ -1,4 +1,4 @@
-"""Claims of section VI, the Hectic Household, computed and run; and other arithmetic."""
+"""Claims of section VI on the Hectic Household, and of other sections on arithmetic."""
 
 from __future__ import annotations
 

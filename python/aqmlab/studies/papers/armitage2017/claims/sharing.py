@@ -215,7 +215,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 def _share(n: Numbers, case: BulkCase, at: At) -> BySeed:
-    """The share of all downloads' throughput that the download over the shortest path gets."""
+    """The share that the download over the shortest path has in the throughput of all downloads."""
     return ratio(_rate(n, _nearest(case), at), together(n, case.ways[0], at))
 
 

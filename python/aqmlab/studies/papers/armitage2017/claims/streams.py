@@ -53,7 +53,7 @@ def _sum(n: Numbers, flow: Flow, rate: str) -> BySeed:
 
 
 def improves(n: Numbers, scenario: int) -> list[Check]:
-    """Checks that a faster line gives shorter round trips, and adaptive flows no less rate."""
+    """Checks that a faster line shortens round trips, and that adaptive flows are not slower."""
     checks: list[Check] = []
     for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
         checks += shorter(n, scenario, fast, slow)

@@ -18,7 +18,7 @@ _AXES = {
     "rtt": "RTT_base (ms)",
 }
 _WHOLE = ("1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s", "5 Mbit/s")
-"""Upstream rates of Figures 3 and 4."""
+"""The upstream rates of Figures 3 and 4."""
 
 
 def _call(

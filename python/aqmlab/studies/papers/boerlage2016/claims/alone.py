@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """The ratio of the value 2 to 4 s after the first congestion to the value before it."""
+    """The ratio of the value 2 to 4 s after the first congestion to the value before it began."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 

@@ -34,8 +34,7 @@ KBIT = {
     for name, key in _SERVICES.items()
     for needs in [activities()[key].needs]
 }
-"""Table III, down and up. Netflix HD has the value that gives Table VI's sum; Table III has 65 up.
-"""
+"""Table III, down and up. Netflix HD has the upload of Table VI's sum; Table III prints 65."""
 
 _LOW = ("updates", "cloud", "web", "mail", "game")
 _MODERATE = (*_LOW, "SD")

@@ -63,7 +63,7 @@ def _over_time(demographic: str) -> At:
 def _(n: Numbers) -> list[Check]:
     where = _over_time(NO_UPLOAD)
     average, most = (game(n, where, f"rtt_{name}_ms") for name in ("mean", "max"))
-    # "Around 300" and "about 250".
+    # The paper says "around 300" and "about 250".
     return [
         above("mean", average, 250, "ms", slack=ABOUT),
         below("mean", average, 300, "ms", slack=ABOUT),
@@ -149,7 +149,7 @@ def _(n: Numbers) -> list[Check]:
         total(*(rate_of(n, flow, where, span_s) for flow in DOWNWARDS))
         for span_s in ((5, CLOUD_ENDS_S), (CLOUD_ENDS_S + 5, 60))
     )
-    # "Much" means a third. For a household with pauses, 80 % of the line count as full.
+    # "Much" means 1/3. For a household with pauses, 80 % of the line count as full.
     return [
         below("all downwards, 5 to 40 s", before, 2 / 3 * DOWN_MBIT, "Mbit/s"),
         above("all downwards, 45 to 60 s", after, 0.8 * DOWN_MBIT, "Mbit/s"),

@@ -27,7 +27,7 @@ BESIDE, BURSTS, MIX = Trials("beside"), Trials("bursts"), Trials("mix")
 
 
 def sojourn(n: Numbers, at: At, column: str = "sojourn_p50_ms") -> BySeed:
-    """A column of the queue before B."""
+    """A column of the table of queues, for the link before node B of RFC 7928."""
     return n.queue("down", column, at)
 
 

@@ -1,0 +1,304 @@
+//! The conclusion of an advice, from the verdicts of the cases that were run.
+
+use aqmlab_verdict::{Report, Word};
+use serde::Serialize;
+
+use crate::evidence::{Candidate, Case, Evidence, is_transfer, round_trip_limit};
+
+/// The maximum number of applications that a sentence names.
+const MOST_NAMED: usize = 4;
+/// The maximum number of sentences about losses, gains and costs, of each kind.
+const MOST_SENTENCES: usize = 3;
+
+/// The facts that the sentences state.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conclusion {
+    /// The number of seeds of each condition.
+    pub seeds: usize,
+    /// The fastest tier that was run.
+    pub fastest: String,
+    /// The gateways: today's gateway first, then the other gateways, each with its slowest
+    /// sufficient tier.
+    pub gateways: Vec<GatewayResult>,
+    /// The tier at which gateways are compared: today's tier, or the slowest sufficient tier of the
+    /// better gateway.
+    pub compared_at: String,
+    /// The applications that are not served by today's gateway at that tier.
+    pub spoiled: Vec<Spoiled>,
+    /// The name of the recommended gateway, if one is better.
+    pub better: Option<String>,
+    /// The interactive applications that improve most with the better gateway.
+    pub gains: Vec<Gain>,
+    /// The transfers, with their rates under both gateways.
+    pub costs: Vec<Cost>,
+}
+
+/// A gateway with the tiers that suffice.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayResult {
+    /// The gateway's name.
+    pub name: String,
+    /// The gateway in words that follow "with".
+    pub title: String,
+    /// The slowest tier that was run at which no application is bad.
+    pub served: Option<String>,
+    /// The slowest tier that was run at which every application is good.
+    pub well: Option<String>,
+    /// The next slower tier that was run, which does not suffice.
+    pub failed: Option<String>,
+    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
+    /// that are bad at the fastest tier.
+    pub failing: Vec<String>,
+    /// Applications that a slower tier would serve if only the median of their round trips counted.
+    pub by_median: Vec<ByMedian>,
+    /// The number of seeds in which everyone is served at the slowest sufficient tier.
+    pub seeds_served: usize,
+    /// The faster tiers that were run and, against expectation, do not serve everyone.
+    pub exceptions: Vec<String>,
+    /// The number of applications that are served at each tier that was run.
+    pub tiers: Vec<TierCount>,
+}
+
+/// The number of applications that are served at a tier.
+#[derive(Clone, Debug, Serialize)]
+pub struct TierCount {
+    /// The tier.
+    pub tier: String,
+    /// The number of applications that can be judged.
+    pub judged: usize,
+    /// The number of them that are not bad.
+    pub served: usize,
+    /// The worst word among them.
+    pub word: Word,
+}
+
+/// A tier that suffices for some applications by the median of their round trips.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ByMedian {
+    /// The applications in plain words.
+    pub apps: Vec<String>,
+    /// The slowest such tier that was run.
+    pub tier: String,
+}
+
+/// An application that is not served by today's gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Spoiled {
+    /// The application in plain words, with its user.
+    pub app: String,
+    /// The measured number and the limit that it misses.
+    pub because: String,
+}
+
+/// The round trips of an interactive application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// The application in plain words.
+    pub app: String,
+    /// The 95th percentile under today's gateway, in ms.
+    pub today_ms: f64,
+    /// The 95th percentile under the better gateway, in ms.
+    pub better_ms: f64,
+}
+
+/// The rate of a bulk transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// The application in plain words.
+    pub app: String,
+    /// The transfer's rate under today's gateway.
+    pub today_mbit: f64,
+    /// The transfer's rate under the better gateway.
+    pub better_mbit: f64,
+}
+
+/// Returns the conclusion from some runs. A gateway of which nothing was run serves no tier.
+pub(crate) fn of(known: &Evidence) -> Conclusion {
+    let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
+    let better = better(known, &gateways);
+    let served = better.and_then(|at| gateways[at].served.clone());
+    let compared_at = known.today_tier.clone().or(served);
+    let compared_at = compared_at.or_else(|| known.tiers.last().cloned()).unwrap_or_default();
+    let now = known.gateways.first().and_then(|today| today.at(&compared_at));
+    let then = better.and_then(|at| known.gateways[at].at(&compared_at));
+    let pair = now.zip(then);
+    let cases = known.gateways.iter().flat_map(|gateway| &gateway.cases);
+    let fastest = cases.max_by_key(|case| known.order(&case.tier));
+    Conclusion {
+        seeds: known.seeds(),
+        fastest: fastest.map(|case| case.tier.clone()).unwrap_or_default(),
+        compared_at,
+        spoiled: now.map(|now| spoiled(known, now)).unwrap_or_default(),
+        better: better.map(|at| gateways[at].name.clone()),
+        gains: pair.map(|(now, then)| gains(known, now, then)).unwrap_or_default(),
+        costs: pair.map(|(now, then)| costs(known, now, then)).unwrap_or_default(),
+        gateways,
+    }
+}
+
+/// Returns applications in plain words, each once. Many are counted.
+pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in apps.map(|verdict| known.words(&verdict.app)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.len() > MOST_NAMED {
+        let others = names.split_off(MOST_NAMED - 1).len();
+        names.push(format!("{others} others"));
+    }
+    names
+}
+
+fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
+    let cases = &gateway.cases;
+    let first = cases.iter().position(Case::serves);
+    let failed = match first {
+        Some(at) => at.checked_sub(1).map(|below| &cases[below]),
+        None => cases.last(),
+    };
+    let well = cases.iter().find(|case| case.not_good() == 0);
+    let exceptions = cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| !case.serves());
+    let tier = |case: &Case| case.tier.clone();
+    GatewayResult {
+        name: gateway.name.clone(),
+        title: gateway.title.clone(),
+        served: first.map(|at| tier(&cases[at])),
+        well: well.map(tier),
+        failed: failed.filter(|_| first.is_some()).map(tier),
+        failing: failed.map(|case| named(known, case.bad())).unwrap_or_default(),
+        by_median: failed.map(|case| by_median(known, cases, case, first)).unwrap_or_default(),
+        seeds_served: first.map_or(0, |at| cases[at].seeds_served(known.seeds())),
+        exceptions: exceptions.map(tier).collect(),
+        tiers: cases.iter().map(counted).collect(),
+    }
+}
+
+fn counted(case: &Case) -> TierCount {
+    let judged = case.judged();
+    TierCount {
+        tier: case.tier.clone(),
+        judged,
+        served: judged - case.bad().count(),
+        word: match (case.serves(), case.not_good()) {
+            (false, _) => Word::Bad,
+            (true, 0) => Word::Good,
+            (true, _) => Word::Tolerable,
+        },
+    }
+}
+
+/// Returns the position of the gateway that serves everyone at the slowest tier, and the most of
+/// them well there. Among equals, one that can be set up at home goes first. Returns `None` if that
+/// is today's, or if no gateway serves everyone.
+fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
+    let rank = |at: usize| {
+        let served = results[at].served.as_ref()?;
+        let gateway = &known.gateways[at];
+        let not_good = gateway.at(served).map_or(0, Case::not_good);
+        Some((known.order(served), not_good, at != 0 && !gateway.is_at_home, at))
+    };
+    let best = (0..results.len()).filter_map(rank).min()?;
+    Some(best.3).filter(|&at| at != 0)
+}
+
+/// Returns the slower tiers at which the median of the round trips is within the limit. Only
+/// applications that miss nothing else are concerned.
+fn by_median(
+    known: &Evidence,
+    cases: &[Case],
+    failed: &Case,
+    served: Option<usize>,
+) -> Vec<ByMedian> {
+    let mut found: Vec<(usize, Vec<&Report>)> = Vec::new();
+    for verdict in failed.bad() {
+        let Some(limit_ms) = round_trip_limit(verdict) else { continue };
+        let first = first_by_median(cases, &verdict.app, limit_ms);
+        let Some(first) = first.filter(|&at| served.is_none_or(|served| at < served)) else {
+            continue;
+        };
+        match found.iter_mut().find(|(at, _)| *at == first) {
+            Some((_, apps)) => apps.push(verdict),
+            None => found.push((first, vec![verdict])),
+        }
+    }
+    let told = |(at, apps): (usize, Vec<&Report>)| ByMedian {
+        apps: named(known, apps.into_iter()),
+        tier: cases[at].tier.clone(),
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// Returns the slowest case from which on the median of the round trips is within the limit.
+fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
+    let is_short = |case: &Case| {
+        let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);
+        median_ms.is_some_and(|ms| ms <= limit_ms)
+    };
+    let short = cases.iter().rev().take_while(|case| is_short(case)).count();
+    (short > 0).then(|| cases.len() - short)
+}
+
+fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
+    let told = |verdict: &Report| Spoiled {
+        app: known.words(&verdict.app),
+        because: verdict.because.clone(),
+    };
+    few(now.bad().map(told), |one| &one.app)
+}
+
+/// Returns the interactive applications whose round trips shorten, the most improved first.
+fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
+    let gain = |verdict: &Report| {
+        let other = then.verdict(&verdict.app)?;
+        let (today_ms, better_ms) = (verdict.medians.rtt_p95_ms?, other.medians.rtt_p95_ms?);
+        let is_shorter = 0.0 < better_ms && better_ms < today_ms;
+        is_shorter.then(|| Gain { app: known.words(&verdict.app), today_ms, better_ms })
+    };
+    let mut found: Vec<_> = now.bad().filter(|one| !is_transfer(one)).filter_map(gain).collect();
+    let times = |one: &Gain| one.today_ms / one.better_ms;
+    found.sort_by(|one, other| times(other).total_cmp(&times(one)));
+    few(found.into_iter(), |one| &one.app)
+}
+
+/// Returns the rates of the transfers, the one that loses most first. Transfers with the same words
+/// have their mean rate.
+fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
+    let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for verdict in now.verdicts.iter().filter(|one| is_transfer(one)) {
+        let rate = |of: Option<&Report>| {
+            of.and_then(|one| one.medians.throughput_mean_mbit).filter(|mbit| *mbit > 0.0)
+        };
+        let Some(rates) = rate(Some(verdict)).zip(rate(then.verdict(&verdict.app))) else {
+            continue;
+        };
+        let app = known.words(&verdict.app);
+        match found.iter_mut().find(|(words, _)| *words == app) {
+            Some((_, all)) => all.push(rates),
+            None => found.push((app, vec![rates])),
+        }
+    }
+    let mean = |(app, all): (String, Vec<(f64, f64)>)| {
+        let count = all.len() as f64;
+        let (today, better): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let of = |rates: Vec<f64>| rates.iter().sum::<f64>() / count;
+        Cost { app, today_mbit: of(today), better_mbit: of(better) }
+    };
+    let mut costs: Vec<_> = found.into_iter().map(mean).collect();
+    let kept = |one: &Cost| one.better_mbit / one.today_mbit;
+    costs.sort_by(|one, other| kept(one).total_cmp(&kept(other)));
+    costs.truncate(MOST_SENTENCES);
+    costs
+}
+
+/// Returns the first few, each application once.
+fn few<T>(all: impl Iterator<Item = T>, app: fn(&T) -> &String) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in all {
+        if kept.len() < MOST_SENTENCES && !kept.iter().any(|known| app(known) == app(&one)) {
+            kept.push(one);
+        }
+    }
+    kept
+}

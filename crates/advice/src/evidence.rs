@@ -1,0 +1,145 @@
+//! The runs on which an advice rests.
+
+use aqmlab_verdict::{Report, Word};
+use serde::Deserialize;
+
+use crate::words;
+
+/// The need by which round trips are judged.
+const ROUND_TRIPS: &str = "round trips";
+
+/// The tiers, the gateways, and the verdicts of the cases that were run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// The tiers from slow to fast.
+    pub tiers: Vec<String>,
+    /// The tier of the household, if it has one.
+    pub today_tier: Option<String>,
+    /// The applications in words for people. An application without an entry has its name.
+    pub apps: Vec<App>,
+    /// The gateways, today's first.
+    pub gateways: Vec<Candidate>,
+}
+
+/// An application in words for people.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct App {
+    /// The application's name in the scenario.
+    pub name: String,
+    /// The person who uses it; empty for a thing.
+    pub who: String,
+    /// The activity, with its article.
+    pub title: String,
+}
+
+/// A gateway with the cases that were run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The gateway's name.
+    pub name: String,
+    /// The gateway in words that follow "with".
+    pub title: String,
+    /// Whether a household can set it up without its provider.
+    pub is_at_home: bool,
+    /// The cases that were run, from slow to fast.
+    pub cases: Vec<Case>,
+}
+
+/// A tier with a gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The tier.
+    pub tier: String,
+    /// The verdict on each application.
+    pub verdicts: Vec<Report>,
+}
+
+impl Evidence {
+    /// Returns the position of a tier. An unknown tier comes last.
+    pub(crate) fn order(&self, tier: &str) -> usize {
+        self.tiers.iter().position(|known| known == tier).unwrap_or(self.tiers.len())
+    }
+
+    /// Returns an application in words for people.
+    pub(crate) fn words(&self, app: &str) -> String {
+        let known = self.apps.iter().find(|known| known.name == app);
+        known.map_or_else(|| app.to_owned(), |known| words::owned(&known.who, &known.title))
+    }
+
+    /// Returns the number of seeds that every case has.
+    pub(crate) fn seeds(&self) -> usize {
+        let cases = self.gateways.iter().flat_map(|gateway| &gateway.cases);
+        cases.map(|case| case.seeds().len()).min().unwrap_or(0)
+    }
+}
+
+impl Candidate {
+    /// Returns the case of a tier, if it was run.
+    pub(crate) fn at(&self, tier: &str) -> Option<&Case> {
+        self.cases.iter().find(|case| case.tier == tier)
+    }
+}
+
+impl Case {
+    /// Returns the verdicts on the applications that are not served.
+    pub(crate) fn bad(&self) -> impl Iterator<Item = &Report> {
+        self.verdicts.iter().filter(|verdict| verdict.word == Word::Bad)
+    }
+
+    /// Returns whether no application is bad.
+    pub(crate) fn serves(&self) -> bool {
+        self.bad().next().is_none()
+    }
+
+    /// Returns the number of applications that can be judged.
+    pub(crate) fn judged(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| is_judged(verdict)).count()
+    }
+
+    /// Returns the number of applications without a good verdict, among those that can be judged.
+    pub(crate) fn not_good(&self) -> usize {
+        let is_missed = |verdict: &&Report| is_judged(verdict) && verdict.word != Word::Good;
+        self.verdicts.iter().filter(is_missed).count()
+    }
+
+    /// Returns the verdict on an application.
+    pub(crate) fn verdict(&self, app: &str) -> Option<&Report> {
+        self.verdicts.iter().find(|verdict| verdict.app == app)
+    }
+
+    /// Returns the seeds that were run.
+    fn seeds(&self) -> Vec<u64> {
+        let words = self.verdicts.first().map_or(&[][..], |verdict| &verdict.words_by_seed);
+        words.iter().map(|(seed, _)| *seed).collect()
+    }
+
+    /// Returns the number of seeds, among the first `most`, in which no application is bad.
+    pub(crate) fn seeds_served(&self, most: usize) -> usize {
+        let is_bad = |seed: &u64| {
+            self.verdicts.iter().any(|verdict| verdict.words_by_seed.contains(&(*seed, Word::Bad)))
+        };
+        self.seeds().iter().take(most).filter(|seed| !is_bad(seed)).count()
+    }
+}
+
+/// Returns whether the application was measured and has needs.
+fn is_judged(verdict: &Report) -> bool {
+    !matches!(verdict.word, Word::NoData | Word::NoNeeds)
+}
+
+/// Returns whether the application is a bulk transfer.
+pub(crate) fn is_transfer(verdict: &Report) -> bool {
+    verdict.kind == "bulk"
+}
+
+/// Returns the tolerable limit in ms of an application that misses only the need for short round
+/// trips.
+pub(crate) fn round_trip_limit(verdict: &Report) -> Option<f64> {
+    let mut missed = verdict.findings.iter().filter(|finding| finding.word == Word::Bad);
+    let first = missed.next().filter(|finding| finding.need == ROUND_TRIPS)?;
+    missed.next().is_none().then_some(first.tolerable)
+}

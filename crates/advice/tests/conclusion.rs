@@ -1,0 +1,239 @@
+//! Advice from verdicts: the tiers, the better gateway, its gains and its costs.
+
+use aqmlab_advice::{Advice, Evidence, advice_from};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A verdict on an application with one need, over two seeds with the same word.
+fn verdict(app: &str, word: &str, (p50, p95): (f64, f64)) -> Value {
+    let finding = json!({
+        "need": "round trips", "unit": "ms", "value": p95, "good": 100.0, "tolerable": 200.0,
+        "more_is_better": false, "word": word, "margin": 0.0, "decides": true, "brief": "",
+        "text": "", "least": null, "most": null, "over_seeds": null, "is_sure": true, "by_seed": [],
+    });
+    json!({
+        "condition": 0, "app": app, "kind": "game", "word": word, "because": format!("{p95} ms"),
+        "felt": "", "sentence": "", "told": "", "seeds": 2, "words_by_seed": [[1, word], [2, word]],
+        "time": null, "findings": [finding],
+        "medians": {"rtt_p50_ms": p50, "rtt_p95_ms": p95, "throughput_mean_mbit": null},
+    })
+}
+
+fn transfer(app: &str, mbit: f64) -> Value {
+    let mut made = verdict(app, "bad", (400.0, 900.0));
+    made["kind"] = json!("bulk");
+    made["medians"]["throughput_mean_mbit"] = json!(mbit);
+    made
+}
+
+/// A gateway with the verdicts at each tier.
+fn gateway(name: &str, cases: &[(&str, Vec<Value>)]) -> Value {
+    let cases = cases.iter().map(|(tier, verdicts)| json!({"tier": tier, "verdicts": verdicts}));
+    let cases: Vec<_> = cases.collect();
+    json!({"name": name, "title": format!("the {name}"), "is_at_home": true, "cases": cases})
+}
+
+fn advised(today_tier: Option<&str>, gateways: &[Value]) -> Advice {
+    let app =
+        |name: &str, who: &str, title: &str| json!({"name": name, "who": who, "title": title});
+    let evidence: Evidence = serde_json::from_value(json!({
+        "tiers": ["slow", "medium", "fast"],
+        "today_tier": today_tier,
+        "apps": [
+            app("game", "Anna", "an online game"),
+            app("game-2", "Anna", "an online game"),
+            app("film", "", "a film"),
+            app("film-2", "", "a film"),
+        ],
+        "gateways": gateways,
+    }))
+    .expect("it is an evidence");
+    advice_from(&evidence)
+}
+
+fn game(word: &str, p95: f64) -> Vec<Value> {
+    vec![verdict("game", word, (p95 / 2.0, p95))]
+}
+
+#[test]
+fn the_slowest_sufficient_tier_stands_between_what_fails_and_what_is_well() {
+    let cases = [
+        ("slow", game("bad", 900.0)),
+        ("medium", game("tolerable", 150.0)),
+        ("fast", game("good", 50.0)),
+    ];
+    let told = advised(None, &[gateway("today", &cases)]);
+    let today = &told.conclusion.gateways[0];
+    assert_eq!(today.served.as_deref(), Some("medium"));
+    assert_eq!(today.failed.as_deref(), Some("slow"));
+    assert_eq!(today.well.as_deref(), Some("fast"));
+    assert_eq!((today.seeds_served, told.conclusion.seeds), (2, 2));
+    assert_eq!(today.failing, ["Anna's online game"]);
+}
+
+#[test]
+fn an_application_without_measurements_is_neither_served_nor_missed() {
+    let silent = verdict("film", "no data", (0.0, 0.0));
+    let with = [verdict("game", "good", (20.0, 50.0)), silent];
+    let told = advised(None, &[gateway("today", &[("slow", with.to_vec())])]);
+    let today = &told.conclusion.gateways[0];
+    assert_eq!(today.well.as_deref(), Some("slow"));
+    assert_eq!((today.tiers[0].judged, today.tiers[0].served), (1, 1));
+}
+
+#[test]
+fn a_seed_counts_if_no_application_is_bad_in_it() {
+    let mut one = verdict("game", "good", (20.0, 50.0));
+    let mut other = verdict("film", "good", (20.0, 50.0));
+    one["words_by_seed"] = json!([[1, "good"], [2, "bad"], [3, "good"]]);
+    other["words_by_seed"] = json!([[1, "good"], [2, "good"], [3, "tolerable"]]);
+    let told = advised(None, &[gateway("today", &[("slow", vec![one, other])])]);
+    assert_eq!(told.conclusion.gateways[0].seeds_served, 2);
+}
+
+#[test]
+fn a_slower_tier_that_would_do_by_the_median_is_named_if_nothing_else_is_missed() {
+    let cases = [
+        ("slow", game("bad", 900.0)),
+        ("medium", game("bad", 350.0)),
+        ("fast", game("good", 50.0)),
+    ];
+    let told = advised(None, &[gateway("today", &cases)]);
+    let by_median = &told.conclusion.gateways[0].by_median;
+    assert_eq!(by_median.len(), 1);
+    assert_eq!((by_median[0].tier.as_str(), by_median[0].apps.len()), ("medium", 1));
+    let mut cases = cases;
+    let lost = json!({
+        "need": "loss", "unit": "%", "value": 9.0, "good": 1.0, "tolerable": 2.0,
+        "more_is_better": false, "word": "bad", "margin": 0.0, "decides": false, "brief": "",
+        "text": "", "least": null, "most": null, "over_seeds": null, "is_sure": true, "by_seed": [],
+    });
+    cases[1].1[0]["findings"].as_array_mut().expect("a list").push(lost);
+    let told = advised(None, &[gateway("today", &cases)]);
+    assert!(told.conclusion.gateways[0].by_median.is_empty());
+}
+
+#[test]
+fn the_better_gateway_serves_at_a_slower_tier_or_serves_more_applications_well() {
+    let today = gateway("today", &[("slow", game("tolerable", 150.0))]);
+    let equal = gateway("sqm", &[("slow", game("tolerable", 150.0))]);
+    let well = gateway("sqm", &[("slow", game("good", 50.0))]);
+    let none = gateway("today", &[("slow", game("bad", 900.0))]);
+    let better =
+        |one: &Value, other: &Value| advised(None, &[one.clone(), other.clone()]).conclusion.better;
+    assert_eq!(better(&today, &equal), None);
+    assert_eq!(better(&today, &well), Some("sqm".to_owned()));
+    assert_eq!(better(&none, &equal), Some("sqm".to_owned()));
+    assert_eq!(better(&none, &none), None);
+    let mut elsewhere = well.clone();
+    elsewhere["is_at_home"] = json!(false);
+    elsewhere["name"] = json!("provider");
+    let told = advised(None, &[today, elsewhere, well]);
+    assert_eq!(told.conclusion.better.as_deref(), Some("sqm"));
+}
+
+#[test]
+fn only_shorter_round_trips_are_gains_and_transfers_have_costs() {
+    let now = vec![
+        verdict("game", "bad", (400.0, 900.0)),
+        verdict("call", "bad", (40.0, 90.0)),
+        transfer("film", 4.0),
+        transfer("film-2", 2.0),
+    ];
+    let mut then = vec![
+        verdict("game", "good", (20.0, 30.0)),
+        verdict("call", "good", (40.0, 95.0)),
+        transfer("film", 2.0),
+        transfer("film-2", 1.0),
+    ];
+    for one in &mut then[2..] {
+        one["word"] = json!("good");
+    }
+    let gateways = [gateway("today", &[("slow", now)]), gateway("sqm", &[("slow", then)])];
+    let told = advised(Some("slow"), &gateways).conclusion;
+    let gains: Vec<_> = told.gains.iter().map(|one| one.app.as_str()).collect();
+    assert_eq!(gains, ["Anna's online game"]);
+    assert_eq!(told.costs.len(), 1);
+    let cost = &told.costs[0];
+    assert_eq!(cost.app, "a film");
+    assert!((cost.today_mbit - 3.0).abs() < 1e-9 && (cost.better_mbit - 1.5).abs() < 1e-9);
+    let spoiled: Vec<_> = told.spoiled.iter().map(|one| one.app.as_str()).collect();
+    assert_eq!(spoiled, ["Anna's online game", "call", "a film"]);
+}
+
+#[test]
+fn the_headline_tells_the_gateway_from_the_tier() {
+    let words = [
+        (
+            ("bad", "good"),
+            "gateway",
+            "At slow, it is your gateway, not your tier: Anna's online game suffers.",
+        ),
+        (
+            ("bad", "bad"),
+            "tier",
+            "At slow, it is your tier: Anna's online game suffers with either gateway.",
+        ),
+        (("good", "good"), "fine", "At slow, what you have serves everyone."),
+        (("tolerable", "bad"), "fine", "At slow, what you have serves everyone."),
+        (
+            ("tolerable", "good"),
+            "gateway",
+            "At slow, what you have serves everyone, and a better gateway serves them well.",
+        ),
+    ];
+    for ((today, better), kind, text) in words {
+        let at = |name, word| gateway(name, &[("slow", game(word, 100.0))]);
+        let told = advised(Some("slow"), &[at("today", today), at("sqm", better)]);
+        let headline = told.headline.expect("both were run");
+        assert_eq!((headline.kind, headline.text.as_str()), (kind, text));
+    }
+    let two = [verdict("game", "bad", (1.0, 2.0)), verdict("film", "bad", (1.0, 2.0))];
+    let gateways = [
+        gateway("today", &[("slow", two.to_vec())]),
+        gateway("sqm", &[("slow", game("bad", 2.0))]),
+    ];
+    let headline = advised(Some("slow"), &gateways).headline.expect("both were run");
+    assert_eq!(
+        headline.text,
+        "At slow, it is both: a better gateway helps, but Anna's online game suffers even so."
+    );
+}
+
+#[test]
+fn many_applications_are_counted() {
+    let bad = ["a", "b", "c", "d", "e"].map(|app| verdict(app, "bad", (1.0, 2.0)));
+    let told = advised(None, &[gateway("today", &[("slow", bad.to_vec())])]);
+    assert_eq!(told.conclusion.gateways[0].failing, ["a", "b", "c", "2 others"]);
+}
+
+fn cases() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
+    let word = prop::sample::select(vec!["good", "tolerable", "bad", "no data", "no needs"]);
+    let app = prop::sample::select(vec!["game", "game-2", "film", "film-2"]);
+    let one = (app, word, 1.0..1e4).prop_map(|(app, word, p95)| match app {
+        "film" | "film-2" => transfer(app, p95),
+        _ => verdict(app, word, (p95 / 3.0, p95)),
+    });
+    let verdicts = prop::collection::vec(one, 1..4);
+    let tiers = prop::sample::subsequence(vec!["slow", "medium", "fast"], 0..=3);
+    tiers.prop_flat_map(move |tiers| {
+        let count = tiers.len();
+        prop::collection::vec(verdicts.clone(), count)
+            .prop_map(move |all| tiers.clone().into_iter().zip(all).collect())
+    })
+}
+
+proptest! {
+    #[test]
+    fn only_tiers_that_were_run_are_claimed(today in cases(), other in cases()) {
+        let ran = [today.clone(), other.clone()];
+        let told = advised(None, &[gateway("today", &today), gateway("sqm", &other)]);
+        for (result, cases) in told.conclusion.gateways.iter().zip(&ran) {
+            let named = [&result.served, &result.well, &result.failed].into_iter().flatten();
+            let named = named.chain(&result.exceptions).chain(result.by_median.iter().map(|one| &one.tier));
+            for tier in named {
+                prop_assert!(cases.iter().any(|(known, _)| known == tier), "{tier}");
+            }
+        }
+    }
+}

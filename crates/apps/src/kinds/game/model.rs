@@ -1,0 +1,85 @@
+//! The sizes and the gaps of a game's packets.
+
+use aqmlab_core::{Duration, Rng, Side};
+
+use crate::Datagram;
+
+/// The largest update: an IP packet of 1500 bytes.
+const MOST_UPDATE: f64 = 1_472.0;
+/// The largest random addition to a client's smallest packet: the mean of 3 and seven deviations.
+const MOST_EXTRA: u32 = 10;
+
+/// Returns the number of bytes that each player adds to an update of `title`.
+pub(super) fn growth(title: &str) -> f64 {
+    match title {
+        "hl2cs" => -2.56,
+        "hl2dm" => 26.3,
+        "hlcs" => 8.36,
+        "hldm" => 15.45,
+        "et2pro" => 19.56,
+        "q4" => 37.07,
+        _ => 22.16,
+    }
+}
+
+/// Returns the mean size of an update.
+fn mean(players: f64, growth: f64) -> f64 {
+    (players + 0.65) * growth - 2.0 * players - 10.0
+}
+
+/// Returns the size that pktgen computes from a negative size.
+fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
+    if bytes < 0.0 { -bytes + players * growth } else { bytes }
+}
+
+/// The model of a game.
+#[derive(Debug)]
+pub(super) enum Model {
+    /// pktgen for a title with this growth per player.
+    Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
+    /// Counter-Strike by Färber.
+    Faerber,
+}
+
+impl Model {
+    /// Returns the size of the next packet from `side`.
+    pub(super) fn size(&self, side: Side, rng: &mut Rng) -> u32 {
+        let drawn = match (self, side) {
+            (Self::Pktgen { growth, players, .. }, Side::Wan) => {
+                let bytes = rng.normal(mean(*players, *growth), 6.0 * players + 3.0).trunc();
+                unfolded(bytes, *players, *growth).min(MOST_UPDATE)
+            }
+            (Self::Pktgen { least, .. }, Side::Home) => least + rng.normal(3.0, 1.0).trunc(),
+            (Self::Faerber, Side::Wan) => rng.extreme(120.0, 36.0).floor().min(MOST_UPDATE),
+            (Self::Faerber, Side::Home) => rng.extreme(80.0, 5.7).floor(),
+        };
+        drawn.max(0.0) as u32
+    }
+
+    /// Returns the largest packet that a server or a client sends, limited to seven deviations.
+    pub(super) fn largest(&self) -> Datagram {
+        let Self::Pktgen { growth, players, least, .. } = self else {
+            return Datagram { bytes: MOST_UPDATE as u32, headers: 0, set_by: "model" };
+        };
+        let usual = unfolded(mean(*players, *growth), *players, *growth);
+        let update = (usual + 7.0 * (6.0 * players + 3.0)).min(MOST_UPDATE.max(usual)) as u32;
+        let client = *least as u32 + MOST_EXTRA;
+        if update >= client {
+            Datagram { bytes: update, headers: 0, set_by: "players" }
+        } else {
+            Datagram { bytes: client, headers: MOST_EXTRA, set_by: "c2s_payload" }
+        }
+    }
+
+    /// Returns the time from a packet of `side` to its next packet.
+    pub(super) fn gap(&self, side: Side, rng: &mut Rng) -> Duration {
+        match (self, side) {
+            (Self::Pktgen { s2c, .. }, Side::Wan) => *s2c,
+            (Self::Pktgen { c2s, .. }, Side::Home) => *c2s,
+            (Self::Faerber, Side::Wan) => {
+                Duration::from_secs_f64(rng.extreme(55.0, 6.0).max(0.1) / 1e3)
+            }
+            (Self::Faerber, Side::Home) => Duration::from_millis(40),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The packets that were sent, by their transport-wide numbers.
+//!
+//! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. It is
+//! on the path until a report names it or a later packet.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+use super::super::feedback::Report;
+use super::loss_based::Outcome;
+use super::probes::Cluster;
+
+const KEPT: Duration = Duration::from_secs(60);
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) at: Instant,
+    pub(super) bytes: u32,
+    pub(super) cluster: Option<Cluster>,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) sent: Sent,
+    pub(super) at: Instant,
+}
+
+/// The packets of the last minute.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The number of the first packet.
+    first: u64,
+    packets: VecDeque<Sent>,
+    /// The number of the first packet on the path.
+    on_path: u64,
+}
+
+impl History {
+    /// Adds a packet; returns its number.
+    pub(super) fn add(&mut self, packet: Sent) -> u64 {
+        self.packets.push_back(packet);
+        self.first + self.packets.len() as u64 - 1
+    }
+
+    /// Removes old packets. Returns the bytes of those that were on the path.
+    pub(super) fn expire(&mut self, now: Instant) -> f64 {
+        let mut bytes = 0.0;
+        while let Some(front) = self.packets.front().filter(|one| now.since(one.at) > KEPT) {
+            if self.first >= self.on_path {
+                bytes += f64::from(front.bytes);
+            }
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        bytes
+    }
+
+    /// Removes the packets up to the end of a report from the path. Returns their bytes.
+    pub(super) fn settle(&mut self, report: &Report) -> f64 {
+        let end = report.first + report.arrivals.len() as u64;
+        let place =
+            |number: u64| (number.saturating_sub(self.first) as usize).min(self.packets.len());
+        let (from, to) = (place(self.on_path), place(end));
+        let left = self.packets.range(from..to.max(from));
+        let bytes = left.map(|one| f64::from(one.bytes)).sum();
+        self.on_path = self.on_path.max(end);
+        bytes
+    }
+
+    /// Returns the arrivals of a report in the order of their times, and the outcome of each
+    /// packet.
+    pub(super) fn read(&self, report: &Report) -> (Vec<Arrival>, Vec<Outcome>) {
+        let mut arrivals = Vec::with_capacity(report.arrivals.len());
+        let mut outcomes = Vec::with_capacity(report.arrivals.len());
+        for (number, arrival) in (report.first..).zip(&report.arrivals) {
+            let place = number.checked_sub(self.first);
+            let Some(&sent) = place.and_then(|place| self.packets.get(place as usize)) else {
+                continue;
+            };
+            arrivals.extend(arrival.map(|at| Arrival { sent, at }));
+            let has_arrived = arrival.is_some();
+            outcomes.push(Outcome { sent: sent.at, bytes: sent.bytes, has_arrived });
+        }
+        arrivals.sort_by_key(|arrival| arrival.at);
+        (arrivals, outcomes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::close;
+
+    #[test]
+    fn packets_leave_the_path_with_a_report_or_after_a_minute() {
+        let mut history = History::default();
+        let at = Instant::from_millis;
+        for n in 0..5 {
+            assert_eq!(history.add(Sent { at: at(n), bytes: 100, cluster: None }), n);
+        }
+        let report = |first, count| Report { first, arrivals: vec![None; count] };
+        close(history.settle(&report(1, 2)), 300.0, 0.0);
+        close(history.settle(&report(0, 1)), 0.0, 0.0);
+        close(history.expire(at(60_003)), 0.0, 0.0);
+        close(history.settle(&report(3, 1)), 100.0, 0.0);
+        close(history.expire(at(70_000)), 100.0, 0.0);
+        close(history.settle(&report(3, 9)), 0.0, 0.0);
+    }
+}

@@ -1,0 +1,186 @@
+//! The receiver's time of a frame, from the time at which the frame was captured.
+//!
+//! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames relates the
+//! times of capture and arrival, by recursive least squares. A lasting change of the delay, or a
+//! pause, lets the line move.
+
+use aqmlab_core::{Duration, Instant};
+
+const TICKS_PER_MS: f64 = 90.0;
+const FIRST_COVARIANCE: [f64; 2] = [1.0, 1e10];
+const LEAST_FRAMES: u32 = 2;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// The accumulated error at which the delay has changed, and the bounds of each error, in ticks.
+const ALARM: f64 = 60_000.0;
+const DRIFT: f64 = 6_600.0;
+const MOST_ERROR: f64 = 7_000.0;
+
+/// The relation of the times.
+#[derive(Debug)]
+pub(super) struct Clock {
+    start: Instant,
+    last: Instant,
+    /// The first and the last time of capture.
+    captured: Option<(Instant, Instant)>,
+    frames: u32,
+    /// The ticks per millisecond, and the ticks at the start.
+    line: [f64; 2],
+    covariance: [[f64; 2]; 2],
+    above: f64,
+    below: f64,
+}
+
+fn ms(from: Instant, to: Instant) -> f64 {
+    (to.as_nanos() as f64 - from.as_nanos() as f64) / 1e6
+}
+
+impl Clock {
+    /// Returns a clock without frames.
+    pub(super) fn new(start: Instant) -> Self {
+        let [slope, offset] = FIRST_COVARIANCE;
+        Self {
+            start,
+            last: start,
+            captured: None,
+            frames: 0,
+            line: [TICKS_PER_MS, 0.0],
+            covariance: [[slope, 0.0], [0.0, offset]],
+            above: 0.0,
+            below: 0.0,
+        }
+    }
+
+    /// Processes a frame that arrived without repair.
+    pub(super) fn update(&mut self, captured: Instant, arrived: Instant) {
+        if arrived.since(self.last) > LONGEST_PAUSE {
+            *self = Self::new(arrived);
+        }
+        self.last = arrived;
+        let now_ms = ms(self.start, arrived);
+        let (first, last) = *self.captured.get_or_insert_with(|| {
+            self.line[1] = -self.line[0] * now_ms;
+            (captured, captured)
+        });
+        let residual = TICKS_PER_MS * ms(first, captured) - now_ms * self.line[0] - self.line[1];
+        if self.has_changed(residual) && self.frames >= LEAST_FRAMES {
+            self.covariance[1][1] = FIRST_COVARIANCE[1];
+        }
+        if captured < last {
+            return;
+        }
+        self.learn(now_ms, residual);
+        self.captured = Some((first, captured));
+        self.frames = self.frames.saturating_add(1);
+    }
+
+    fn learn(&mut self, now_ms: f64, residual: f64) {
+        let [[p00, p01], [p10, p11]] = self.covariance;
+        let observed = [p00 * now_ms + p01, p10 * now_ms + p11];
+        let variance = 1.0 + now_ms * observed[0] + observed[1];
+        let gain = [observed[0] / variance, observed[1] / variance];
+        self.line = [self.line[0] + gain[0] * residual, self.line[1] + gain[1] * residual];
+        self.covariance = [
+            [p00 - gain[0] * (now_ms * p00 + p10), p01 - gain[0] * (now_ms * p01 + p11)],
+            [p10 - gain[1] * (now_ms * p00 + p10), p11 - gain[1] * (now_ms * p01 + p11)],
+        ];
+    }
+
+    /// Returns whether the errors add up to a change of the delay.
+    fn has_changed(&mut self, residual: f64) -> bool {
+        let error = residual.clamp(-MOST_ERROR, MOST_ERROR);
+        self.above = (self.above + error - DRIFT).max(0.0);
+        self.below = (self.below + error + DRIFT).min(0.0);
+        let has_changed = self.above > ALARM || self.below < -ALARM;
+        if has_changed {
+            (self.above, self.below) = (0.0, 0.0);
+        }
+        has_changed
+    }
+
+    /// Returns the time at which a frame is expected, if any frame has arrived.
+    pub(super) fn expected(&self, captured: Instant) -> Option<Instant> {
+        let (first, last) = self.captured?;
+        if self.frames < LEAST_FRAMES {
+            return Some(after(self.last, ms(last, captured)));
+        }
+        if self.line[0] < 1e-3 {
+            return Some(self.start);
+        }
+        let ticks = TICKS_PER_MS * ms(first, captured);
+        Some(after(self.start, (ticks - self.line[1]) / self.line[0]))
+    }
+}
+
+/// Returns the time `ms` milliseconds after `at`.
+fn after(at: Instant, ms: f64) -> Instant {
+    Instant::from_nanos((at.as_nanos() as f64 + 1e6 * ms).max(0.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::close;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[track_caller]
+    fn expects(clock: &Clock, captured: Instant, want_ms: f64) {
+        close(clock.expected(captured).unwrap().as_secs_f64() * 1e3, want_ms, 1.0);
+    }
+
+    /// `ExtrapolationOccursAfter2Packets` of `timestamp_extrapolator_unittest.cc`.
+    #[test]
+    fn the_first_frames_are_expected_when_they_arrive() {
+        let mut clock = Clock::new(at(1_337));
+        assert_eq!(clock.expected(at(1_000)), None);
+        clock.update(at(1_000), at(1_377));
+        expects(&clock, at(1_000), 1_377.0);
+        clock.update(at(1_040), at(1_417));
+        expects(&clock, at(1_040), 1_417.0);
+        expects(&clock, at(2_040), 2_417.0);
+    }
+
+    /// `ResetsAfter10SecondPause`.
+    #[test]
+    fn a_pause_of_10_seconds_begins_anew() {
+        let mut clock = Clock::new(at(1_337));
+        clock.update(at(1_000), at(1_337));
+        clock.update(at(1_040), at(1_377));
+        clock.update(at(11_040), at(11_378));
+        expects(&clock, at(11_040), 11_378.0);
+    }
+
+    /// `Slow90KHzClock`: frames of 25 per second that arrive 24 times per second.
+    #[test]
+    fn a_slow_clock_is_learned() {
+        let mut clock = Clock::new(at(1_337));
+        for n in 0..25_u64 {
+            let arrived = at(1_337) + Duration::from_nanos(1_000_000_000 / 24 * n);
+            clock.update(at(1_000 + 40 * n), arrived);
+        }
+        // One second of arrivals is 24 frames of 40 ms.
+        let now_ms = 1_337.0 + 25.0 * 1_000.0 / 24.0;
+        expects(&clock, at(2_000 + 24 * 40), now_ms + 1_000.0);
+    }
+
+    #[test]
+    fn the_mean_delay_counts_and_a_lasting_change_moves_it_after_seconds() {
+        let mut clock = Clock::new(at(0));
+        let delay = |n: u64| if n < 300 { 40 + 20 * (n % 2) } else { 240 };
+        let mut frames = 0..600_u64;
+        for n in frames.by_ref().take(300) {
+            clock.update(at(33 * n), at(33 * n + delay(n)));
+        }
+        expects(&clock, at(33 * 300), 33.0 * 300.0 + 50.0);
+        let late = |clock: &Clock, n: u64| {
+            clock.expected(at(33 * n)).unwrap().since(at(33 * n)).as_millis()
+        };
+        for n in frames {
+            clock.update(at(33 * n), at(33 * n + delay(n)));
+            assert!(n > 330 || late(&clock, n) < 150, "{n}: {}", late(&clock, n));
+        }
+        assert!(late(&clock, 600) > 230, "{}", late(&clock, 600));
+    }
+}

@@ -1,0 +1,277 @@
+//! The parameters of `dualpi2` and `dualpi2_rfc`.
+//!
+//! Differences from `tc`:
+//!
+//! - `classic_protection` is a whole number of per cent;
+//! - a `step_thresh` in packets has its own parameter, `step_thresh_packets`;
+//! - `drop_overload`, `drop_early` and `ecn_mask` have the names of the kernel's attributes, while
+//!   `tc` has words for their values;
+//! - `tc` refuses a `typical_rtt` above the `max_rtt`; here the `typical_rtt` is limited to the
+//!   `max_rtt`;
+//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256 Hz.
+
+use aqmlab_core::{Args, Bounds, Bytes, Duration, Param, Value};
+
+use super::super::codel;
+use crate::aqm::pi2::linux::Gains;
+use crate::bounds;
+
+/// The limit in packets.
+pub(super) const LIMIT: Param = Param {
+    name: "limit",
+    default: Value::Count(10_000),
+    bounds: bounds::ROOM,
+    doc: "Limit in packets of both queues together; arrivals beyond it are dropped.",
+};
+
+/// The limit in bytes of memory.
+pub(super) const MEMLIMIT: Param = Param {
+    name: "memlimit",
+    default: Value::Bytes(Bytes(0)),
+    bounds: bounds::ROOM_OR_NONE,
+    doc: "Limit on the memory of both queues, with buffers; 0 for twice limit times mtu.",
+};
+
+/// The target delay.
+pub(super) const TARGET: Param = Param {
+    name: "target",
+    default: Value::Duration(Duration::from_millis(15)),
+    bounds: bounds::MICROS,
+    doc: "Target delay of the classic queue.",
+};
+
+/// The kernel converts these durations to nanoseconds of 32 bits.
+const MICROS_IN_NANOS: Bounds =
+    Bounds::span(Duration::from_micros(1), Duration::from_nanos(u32::MAX as u64));
+
+/// The time between updates.
+pub(super) const TUPDATE: Param = Param {
+    name: "tupdate",
+    default: Value::Duration(Duration::from_millis(16)),
+    bounds: MICROS_IN_NANOS,
+    doc: "Time between updates of the probability.",
+};
+
+/// Gains from the smallest unit of the kernel's attribute to its largest value.
+const HERTZ: Bounds = Bounds::Real(1.0 / 256.0, 8_388_607.0);
+
+/// The gain for the distance from the target.
+pub(super) const ALPHA: Param = Param {
+    name: "alpha",
+    default: Value::Number(41.0 / 256.0),
+    bounds: HERTZ,
+    doc: "Gain for the delay's distance from the target, in Hz; rounded down to 1/256.",
+};
+
+/// The gain for the change of the delay.
+pub(super) const BETA: Param = Param {
+    name: "beta",
+    default: Value::Number(819.0 / 256.0),
+    bounds: HERTZ,
+    doc: "Gain for the delay's change, in Hz; rounded down to 1/256.",
+};
+
+/// A typical round-trip time, from which `tc` computes the constants.
+pub(super) const TYPICAL_RTT: Param = Param {
+    name: "typical_rtt",
+    default: Value::MaybeDuration(None),
+    bounds: bounds::MICROS,
+    doc: "Typical RTT; replaces target, tupdate, alpha and beta. Off: a sixth of max_rtt.",
+};
+
+/// The largest round-trip time, from which `tc` computes the constants.
+pub(super) const MAX_RTT: Param = Param {
+    name: "max_rtt",
+    default: Value::MaybeDuration(None),
+    bounds: bounds::MICROS,
+    doc: "Largest RTT; replaces target, tupdate, alpha and beta. Off: six times typical_rtt.",
+};
+
+/// The coupling factor.
+pub(super) const COUPLING_FACTOR: Param = Param {
+    name: "coupling_factor",
+    default: Value::Count(2),
+    bounds: Bounds::Whole(1, 255),
+    doc: "Ratio of the L4S probability to the root of the classic probability.",
+};
+
+/// The step threshold in time.
+pub(super) const STEP_THRESH: Param = Param {
+    name: "step_thresh",
+    default: Value::Duration(Duration::from_millis(1)),
+    bounds: MICROS_IN_NANOS,
+    doc: "Sojourn time above which every L4S packet is marked on departure.",
+};
+
+/// The step threshold in packets.
+pub(super) const STEP_THRESH_PACKETS: Param = Param {
+    name: "step_thresh_packets",
+    default: Value::Count(0),
+    bounds: bounds::ROOM_OR_NONE,
+    doc: "L4S packets left behind above which a packet is marked; 0 for step_thresh.",
+};
+
+/// The length from which the step applies.
+pub(super) const MIN_QLEN_STEP: Param = Param {
+    name: "min_qlen_step",
+    default: Value::Count(0),
+    bounds: bounds::ROOM_OR_NONE,
+    doc: "L4S packets that an arrival must find for the step to apply to it.",
+};
+
+/// The choice between drops and overflow.
+pub(super) const DROP_OVERLOAD: Param = Param {
+    name: "drop_overload",
+    default: Value::Flag(true),
+    bounds: Bounds::Any,
+    doc: "Whether overload drops packets of both queues; otherwise the queues overflow.",
+};
+
+/// The place of PI2's signals.
+pub(super) const DROP_EARLY: Param = Param {
+    name: "drop_early",
+    default: Value::Flag(false),
+    bounds: Bounds::Any,
+    doc: "Whether PI2 signals packets at arrival instead of at departure.",
+};
+
+/// The share of the classic queue.
+pub(super) const CLASSIC_PROTECTION: Param = Param {
+    name: "classic_protection",
+    default: Value::Count(10),
+    bounds: Bounds::Whole(0, 100),
+    doc: "Share of the link in per cent that the classic queue has while both are busy.",
+};
+
+/// The packets that belong to the L4S queue.
+pub(super) const ECN_MASK: Param = Param {
+    name: "ecn_mask",
+    default: Value::Word("l4s_ect", &["l4s_ect", "any_ect"]),
+    bounds: Bounds::Any,
+    doc: "Packets of the L4S queue: ECT(1) and CE, or every ECN-capable packet.",
+};
+
+/// The size of a full frame.
+pub(super) const MTU: Param =
+    Param { bounds: Bounds::Whole(1, 1 << 20), doc: "The link's largest packet.", ..codel::MTU };
+
+/// The parameters that only RFC 9332 has.
+pub(super) mod rfc {
+    use aqmlab_core::{Bounds, Bytes, Duration, Param, Value};
+
+    use crate::bounds;
+
+    /// The limit in bytes.
+    pub(crate) const LIMIT: Param = Param {
+        name: "limit",
+        default: Value::Bytes(Bytes(0)),
+        bounds: bounds::ROOM_OR_NONE,
+        doc: "Limit in bytes of both queues together; 0 for 250 ms at the link's rate.",
+    };
+
+    /// The largest round-trip time.
+    pub(crate) const MAX_RTT: Param = Param {
+        name: "max_rtt",
+        default: Value::Duration(Duration::from_millis(100)),
+        bounds: Bounds::span(Duration::from_micros(3), Duration::from_micros(u32::MAX as u64)),
+        doc: "Largest expected RTT; the gains and, with target, the interval follow from it.",
+    };
+
+    /// The start of the ramp.
+    pub(crate) const MIN_TH: Param = Param {
+        name: "min_th",
+        default: Value::Duration(Duration::from_micros(800)),
+        bounds: bounds::MICROS_OR_NONE,
+        doc: "Sojourn time above which L4S packets are marked.",
+    };
+
+    /// The width of the ramp.
+    pub(crate) const RANGE: Param = Param {
+        name: "range",
+        default: Value::Duration(Duration::from_micros(400)),
+        bounds: bounds::MICROS_OR_NONE,
+        doc: "Sojourn time beyond min_th at which all L4S packets are marked.",
+    };
+
+    /// The length of the L4S queue up to which the ramp is off.
+    pub(crate) const TH_LEN: Param = Param {
+        name: "th_len",
+        default: Value::Count(1),
+        bounds: bounds::ROOM_OR_NONE,
+        doc: "L4S packets left behind up to which the ramp does not mark.",
+    };
+
+    /// The scheduler.
+    pub(crate) const SCHEDULER: Param = Param {
+        name: "scheduler",
+        default: Value::Word("wrr", &["wrr", "ts_fifo"]),
+        bounds: Bounds::Any,
+        doc: "Weighted round robin, or a FIFO in which L4S packets are older by tshift.",
+    };
+
+    /// The weight of the classic queue.
+    pub(crate) const DEQUEUE_RATIO: Param = Param {
+        name: "dequeue_ratio",
+        default: Value::Count(16),
+        bounds: Bounds::Whole(1, 1_000),
+        doc: "With wrr: the classic queue sends one byte in this many while both are busy.",
+    };
+
+    /// The time shift of L4S packets.
+    pub(crate) const TSHIFT: Param = Param {
+        name: "tshift",
+        default: Value::Duration(Duration::from_millis(50)),
+        bounds: bounds::MICROS_OR_NONE,
+        doc: "With ts_fifo: time by which L4S packets count as older.",
+    };
+}
+
+/// The constants of the controller, stated or computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Control {
+    pub(super) target: Duration,
+    pub(super) tupdate: Duration,
+    pub(super) gains: Gains,
+}
+
+impl Control {
+    /// Returns the constants that `tc` sends for these arguments.
+    pub(super) fn of(args: &Args) -> Self {
+        let rtts = (args.maybe_duration("typical_rtt"), args.maybe_duration("max_rtt"));
+        let rtts = match rtts {
+            (None, None) => return Self::stated(args),
+            (Some(typical), None) => (typical.as_micros(), typical.as_micros() * 6),
+            (None, Some(max)) => ((max.as_micros() / 6).max(1), max.as_micros()),
+            (Some(typical), Some(max)) => (typical.min(max).as_micros(), max.as_micros()),
+        };
+        Self::computed(rtts.0, rtts.1)
+    }
+
+    fn stated(args: &Args) -> Self {
+        let gain = |name| (args.number(name) as f32 * 256.0) as u32;
+        Self {
+            target: args.duration("target"),
+            tupdate: args.duration("tupdate"),
+            gains: Gains { alpha: gain("alpha"), beta: gain("beta") },
+        }
+    }
+
+    /// `dualpi2_parse_opt`: computes the constants from round-trip times in microseconds. Some
+    /// factors have the precision of a C `float`.
+    fn computed(typical_us: u64, max_us: u64) -> Self {
+        const MICROS_PER_SECOND: f64 = 1_000_000.0;
+        let (typical, max) = (typical_us as f64, max_us as f64);
+        let tupdate_us = (typical.min(max / 3.0) as u64).max(1);
+        let alpha = tupdate_us as f64 / max / max * MICROS_PER_SECOND * f64::from(0.1_f32);
+        let beta = f64::from(0.3_f32) / max * MICROS_PER_SECOND;
+        let gain = |hertz: f64| ((hertz * 256.0) as u32).max(1);
+        Self {
+            target: Duration::from_micros(typical_us),
+            tupdate: Duration::from_micros(tupdate_us),
+            gains: Gains { alpha: gain(alpha), beta: gain(beta) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

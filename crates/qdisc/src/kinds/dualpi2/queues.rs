@@ -1,0 +1,147 @@
+//! The two queues of a dual-queue discipline, and their weighted round robin.
+//!
+//! Source: Linux 6.18 `net/sched/sch_dualpi2.c`, `dequeue_packet`. The weights are shares of the
+//! link while both queues are busy. A packet costs its queue its length times the weight of the
+//! other queue. A queue that is served alone pays nothing.
+
+use aqmlab_core::{Duration, Instant, Packet};
+
+use crate::aqm::pi2::{self, Heads};
+use crate::{Backlog, PacketQueue};
+
+/// One of the two queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    Classic,
+    L4s,
+}
+
+/// The packets of both queues.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    pub(super) classic: PacketQueue,
+    pub(super) l4s: PacketQueue,
+}
+
+impl Queues {
+    pub(super) fn push(&mut self, queue: Queue, packet: Packet, now: Instant) {
+        match queue {
+            Queue::Classic => self.classic.push(packet, now),
+            Queue::L4s => self.l4s.push(packet, now),
+        }
+    }
+
+    pub(super) fn pop(&mut self, queue: Queue, now: Instant) -> Option<(Packet, Duration)> {
+        match queue {
+            Queue::Classic => self.classic.pop(now),
+            Queue::L4s => self.l4s.pop(now),
+        }
+    }
+
+    pub(super) fn heads(&self) -> Heads {
+        let head = |queue: &PacketQueue| queue.front().map(|packet| packet.enqueued);
+        Heads { classic: head(&self.classic), l4s: head(&self.l4s) }
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        let (classic, l4s) = (self.classic.backlog(), self.l4s.backlog());
+        Backlog { packets: classic.packets + l4s.packets, bytes: classic.bytes + l4s.bytes }
+    }
+
+    /// Returns the queue that has packets if the other one has none; `Err` if both have packets.
+    pub(super) fn only(&self) -> Result<Option<Queue>, ()> {
+        match (self.classic.is_empty(), self.l4s.is_empty()) {
+            (true, true) => Ok(None),
+            (false, true) => Ok(Some(Queue::Classic)),
+            (true, false) => Ok(Some(Queue::L4s)),
+            (false, false) => Err(()),
+        }
+    }
+
+    /// Returns the delays of the classic and of the L4S queue at `now`, in milliseconds.
+    pub(super) fn delays_ms(&self, now: Instant) -> [f64; 2] {
+        let heads = self.heads();
+        [heads.classic, heads.l4s].map(|head| pi2::age(head, now).as_secs_f64() * 1e3)
+    }
+}
+
+/// A packet's turn: its queue, and the change of the credit per byte.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) queue: Queue,
+    per_byte: i64,
+}
+
+impl Turn {
+    /// Returns a turn that changes no credit.
+    pub(super) const fn free(queue: Queue) -> Self {
+        Self { queue, per_byte: 0 }
+    }
+}
+
+/// Weighted round robin by a credit, whose sign selects the queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wrr {
+    classic: i64,
+    l4s: i64,
+    initial: i64,
+    credit: i64,
+    /// Whether the last departure left both queues empty.
+    emptied: bool,
+    never_polled_empty: bool,
+}
+
+impl Wrr {
+    /// Returns the scheduler with these weights, for packets of at most `mtu` bytes.
+    pub(super) fn new(classic: u32, l4s: u32, mtu: u64) -> Self {
+        let (classic, l4s) = (i64::from(classic), i64::from(l4s));
+        let initial = (mtu as u32 as i64) * (classic - l4s);
+        Self { classic, l4s, initial, credit: initial, emptied: false, never_polled_empty: false }
+    }
+
+    /// Records that the parent never polls an empty discipline, so idle times leave the credit.
+    pub(super) fn below_htb(&mut self) {
+        self.never_polled_empty = true;
+    }
+
+    /// Restores the initial credit if both queues were empty when the parent polled them last.
+    ///
+    /// A parent polls when its link is free. The discipline is not told of a poll that would find
+    /// both queues empty, but a packet that leaves at the time of its arrival found a free link.
+    #[inline]
+    pub(super) fn wake(&mut self, now: Instant, queues: &Queues) {
+        if std::mem::take(&mut self.emptied) && !self.never_polled_empty {
+            let Heads { classic, l4s } = queues.heads();
+            if [classic, l4s].into_iter().flatten().all(|arrival| arrival == now) {
+                self.reset();
+            }
+        }
+    }
+
+    /// Returns the turn of the next packet; `None` if both queues are empty.
+    #[inline]
+    pub(super) fn next(&self, queues: &Queues) -> Option<Turn> {
+        match queues.only() {
+            Ok(queue) => queue.map(Turn::free),
+            Err(()) if self.credit <= 0 => Some(Turn { queue: Queue::L4s, per_byte: self.classic }),
+            Err(()) => Some(Turn { queue: Queue::Classic, per_byte: -self.l4s }),
+        }
+    }
+
+    /// Charges a packet that leaves.
+    #[inline]
+    pub(super) fn charge(&mut self, turn: Turn, packet: &Packet, queues: &Queues) {
+        self.credit += turn.per_byte * i64::from(packet.len);
+        self.emptied = matches!(queues.only(), Ok(None));
+    }
+
+    /// Restores the initial credit: both queues were found empty.
+    pub(super) fn reset(&mut self) {
+        self.credit = self.initial;
+    }
+
+    /// Returns the credit; the classic queue is served while it is above zero.
+    pub(super) const fn credit(&self) -> i64 {
+        self.credit
+    }
+}

@@ -1,0 +1,42 @@
+//! Facts about scenarios: the framings of lines, and the defaults of absent keys.
+//!
+//! Scenarios are read in Python (`aqmlab.scenario`), and for the page in Rust (`aqmlab-compose`).
+
+use aqmlab_core::{Bytes, Duration};
+
+use crate::spec::OverheadSpec;
+
+/// The simulated time.
+pub const DURATION: Duration = Duration::from_secs(30);
+/// The round-trip time without queues.
+pub const RTT: Duration = Duration::from_millis(40);
+/// The largest extra delay of a host.
+pub const HOST_JITTER: Duration = Duration::from_micros(50);
+/// The largest extra delay of an application's start.
+pub const START_JITTER: Duration = Duration::from_millis(50);
+
+/// The bytes that lines charge beyond IP, and the bytes that the discipline before a line counts.
+///
+/// `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
+/// check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
+/// tc-cake(8). With the others, a discipline of a Linux gateway counts the frame.
+pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
+    ("ip", overhead(0, 0, false, 0)),
+    ("ethernet", overhead(14, 0, false, FRAME)),
+    ("ethernet-wire", overhead(38, 84, false, FRAME)),
+    ("docsis", overhead(18, 64, false, FRAME)),
+    ("pppoe", overhead(30, 0, false, FRAME)),
+    ("atm", overhead(40, 0, true, FRAME)),
+];
+
+/// The header of an Ethernet frame, which Linux counts.
+const FRAME: u64 = 14;
+
+const fn overhead(bytes: u64, minimum: u64, atm: bool, counted: u64) -> OverheadSpec {
+    OverheadSpec { bytes: Bytes(bytes), minimum: Bytes(minimum), atm, counted: Bytes(counted) }
+}
+
+/// Returns the overhead called `name`.
+pub fn overhead_called(name: &str) -> Option<OverheadSpec> {
+    OVERHEADS.iter().find(|(known, _)| *known == name).map(|(_, overhead)| *overhead)
+}
