@@ -143,7 +143,7 @@ def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole, each):
     needed_kb = 4 * 2 * pages  # trial files exist beside the tables until the tables are written
     mounted = ["unshare", "--mount", "--map-root-user"]
     if subprocess.run([*mounted, "mount", "-t", "tmpfs", "none", tmp_path]).returncode:
-        pytest.skip("this user may mount no file system")
+        pytest.skip("the test mounts a file system, and this user may not")
     found = Counter()
 
     def fill(campaigns, size_kb):

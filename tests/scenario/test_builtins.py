@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from aqmlab import _core
-from aqmlab.engines.trial_spec import MeasureSpec, members
+from aqmlab.engines.trial_spec import MeasureSpec, values
 from aqmlab.planning import lowering, planner
 from aqmlab.scenario import catalogue, json_schema, loading
 from aqmlab.scenario.model import Scenario
@@ -64,7 +64,7 @@ def test_the_simulator_takes_every_kind_of_trial(name):
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:
-        kinds = json.dumps([members(link.qdisc) for link in trial.spec.links])
+        kinds = json.dumps([values(link.qdisc) for link in trial.spec.links])
         if kinds not in seen:
             seen.add(kinds)
             _core.run(shortened(trial.spec))

@@ -8,6 +8,7 @@
 //! |--------------|--------------------------------------------------------------------|
 //! | `evidence`   | the runs on which an advice rests                                  |
 //! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
+//! | `facts`      | the facts of a conclusion                                          |
 //! | `sentences`  | the conclusion as sentences                                        |
 //! | `headline`   | the answer in one sentence                                         |
 //! | `device`     | the gateway to set up                                              |
@@ -18,15 +19,16 @@ mod conclusion;
 mod device;
 mod dummynet;
 mod evidence;
+mod facts;
 mod headline;
 mod linux;
 mod openwrt;
 mod sentences;
 mod words;
 
-pub use conclusion::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
 pub use device::{Bottleneck, Framing, Gateway};
 pub use evidence::{App, Candidate, Case, Evidence};
+pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
 pub use headline::Headline;
 pub use sentences::Sentence;
 pub use words::owned;

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::conclusion::{ByMedian, Conclusion, Cost, Gain, GatewayResult};
+use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult};
 use crate::words::{listed, rate, time};
 
 /// A sentence, with its place in the advice.
@@ -138,7 +138,7 @@ fn cost(one: &Cost, better: &str) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conclusion::Conclusion;
+    use crate::facts::Conclusion;
 
     fn today() -> GatewayResult {
         GatewayResult {

@@ -169,7 +169,7 @@ fn counters(port: &Port) -> Counters {
         packets: log.sent,
         backlog_packets: backlog.packets as u64,
         backlog_bytes: backlog.bytes.0,
-        drops: log.dropped(),
+        drops: log.dropped,
         overlimit: log.drops[aqmlab_core::Reason::Overlimit.index()],
         filtered: log.drops[aqmlab_core::Reason::Filtered.index()],
         marks: log.marks,
@@ -339,7 +339,7 @@ mod tests {
         burst(&mut half, 50, Instant::ZERO);
         assert_eq!(half.slots.taken(), 5, "four wait and one is on the wire");
         let (_, port) = half.bottleneck.as_ref().expect("there is a link");
-        assert_eq!((port.log.dropped(), port.log.flow_drops.as_slice()), (45, &[45][..]));
+        assert_eq!((port.log.dropped, port.log.flow_drops.as_slice()), (45, &[45][..]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod kind;
 mod log;
 pub mod math;
 mod packet;
+mod ring;
 mod rng;
 mod time;
 mod units;
@@ -23,6 +24,7 @@ pub use packet::{
     Direction, Ecn, FiveTuple, Header, Packet, PacketFields, SackBlocks, Side, TcpFlags, TcpHeader,
     UdpHeader,
 };
+pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Duration, Instant};
 pub use units::{BitRate, Bytes};

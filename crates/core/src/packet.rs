@@ -20,6 +20,14 @@ impl Packet {
     }
 }
 
+impl Default for Packet {
+    /// Returns memory for a packet.
+    #[cold]
+    fn default() -> Self {
+        Self::plain(0, 0, 0)
+    }
+}
+
 impl From<PacketFields> for Packet {
     #[inline]
     fn from(fields: PacketFields) -> Self {

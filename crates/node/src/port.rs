@@ -29,6 +29,8 @@ pub struct Port {
     /// The maximum credit for the next packets: the longest time by which `free` may lie in the
     /// past.
     credit: Duration,
+    /// Whether the discipline has a shaper of its own.
+    is_paced: bool,
     overhead: Overhead,
     rng: Rng,
     /// The time from which the link can send again.
@@ -49,8 +51,9 @@ impl Port {
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
-        let free = Instant::ZERO;
-        Self { qdisc, rate, shaper, credit, overhead, rng, free, pipe: None, last_tx, log }
+        let (free, is_paced) = (Instant::ZERO, qdisc.has_shaper());
+        let pipe = None;
+        Self { qdisc, rate, shaper, credit, is_paced, overhead, rng, free, pipe, last_tx, log }
     }
 
     /// Returns the port with a rate limited by `shaper`, not by the wire.
@@ -90,8 +93,7 @@ impl Port {
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
-        let waiting = self.qdisc.backlog().packets as u64;
-        self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
+        self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting());
     }
 
     /// Returns whether the link cannot send yet.
@@ -112,7 +114,7 @@ impl Port {
     /// a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
+        if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting() == 0) {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
@@ -198,14 +200,20 @@ impl Port {
     /// is free and the discipline ready. The time is in the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.qdisc.backlog().packets > 0).then(|| self.free.max(self.qdisc.ready_at()))
+        if self.log.waiting() == 0 {
+            return None;
+        }
+        if self.is_paced {
+            return Some(self.free.max(self.qdisc.ready_at()));
+        }
+        Some(self.free)
     }
 
     /// Returns the time from which the discipline gives its packets, if it has packets and that time
     /// is after `now`. A driver that calls [`Self::pull`] needs it.
     pub fn ready_after(&self, now: Instant) -> Option<Instant> {
-        let ready = self.qdisc.ready_at();
-        (ready > now && self.qdisc.backlog().packets > 0).then_some(ready)
+        let ready = if self.is_paced { self.qdisc.ready_at() } else { Instant::ZERO };
+        (ready > now && self.log.waiting() > 0).then_some(ready)
     }
 
     /// Returns the time that the link spent sending until `end`, which must be the present. A
@@ -245,6 +253,8 @@ pub struct PortLog {
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
+    /// Packets dropped for any reason.
+    pub dropped: u64,
     /// Packets dropped, by [`Reason::index`].
     pub drops: [u64; Reason::ALL.len()],
     /// Packets marked.
@@ -260,9 +270,12 @@ pub struct PortLog {
 }
 
 impl PortLog {
-    /// Returns the number of packets dropped for any reason.
-    pub fn dropped(&self) -> u64 {
-        self.drops.iter().sum()
+    /// Returns the number of packets that wait in the discipline. Every packet offered is sent,
+    /// dropped or waiting, so counters replace a call of the discipline. A packet that is lost on
+    /// the air was sent before.
+    #[inline]
+    const fn waiting(&self) -> u64 {
+        self.offered + self.drops[Reason::Path.index()] - self.sent - self.dropped
     }
 }
 
@@ -278,6 +291,7 @@ impl Log for PortLog {
     fn record(&mut self, now: Instant, packet: &Packet, event: Event) {
         match event {
             Event::Drop(reason) => {
+                self.dropped += 1;
                 self.drops[reason.index()] += 1;
                 bump(&mut self.flow_drops, packet.flow);
             }
@@ -402,7 +416,7 @@ mod tests {
         }
         port.poll_transmit(Instant::ZERO).unwrap();
         let log = &port.log;
-        assert_eq!(log.offered, log.sent + log.dropped() + port.backlog().packets as u64);
-        assert_eq!(log.flow_drops[0], log.dropped());
+        assert_eq!(log.offered, log.sent + log.dropped + port.backlog().packets as u64);
+        assert_eq!(log.flow_drops[0], log.dropped);
     }
 }

@@ -58,6 +58,12 @@ pub trait Qdisc: Send {
     /// Returns the number of queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
+    /// Returns whether the discipline limits the rate itself. The port then asks for
+    /// [`Self::ready_at`] before each packet.
+    fn has_shaper(&self) -> bool {
+        false
+    }
+
     /// Returns the time before which `dequeue` returns no packet. A discipline with a shaper of its
     /// own returns the time of its next packet; others are always ready.
     fn ready_at(&self) -> Instant {

@@ -1,8 +1,6 @@
 //! The FIFO in which disciplines store packets.
 
-use std::collections::VecDeque;
-
-use aqmlab_core::{Bytes, Duration, Instant, Packet};
+use aqmlab_core::{Bytes, Duration, Instant, Packet, Ring};
 
 /// The packets and bytes in a queue or a discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +14,8 @@ pub struct Backlog {
 /// A FIFO of packets that records each arrival time.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
-    waiting: VecDeque<Packet>,
+    /// No place of a waiting packet is `None`.
+    waiting: Ring<Option<Packet>>,
     bytes: Bytes,
 }
 
@@ -26,13 +25,13 @@ impl PacketQueue {
     pub fn push(&mut self, mut packet: Packet, now: Instant) {
         packet.enqueued = now;
         self.bytes += packet.bytes();
-        self.waiting.push_back(packet);
+        self.waiting.push(Some(packet));
     }
 
     /// Removes the packet at the head.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
-        let packet = self.waiting.pop_front();
+        let packet = self.waiting.pop().flatten();
         if let Some(packet) = &packet {
             self.bytes -= packet.bytes();
         }
@@ -49,14 +48,14 @@ impl PacketQueue {
 
     /// Removes the packet at the tail.
     pub fn pop_back(&mut self) -> Option<Packet> {
-        let packet = self.waiting.pop_back()?;
+        let packet = self.waiting.pop_back().flatten()?;
         self.bytes -= packet.bytes();
         Some(packet)
     }
 
     /// Returns the packet at the head and leaves it in place.
     pub fn front(&self) -> Option<&Packet> {
-        self.waiting.front()
+        self.waiting.front()?.as_ref()
     }
 
     /// Returns the backlog.

@@ -5,9 +5,9 @@
 //! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the smaller of its two children. A
-//! changed time repeats the comparisons on the path to the root, which are log2(actors) comparisons
-//! of neighbours. No other node changes.
+//! The agenda is a tournament tree: every inner node holds the smallest of its four children. A
+//! changed time repeats the comparisons on the path to the root, up to the first node that stays
+//! the same. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 
@@ -47,11 +47,11 @@ pub(crate) struct Slot(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     /// A link that becomes free while packets are queued.
-    Link(usize),
+    Link(u32),
     /// A delay line when its first packet arrives.
-    Line(usize),
+    Line(u32),
     /// A medium on which an exchange begins or ends.
-    Medium(usize),
+    Medium(u32),
     /// An application at a wake-up, its start or its stop.
     App(u32),
     /// One end of a connection, when a timer may have expired.
@@ -103,8 +103,8 @@ impl Slot {
 pub(crate) struct Agenda {
     /// The trees, by rank.
     trees: [Tree; 2],
-    /// The actors, by rank and slot.
-    actors: [Vec<Actor>; 2],
+    /// The actors by slot.
+    actors: Vec<Actor>,
     tickets: u64,
 }
 
@@ -112,7 +112,7 @@ impl Agenda {
     /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
         let trees = [Tree::new(), Tree::new()];
-        Self { trees, actors: [Vec::new(), Vec::new()], tickets: 0 }
+        Self { trees, actors: Vec::new(), tickets: 0 }
     }
 
     /// Assigns a slot to an actor, which has no time yet.
@@ -125,19 +125,18 @@ impl Agenda {
         let index = self.trees[rank].join();
         let slot = index * 2 + rank;
         assert!(slot as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK / 2);
-        let actors = &mut self.actors[rank];
-        if index == actors.len() {
-            actors.push(actor);
-        } else {
-            actors[index] = actor;
+        if slot >= self.actors.len() {
+            // Slots of the other rank that have no actor yet have this one.
+            self.actors.resize(slot + 1, actor);
         }
+        self.actors[slot] = actor;
         Slot(slot as u32)
     }
 
     /// Returns the actor of a slot.
     #[inline]
     pub(crate) fn actor(&self, slot: Slot) -> Actor {
-        self.actors[slot.rank()][slot.index()]
+        self.actors[slot.0 as usize]
     }
 
     /// Frees a slot.
@@ -182,10 +181,7 @@ impl Agenda {
     /// Withdraws the request of `slot`, if any.
     #[inline]
     pub(crate) fn clear(&mut self, slot: Slot) {
-        let tree = &mut self.trees[slot.rank()];
-        if tree.key(slot.index()) != NEVER {
-            tree.replay(slot.index(), NEVER);
-        }
+        self.trees[slot.rank()].replay(slot.index(), NEVER);
     }
 
     /// Returns the time of the next call of `slot`.
@@ -207,66 +203,95 @@ fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
     Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
+/// The keys of four siblings. They fill a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Quad([u128; 4]);
+
+impl Quad {
+    const NEVER: Self = Self([NEVER; 4]);
+
+    #[inline]
+    fn least(&self) -> u128 {
+        let [a, b, c, d] = self.0;
+        a.min(b).min(c.min(d))
+    }
+}
+
 /// The actors of one rank.
 #[derive(Debug)]
 struct Tree {
     /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
-    /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
-    /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
-    /// and `2p + 1` are `pairs[p]`.
-    pairs: Vec<[u128; 2]>,
-    /// The root, node 1.
+    /// `quads[n]` has the keys of the four children of node `n`, which are the nodes from `4n + 1`
+    /// on. The root is node 0. The actors are the nodes without a quad.
+    quads: Vec<Quad>,
+    /// The key of the root.
     least: u128,
-    leaves: usize,
     used: usize,
     vacant: Vec<usize>,
 }
 
 impl Tree {
     fn new() -> Self {
-        let pairs = vec![[NEVER; 2]; 2];
-        Self { pairs, least: NEVER, leaves: 2, used: 0, vacant: Vec::new() }
+        Self { quads: vec![Quad::NEVER], least: NEVER, used: 0, vacant: Vec::new() }
     }
 
     fn join(&mut self) -> usize {
         if let Some(index) = self.vacant.pop() {
             return index;
         }
-        if self.used == self.leaves {
+        if self.used == self.leaves() {
             self.grow();
         }
         self.used += 1;
         self.used - 1
     }
 
+    /// A full tree of `n` inner nodes has `3n + 1` leaves.
+    fn leaves(&self) -> usize {
+        3 * self.quads.len() + 1
+    }
+
+    /// Returns the quad of an actor and the place in it.
+    #[inline]
+    fn place(&self, index: usize) -> (usize, usize) {
+        let node = self.quads.len() + index;
+        ((node - 1) / 4, (node - 1) % 4)
+    }
+
     #[inline]
     fn key(&self, index: usize) -> u128 {
-        let node = self.leaves + index;
-        self.pairs[node / 2][node % 2]
+        let (quad, place) = self.place(index);
+        self.quads[quad].0[place]
     }
 
+    /// Sets the key of an actor, and repeats the comparisons above it that it may change.
     #[inline]
     fn replay(&mut self, index: usize, key: u128) {
-        let mut node = self.leaves + index;
+        let (mut node, mut place) = self.place(index);
         let mut least = key;
-        while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            pair[node % 2] = least;
-            least = pair[0].min(pair[1]);
-            node /= 2;
+        loop {
+            let quad = &mut self.quads[node];
+            if quad.0[place] == least {
+                return;
+            }
+            quad.0[place] = least;
+            least = quad.least();
+            if node == 0 {
+                self.least = least;
+                return;
+            }
+            (node, place) = ((node - 1) / 4, (node - 1) % 4);
         }
-        self.least = least;
     }
 
+    /// Adds a level of leaves.
     fn grow(&mut self) {
-        let (half, leaves) = (self.leaves / 2, self.leaves * 2);
-        let mut pairs = vec![[NEVER; 2]; leaves];
-        pairs[2 * half..3 * half].copy_from_slice(&self.pairs[half..]);
-        for node in (1..leaves).rev() {
-            let [left, right] = pairs[node];
-            pairs[node / 2][node % 2] = left.min(right);
+        let keys: Vec<_> = (0..self.used).map(|index| self.key(index)).collect();
+        self.quads = vec![Quad::NEVER; 4 * self.quads.len() + 1];
+        for (index, key) in keys.into_iter().enumerate() {
+            self.replay(index, key);
         }
-        (self.pairs, self.leaves) = (pairs, leaves);
     }
 }
 
@@ -277,7 +302,7 @@ mod tests {
     use super::*;
 
     fn actor(i: usize) -> Actor {
-        if i % 3 == 0 { Actor::Link(i) } else { Actor::App(i as u32) }
+        if i % 3 == 0 { Actor::Link(i as u32) } else { Actor::App(i as u32) }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use aqmlab_trial::{AppRunner, Grain, Impairments};
 use crate::agenda::Actor;
 use crate::network::{Network, RoutePlan};
 use crate::observer::Observer;
+use crate::reads::Reads;
 use crate::sampler::Sampler;
-use crate::silent_reads::SilentReads;
 use crate::world::{AppSlot, World};
 
 /// Builds the world of `spec` from its resolved `parts`, with an `observer`.
@@ -38,7 +38,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         apps: slots,
         runner: AppRunner::new(spec, apps),
         touched: Vec::new(),
-        silent_reads: SilentReads::default(),
+        reads: Reads::default(),
         sampler: None,
         events: 0,
     };

@@ -1,8 +1,8 @@
 //! Connections: each is a five-tuple, its two TCPs, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Ecn, FiveTuple, Header, Instant, PacketFields, Side, UdpHeader};
-use aqmlab_tcp::{Connection, Event, Segment};
+use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
+use aqmlab_tcp::{Connection, Event};
 
 use crate::agenda::{Order, Slot};
 
@@ -15,12 +15,10 @@ pub(crate) struct Conn {
     pub(crate) opener: Side,
     /// The tuple of the home's packets. The tuple of the internet's packets is the reverse.
     pub(crate) tuple: FiveTuple,
-    /// What the packets of each end have in common, home first.
-    pub(crate) labels: [Label; 2],
+    /// The fields that the packets of each end share, home first.
+    pub(crate) sources: [Source; 2],
     /// The ECN field of datagrams.
     pub(crate) ecn: Ecn,
-    /// Whether the packets of each end enter that host's own link first.
-    pub(crate) own_link: [bool; 2],
     /// Whether the application subscribes to reads.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
@@ -45,36 +43,16 @@ impl Conn {
     }
 }
 
-/// The fields that all packets from one end of a connection have in common.
-#[derive(Clone, Copy)]
-pub(crate) struct Label {
-    tuple_hash: u32,
-    source: u32,
-    destination: u32,
-    priority: u8,
-}
-
-impl Label {
-    /// Returns the fields of both ends of a connection whose home sends packets of `tuple`.
-    pub(crate) fn of(tuple: FiveTuple, priority: u8) -> [Self; 2] {
-        [tuple, tuple.reversed()].map(|tuple| Self {
-            tuple_hash: tuple.hash(),
-            source: tuple.source,
-            destination: tuple.destination,
-            priority,
-        })
-    }
-}
-
 /// One TCP and its slot in the agenda.
 pub(crate) struct End {
     pub(crate) tcp: Connection,
+    pub(crate) source: Source,
+    /// Whether the packets enter the host's own link first.
+    pub(crate) is_on_own_link: bool,
     pub(crate) slot: Slot,
-    /// The place of its next call.
+    /// The place of its next call. A call of an application that is awake waits outside the agenda.
+    /// The agenda may then hold a later call, which that call replaces.
     pub(crate) next: Order,
-    /// Whether that call is a silent read, which waits outside the agenda. The agenda may then hold
-    /// a later call, which the read replaces.
-    pub(crate) is_silent: bool,
     pub(crate) finished: bool,
 }
 
@@ -90,42 +68,17 @@ pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     }
 }
 
-/// Returns a packet of `ip_len` bytes from `side` without an identity.
-pub(crate) fn blank(conn: u32, flow: u32, side: Side, label: Label, ip_len: u32) -> PacketFields {
-    PacketFields {
-        id: 0,
-        enqueued: Instant::ZERO,
-        flow,
-        conn,
-        tuple_hash: label.tuple_hash,
-        source: label.source,
-        destination: label.destination,
-        ip_len,
-        len: ip_len,
-        direction: side.sends(),
-        hop: 0,
-        ecn: Ecn::NotEct,
-        dscp: 0,
-        priority: label.priority,
-        header: Header::Udp(UdpHeader { tag: 0 }),
-    }
-}
-
-/// Returns the packet that carries a segment.
-#[inline]
-pub(crate) fn packet_of(
-    segment: Segment,
-    conn: u32,
-    flow: u32,
-    side: Side,
-    label: Label,
-) -> PacketFields {
-    let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
-    PacketFields {
-        ecn: segment.ecn,
-        header: Header::Tcp(segment.header),
-        ..blank(conn, flow, side, label, ip_len)
-    }
+/// The fields that all packets of one end share.
+#[derive(Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) flow: u32,
+    pub(crate) conn: u32,
+    pub(crate) tuple_hash: u32,
+    /// The IPv4 addresses of the sender and of the receiver.
+    pub(crate) addresses: [u32; 2],
+    pub(crate) side: Side,
+    pub(crate) priority: u8,
+    pub(crate) dscp: u8,
 }
 
 /// Returns the five-tuple of a connection. Addresses and ports are those of TEACUP's testbed: the

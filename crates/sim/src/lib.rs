@@ -11,7 +11,7 @@
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; `taps` is the one that measures                    |
-//! | `silent_reads` | the reads of applications that cause nothing else                     |
+//! | `reads`      | the calls of applications that are awake                               |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | compares a discipline with a recording of another implementation       |
 //! | `outcome`    | the result: a digest and tables                                        |
@@ -29,9 +29,9 @@ mod network;
 mod observer;
 mod outcome;
 mod own_links;
+mod reads;
 pub mod replay;
 mod sampler;
-mod silent_reads;
 mod taps;
 mod wifi;
 mod world;

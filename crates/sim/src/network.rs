@@ -1,10 +1,11 @@
 //! The network between the hosts: links, lines, and the routes of packets.
 
-use aqmlab_core::{Digest, Duration, Instant, Packet, PacketFields, Side};
+use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, Side};
 use aqmlab_node::Port;
 use aqmlab_trial::Impairments;
 
 use crate::agenda::{Actor, Agenda, Slot};
+use crate::conn::Source;
 use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
@@ -26,11 +27,12 @@ pub(crate) struct Link {
 /// The route of one flow in one direction.
 pub(crate) struct Route {
     /// The first link, if there is one.
-    first: Option<usize>,
+    first: Option<u32>,
     /// The lines from each link to the next link, and from the last link to the host. A route
     /// without links has only the line to the host.
-    lines: Box<[usize]>,
-    impairments: Impairments,
+    lines: Box<[u32]>,
+    /// The random streams are outside the route, because few flows are impaired.
+    impairments: Option<Box<Impairments>>,
     /// The number of packets lost after the last link.
     pub(crate) lost: u64,
 }
@@ -84,7 +86,7 @@ impl<O: Observer> Network<O> {
     }
 
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
-        let slot = self.agenda.register(Actor::Link(self.links.len()));
+        let slot = self.agenda.register(Actor::Link(self.links.len() as u32));
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
@@ -114,45 +116,58 @@ impl<O: Observer> Network<O> {
                 reorder,
             }));
         }
-        let (first, lines) = (links.first().copied(), lines.into());
-        Route { first, lines, impairments, lost: 0 }
+        let first = links.first().map(|&link| link as u32);
+        let impairments = (!impairments.is_none()).then(|| Box::new(impairments));
+        Route { first, lines: lines.into(), impairments, lost: 0 }
     }
 
-    fn line(&mut self, key: LineKey) -> usize {
+    fn line(&mut self, key: LineKey) -> u32 {
         if let Some(found) = self.lines.iter().position(|line| line.key == key) {
-            return found;
+            return found as u32;
         }
-        let index = self.lines.len();
+        let index = self.lines.len() as u32;
         let slot = self.agenda.register(Actor::Line(index));
         self.lines.push(DelayLine::new(key, slot));
         index
     }
 
-    /// Takes a packet from its sender.
-    #[inline]
-    pub(crate) fn send(&mut self, fields: PacketFields) {
-        let packet = self.create(fields);
+    /// Sends a packet of `ip_len` bytes.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(crate) fn send(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) {
+        let packet = self.create(source, ip_len, ecn, header);
         self.observer.sent(&packet, self.now);
         let first = self.routes[packet.flow as usize][packet.direction.index()].first;
         let Some(index) = first else { return self.send_directly(packet) };
+        let index = index as usize;
         if self.links[index].own {
             self.own.enter(&packet);
         }
         self.offer(index, packet);
     }
 
-    /// Creates a packet in the memory of a packet that has arrived.
-    #[inline]
-    fn create(&mut self, fields: PacketFields) -> Packet {
+    /// Creates a packet in the memory of a packet that has arrived. Writes each field once, into its
+    /// place.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    fn create(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) -> Packet {
         self.packets += 1;
-        let fields = PacketFields { id: self.packets, ..fields };
-        match self.former.pop() {
-            Some(mut packet) => {
-                *packet = fields;
-                packet
-            }
-            None => fields.into(),
-        }
+        let mut packet = self.former.pop().unwrap_or_default();
+        packet.id = self.packets;
+        packet.enqueued = Instant::ZERO;
+        packet.flow = source.flow;
+        packet.conn = source.conn;
+        packet.tuple_hash = source.tuple_hash;
+        [packet.source, packet.destination] = source.addresses;
+        packet.ip_len = ip_len;
+        packet.len = ip_len;
+        packet.direction = source.side.sends();
+        packet.hop = 0;
+        packet.ecn = ecn;
+        packet.dscp = source.dscp;
+        packet.priority = source.priority;
+        packet.header = header;
+        packet
     }
 
     /// Keeps the memory of a packet that has arrived, for a new packet.
@@ -212,28 +227,37 @@ impl<O: Observer> Network<O> {
     /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
     /// packet's jitter. Returns `None` if the packet is lost.
     #[inline]
-    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(usize, Instant)> {
+    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(u32, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
         let line = route.lines[hop];
         packet.hop += 1;
-        if hop + 1 < route.lines.len() {
+        if route.impairments.is_none() || hop + 1 < route.lines.len() {
             return Some((line, at));
         }
-        if let Some(jitter) = route.impairments.draw() {
-            return Some((line, at + jitter));
-        }
-        route.lost += 1;
-        self.observer.lost(packet, at);
-        None
+        self.impair(packet, at).map(|at| (line, at))
+    }
+
+    /// Returns `at` plus the packet's jitter after the last link. Returns `None` if the packet is
+    /// lost.
+    #[inline(never)]
+    fn impair(&mut self, packet: &Packet, at: Instant) -> Option<Instant> {
+        let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
+        let Some(impairments) = &mut route.impairments else { return Some(at) };
+        let Some(jitter) = impairments.draw() else {
+            route.lost += 1;
+            self.observer.lost(packet, at);
+            return None;
+        };
+        Some(at + jitter)
     }
 
     /// Puts a packet on a line at `at`.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(crate) fn launch(&mut self, line: usize, packet: Packet, at: Instant) {
+    pub(crate) fn launch(&mut self, line: u32, packet: Packet, at: Instant) {
         let ticket = self.agenda.ticket();
-        let line = &mut self.lines[line];
+        let line = &mut self.lines[line as usize];
         if let Some(arrives) = line.push(at, ticket, packet) {
             self.agenda.set_with(line.slot, arrives, ticket);
         }
@@ -242,7 +266,7 @@ impl<O: Observer> Network<O> {
     /// Returns whether the packets of `flow` from `side` first enter the sender's own link.
     pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
         let route = &self.routes[flow as usize][side.sends().index()];
-        route.first.is_some_and(|link| self.links[link].own)
+        route.first.is_some_and(|link| self.links[link as usize].own)
     }
 
     /// Takes the packet at the end of a line. Passes it to the next link, or returns it if it is
@@ -276,7 +300,7 @@ impl<O: Observer> Network<O> {
 
     /// Returns the number of packets dropped, in queues and on the path.
     pub(crate) fn destroyed(&self) -> u64 {
-        let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
+        let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
         dropped + lost
     }

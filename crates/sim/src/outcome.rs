@@ -50,7 +50,7 @@ pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
         let counts = LinkCounts {
             packets_out: log.sent,
             bytes_out: log.sent_bytes,
-            drops: log.dropped(),
+            drops: log.dropped,
             marks: log.marks,
         };
         (link.name.as_str(), counts)

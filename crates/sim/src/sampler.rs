@@ -43,7 +43,7 @@ impl Sampler {
                 link: index,
                 backlog_packets: backlog.packets as u64,
                 backlog_bytes: backlog.bytes.0,
-                drops: log.dropped(),
+                drops: log.dropped,
                 marks: log.marks,
                 gauges: world.network.gauges(index, now),
             });

@@ -32,7 +32,7 @@ impl<O: Observer> Network<O> {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
         let medium = found.unwrap_or_else(|| {
-            let slot = self.agenda.register(Actor::Medium(self.media.len()));
+            let slot = self.agenda.register(Actor::Medium(self.media.len() as u32));
             let links = Vec::new();
             self.media.push(Medium { cell: Cell::default(), number, slot, links });
             self.media.len() - 1

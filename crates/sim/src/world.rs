@@ -6,18 +6,18 @@
 //! notices, and only through [`aqmlab_trial::Engine`].
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
-use aqmlab_core::{Header, Instant, Packet, PacketFields, Side, UdpHeader};
-use aqmlab_tcp::{Connection, Event};
+use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_tcp::{Connection, Event, Segment};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
 use crate::agenda::{Actor, Order, Slot};
-use crate::conn::{Conn, End, Label, blank, notice, packet_of, tuple_of};
+use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
+use crate::reads::{Call, Reads};
 use crate::sampler::Sampler;
-use crate::silent_reads::SilentReads;
 
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
@@ -38,7 +38,8 @@ pub(crate) struct World<O> {
     /// the application's calls. A system call on one socket sends before the call on the next
     /// socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    pub(crate) silent_reads: SilentReads,
+    /// The calls of applications that are awake.
+    pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -56,38 +57,39 @@ impl<O: Observer> World<O> {
     /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
-            let (first, read) = (self.network.agenda.first(), self.silent_reads.first());
-            if first.min(read).time() >= end {
-                break;
-            }
+            let (first, read) = (self.network.agenda.first(), self.reads.first());
             if read < first {
-                self.read_silently();
+                if read.time() >= end {
+                    break;
+                }
+                self.read();
                 continue;
             }
             let (now, slot) = first.call();
+            if now >= end {
+                break;
+            }
             self.network.now = now;
             self.events += 1;
             match self.network.agenda.actor(slot) {
                 Actor::Link(link) => {
-                    self.network.pump(link);
+                    self.network.pump(link as usize);
                     self.touch_released();
                 }
                 Actor::Line(line) => {
-                    if let Some(packet) = self.network.arrive(line) {
+                    if let Some(packet) = self.network.arrive(line as usize) {
                         self.deliver(packet);
                     }
                 }
                 Actor::Medium(medium) => {
-                    self.network.exchange(medium);
+                    self.network.exchange(medium as usize);
                     self.touch_released();
                 }
                 Actor::End(conn, side) => self.on_timer(conn, side),
                 Actor::App(app) => self.wake(app),
                 Actor::Sampler => self.sample(),
             }
-            if self.runner.has_notices() || !self.touched.is_empty() {
-                self.settle();
-            }
+            self.settle();
         }
         self.network.now = end;
     }
@@ -128,22 +130,27 @@ impl<O: Observer> World<O> {
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
+    #[inline]
     fn drain(&mut self, index: u32, side: Side, entry: Entry) {
-        let Self { network, conns, runner, silent_reads, .. } = self;
-        let conn = &mut conns[index as usize];
+        let Some(ends) = &mut self.conns[index as usize].ends else { return };
+        let end = &mut ends[side.index()];
+        if end.tcp.has_output() || end.is_on_own_link {
+            transmit(&mut self.network, end);
+        }
+        if end.tcp.has_events() {
+            return self.notify(index, side, entry);
+        }
+        set_timer(end, entry, &mut self.network, &mut self.reads);
+    }
+
+    /// Notifies the application of the events of one end, and sets its timer. Removes the connection
+    /// if both ends have finished.
+    #[inline(never)]
+    fn notify(&mut self, index: u32, side: Side, entry: Entry) {
+        let now = self.network.now;
+        let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
-        let (now, label) = (network.now, conn.labels[side.index()]);
-        loop {
-            while let Some(segment) = end.tcp.poll_transmit(now) {
-                network.send(packet_of(segment, index, conn.app, side, label));
-            }
-            if !conn.own_link[side.index()]
-                || !end.tcp.note_waiting(network.own.waiting(index, side))
-            {
-                break;
-            }
-        }
         while let Some(event) = end.tcp.poll_event() {
             let wanted = match event {
                 Event::Established => {
@@ -162,36 +169,12 @@ impl<O: Observer> World<O> {
             };
             if wanted {
                 if let Some(notice) = notice(event, conn.id, side) {
-                    runner.notify(conn.app, notice);
+                    self.runner.notify(conn.app, notice);
                 }
             }
         }
-        // A timer that is set to a later time keeps its earlier call in the agenda. The call then
-        // sets the timer again. Each acknowledgement restarts the retransmission timer, so most of
-        // its expiries never happen.
-        let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
-        let is_served = entry == Entry::Served;
-        let next = if is_served { Order::NEVER } else { end.next };
-        if due < next.time() {
-            let is_silent = !conn.reads && end.tcp.reads_next_silently();
-            end.next = network.agenda.place(end.slot, due.max(now));
-            end.is_silent = is_silent;
-            if is_silent {
-                silent_reads.push(end.next, index, side);
-            } else {
-                network.agenda.set_at(end.slot, end.next);
-            }
-            if is_silent && is_served {
-                network.agenda.clear(end.slot);
-            }
-        } else if is_served {
-            end.next = Order::NEVER;
-            network.agenda.clear(end.slot);
-        } else if end.is_silent && !end.tcp.reads_next_silently() {
-            end.is_silent = false;
-            network.agenda.set_at(end.slot, end.next);
-        }
-        if end.finished && ends[side.peer().index()].finished {
+        set_timer(end, entry, &mut self.network, &mut self.reads);
+        if ends.iter().all(|end| end.finished) {
             self.reap(index);
         }
     }
@@ -218,19 +201,23 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Performs the first silent read.
-    fn read_silently(&mut self) {
-        let Some((place, index, side)) = self.silent_reads.pop() else { return };
+    /// Lets the first of the applications that are awake act. Most of them only read.
+    fn read(&mut self) {
+        let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
-        if !end.is_silent || end.next != place {
+        if end.next != place {
             return;
         }
         self.events += 1;
-        end.is_silent = false;
-        conn.read[side.index()] += end.tcp.read_silently();
         let agenda = &mut self.network.agenda;
+        if conn.reads || !end.tcp.reads_silently() {
+            self.network.now = place.time();
+            self.on_timer(index, side);
+            return self.settle();
+        }
+        conn.read[side.index()] += end.tcp.read_silently();
         if let Some(due) = end.tcp.poll_timeout() {
             end.next = agenda.place(end.slot, due.max(place.time()));
             agenda.set_at(end.slot, end.next);
@@ -257,7 +244,15 @@ impl<O: Observer> World<O> {
     }
 
     /// Delivers notices, and drains the ends that the applications touched, until neither is left.
+    #[inline]
     fn settle(&mut self) {
+        if self.runner.has_notices() || !self.touched.is_empty() {
+            self.settle_all();
+        }
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self) {
         let mut drained = 0;
         loop {
             if let Some(&(conn, side)) = self.touched.get(drained) {
@@ -278,6 +273,17 @@ impl<O: Observer> World<O> {
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
         let tuple = tuple_of(index, app, open);
+        let priority = self.apps[app as usize].priority.unwrap_or(open.priority);
+        let sources =
+            [(tuple, Side::Home), (tuple.reversed(), Side::Wan)].map(|(tuple, side)| Source {
+                flow: app,
+                conn: index,
+                tuple_hash: tuple.hash(),
+                addresses: [tuple.source, tuple.destination],
+                side,
+                priority,
+                dscp: 0,
+            });
         let ends = (open.transport == Transport::Tcp).then(|| {
             let endpoints = &self.apps[app as usize].endpoints;
             let tcps = [Side::Home, Side::Wan].map(|side| {
@@ -293,9 +299,10 @@ impl<O: Observer> World<O> {
                 let side = sides.next().expect("there are two sides");
                 End {
                     tcp,
+                    source: sources[side.index()],
+                    is_on_own_link: self.network.starts_on_own_link(app, side),
                     slot: self.network.agenda.register(Actor::End(index, side)),
                     next: Order::NEVER,
-                    is_silent: false,
                     finished: false,
                 }
             }))
@@ -306,10 +313,8 @@ impl<O: Observer> World<O> {
             transport: open.transport,
             opener: open.from,
             tuple,
-            labels: Label::of(tuple, self.apps[app as usize].priority.unwrap_or(open.priority)),
+            sources,
             ecn: open.ecn,
-            own_link: [Side::Home, Side::Wan]
-                .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
             ends,
             opened: self.network.now,
@@ -330,12 +335,9 @@ impl<O: Observer> World<O> {
             Transport::Icmp => Header::Icmp(header),
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
-        let label = conn.labels[at.index()];
-        self.network.send(PacketFields {
-            ecn: conn.ecn,
-            header,
-            ..blank(index, conn.app, at, label, 28 + payload)
-        });
+        let source = conn.sources[at.index()];
+        let ecn = conn.ecn;
+        self.network.send(&source, 28 + payload, ecn, header);
     }
 
     fn sample(&mut self) {
@@ -343,5 +345,55 @@ impl<O: Observer> World<O> {
             sampler.sample(self);
             self.sampler = Some(sampler);
         }
+    }
+}
+
+/// Sends the segments of one end.
+fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
+    let now = network.now;
+    loop {
+        while let Some(segment) = end.tcp.poll_transmit(now) {
+            let Segment { header, ecn, .. } = segment;
+            let ip_len = 40 + u32::from(header.options_len) + header.payload;
+            network.send(&end.source, ip_len, ecn, Header::Tcp(header));
+        }
+        if !end.is_on_own_link
+            || !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side))
+        {
+            break;
+        }
+    }
+}
+
+/// Requests the next call of one end.
+///
+/// A timer that is set to a later time keeps its earlier call in the agenda. The call then sets the
+/// timer again. Each acknowledgement restarts the retransmission timer, so most of its expiries
+/// never happen.
+#[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+#[inline(always)]
+fn set_timer<O: Observer>(
+    end: &mut End,
+    entry: Entry,
+    network: &mut Network<O>,
+    reads: &mut Reads,
+) {
+    let agenda = &mut network.agenda;
+    let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
+    let is_served = entry == Entry::Served;
+    let next = if is_served { Instant::NEVER } else { end.next.time() };
+    if due < next {
+        end.next = agenda.place(end.slot, due.max(network.now));
+        if end.tcp.reads_next() {
+            reads.push(Call { place: end.next, conn: end.source.conn, side: end.source.side });
+            if is_served {
+                agenda.clear(end.slot);
+            }
+        } else {
+            agenda.set_at(end.slot, end.next);
+        }
+    } else if is_served {
+        end.next = Order::NEVER;
+        agenda.clear(end.slot);
     }
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_types, clippy::print_stdout, reason = "a stopwatch for people")]
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
@@ -22,7 +23,7 @@ fn config(profile: &Profile, cc: &str) -> Config {
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
     // The window is about the bandwidth-delay product, so that no packet is lost.
     config.receive_buffer = Some(250_000);
-    config.profile.send_buffer_max = 40_000_000;
+    Arc::make_mut(&mut config.profile).send_buffer_max = 40_000_000;
     config
 }
 

@@ -1,12 +1,15 @@
 //! The configuration of an endpoint.
 
+use std::sync::Arc;
+
 use crate::Profile;
 use crate::cc::CongestionControl;
 
 /// The configuration of a [`crate::Connection`].
 pub struct Config {
-    /// The host that the endpoint belongs to.
-    pub profile: Profile,
+    /// The host that the endpoint belongs to. Connections share it, because a copy in each takes
+    /// the cache from their state.
+    pub profile: Arc<Profile>,
     /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,
     /// The size of the largest IP packet in bytes.
@@ -26,9 +29,9 @@ pub struct Config {
 impl Config {
     /// Returns a configuration with a socket's defaults: Ethernet's MTU, no ECN, Nagle's rule,
     /// delayed acknowledgements and automatic buffers.
-    pub fn new(profile: Profile, cc: Box<dyn CongestionControl>) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>, cc: Box<dyn CongestionControl>) -> Self {
         Self {
-            profile,
+            profile: profile.into(),
             cc,
             mtu: 1_500,
             ecn: false,

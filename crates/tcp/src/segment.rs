@@ -143,7 +143,7 @@ impl Tcb {
             stats.retransmitted_segments += 1;
             stats.retransmitted_bytes += u64::from(header.payload);
         }
-        self.out.push_back(Segment { header, ecn, retransmission });
+        self.out.push(Some(Segment { header, ecn, retransmission }));
     }
 
     /// Sends a SYN or a SYN-ACK. If it carries a timestamp, its value is `ts_val`.

@@ -1,8 +1,9 @@
 //! The transmission control block (RFC 9293 §3.3.1): the state that both stacks share.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::{Duration, Instant, Ring};
 
 use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
 use crate::common::challenge::ChallengeLimit;
@@ -35,7 +36,7 @@ pub(crate) struct EcnState {
 /// The state that both stacks share.
 pub(crate) struct Tcb {
     pub(crate) clock: Clock,
-    pub(crate) profile: Profile,
+    pub(crate) profile: Arc<Profile>,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: Window,
     pub(crate) state: State,
@@ -52,7 +53,7 @@ pub(crate) struct Tcb {
     pub(crate) timers: Timers,
     pub(crate) challenge: ChallengeLimit,
     /// The segments that the driver has yet to poll for.
-    pub(crate) out: VecDeque<Segment>,
+    pub(crate) out: Ring<Option<Segment>>,
     /// The events that the driver has yet to poll for.
     pub(crate) events: VecDeque<Event>,
     pub(crate) stats: Stats,
@@ -96,7 +97,7 @@ impl Tcb {
             wakeup: Wakeup::default(),
             timers: Timers::new(),
             challenge: ChallengeLimit::default(),
-            out: VecDeque::with_capacity(32),
+            out: Ring::default(),
             events: VecDeque::with_capacity(8),
             stats: Stats::default(),
             mtu: config.mtu,

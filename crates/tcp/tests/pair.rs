@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use aqmlab_core::{Duration, Instant};
 use aqmlab_tcp::Profile;
 use proptest::prelude::*;
@@ -105,11 +107,12 @@ proptest! {
             end.nodelay = switches[1 + i];
             end.quickack = switches[3 + i];
             // There is no retry limit, because another test covers giving up on a bad path.
-            end.profile.retries = 60;
-            end.profile.syn_retries = 60;
-            end.profile.synack_retries = 60;
+            let profile = Arc::make_mut(&mut end.profile);
+            profile.retries = 60;
+            profile.syn_retries = 60;
+            profile.synack_retries = 60;
             // TIME-WAIT is long enough for a peer whose timeout has grown beyond a minute.
-            end.profile.time_wait = Duration::from_millis(2 * 3_600_000);
+            profile.time_wait = Duration::from_millis(2 * 3_600_000);
             if switches[5] {
                 end.receive_buffer = Some(6_000);
                 end.send_buffer = Some(9_000);

@@ -1,5 +1,7 @@
 //! The configuration of one TCP endpoint of an application.
 
+use std::sync::Arc;
+
 use aqmlab_apps::Open;
 use aqmlab_core::{Args, Bytes, Kind};
 use aqmlab_tcp::cc::CongestionControl;
@@ -15,7 +17,7 @@ const MTUS: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 
 /// An endpoint, which makes the same configuration for each of its connections.
 pub struct Endpoint {
-    profile: Profile,
+    profile: Arc<Profile>,
     cc: (&'static Kind<dyn CongestionControl>, Args),
     spec: TcpSpec,
 }
@@ -35,14 +37,22 @@ impl Endpoint {
             let problem = format!("{} B is not between 68 (RFC 791) and 65535", spec.mtu.0);
             return Err(SpecError::new(format!("{at}.mtu"), problem));
         }
-        Ok(Self { profile, cc, spec: spec.clone() })
+        Ok(Self { profile: Arc::new(profile), cc, spec: spec.clone() })
+    }
+
+    /// Shares the profile of an equal one in `known`, or adds it there.
+    pub(crate) fn share_profile(&mut self, known: &mut Vec<Arc<Profile>>) {
+        match known.iter().find(|profile| **profile == self.profile) {
+            Some(equal) => self.profile = Arc::clone(equal),
+            None => known.push(Arc::clone(&self.profile)),
+        }
     }
 
     /// Returns the configuration of one connection.
     pub fn config(&self, open: Open) -> Config {
         let (kind, args) = &self.cc;
         Config {
-            profile: self.profile.clone(),
+            profile: Arc::clone(&self.profile),
             cc: (kind.build)(args),
             mtu: self.spec.mtu.0 as u32,
             ecn: self.spec.ecn,

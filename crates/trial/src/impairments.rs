@@ -33,6 +33,11 @@ impl Impairments {
         }
     }
 
+    /// Returns whether no packet is lost or delayed.
+    pub fn is_none(&self) -> bool {
+        self.loss <= 0.0 && self.jitter == Duration::ZERO
+    }
+
     /// Draws the extra delay of a packet; `None` if the packet is lost.
     #[inline]
     pub fn draw(&mut self) -> Option<Duration> {

@@ -39,7 +39,12 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     let links = links.collect::<Result<_, _>>()?;
     let apps = spec.apps.iter().enumerate();
     let apps = apps.map(|(index, app)| resolve_app(&format!("apps[{index}]"), spec, app));
-    Ok(Resolved { links, apps: apps.collect::<Result<_, _>>()? })
+    let mut apps = apps.collect::<Result<Vec<_>, _>>()?;
+    let mut profiles = Vec::new();
+    for endpoint in apps.iter_mut().flat_map(|app| &mut app.endpoints) {
+        endpoint.share_profile(&mut profiles);
+    }
+    Ok(Resolved { links, apps })
 }
 
 /// Checks everything in a trial that can be checked without a run.

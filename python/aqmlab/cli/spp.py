@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def _end(text: str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: Mapping[str, Any]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -207,7 +207,8 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
 
     def members(self) -> dict[str, Any]:
         """The trial as JSON values."""
-        return members(self)
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found
 
     def quick_text(self) -> str:
         """The trial as JSON, for a check. Its bytes may change."""
@@ -237,10 +238,4 @@ def text_digest(text: str) -> str:
 def values(part: Struct) -> dict[str, Any]:
     """A part of a trial as values that `json.dumps` accepts. Lists are tuples."""
     found: dict[str, Any] = msgspec.to_builtins(part)
-    return found
-
-
-def members(part: Struct) -> dict[str, Any]:
-    """A part of a trial as JSON values."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(part))
     return found

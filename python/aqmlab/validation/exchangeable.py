@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from aqmlab.engines.trial_spec import TrialSpec, members
+from aqmlab.engines import trial_spec
+from aqmlab.engines.trial_spec import TrialSpec
 
 Value = TypeVar("Value")
 
@@ -24,7 +25,7 @@ def alike_of(spec: TrialSpec) -> dict[str, str]:
     groups: dict[str, list[str]] = defaultdict(list)
     for app in spec.apps:
         rest = replace(app, name="")
-        groups[json.dumps(members(rest), sort_keys=True)].append(app.name)
+        groups[json.dumps(trial_spec.values(rest), sort_keys=True)].append(app.name)
     return {
         name: names[0].rpartition("-")[0] or names[0]
         for names in groups.values()

@@ -291,7 +291,7 @@ def _runs(process: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux does")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc/self/stat is on Linux only")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_campaign_leaves_no_machine_and_no_file(lab, how: signal.Signals) -> None:
     folder = lab("sleep 50")

@@ -187,7 +187,7 @@ def program() -> str:
     try:
         return str(host.prepare([], lambda _: None, "sim").options["program"])
     except MissingError as error:
-        pytest.skip(f"this host cannot be the place: {error.problem}")
+        pytest.skip(f"this host cannot run trials without a virtual machine: {error.problem}")
 
 
 @pytest.mark.vm

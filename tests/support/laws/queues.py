@@ -133,6 +133,8 @@ def _limit_bytes(link: dict[str, Any]) -> float:
     if param.type != "bytes":
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
+    if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
+        limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
 
@@ -231,5 +233,6 @@ def samples_agree_with_totals(run: Run) -> Iterator[str]:
             yield f"{link}: {most[link]} packets sampled, {rows[link]['backlog_max_packets']}"
     for row in run.tables["queue_gauges"]:
         share = row["gauge"] in ("drop_probability", "max_probability", "dropping")
-        if row["value"] < 0 or (share and row["value"] > 1):
+        is_signed = row["gauge"] == "credit"  # negative: the other queue of dualpi2 has credit
+        if (row["value"] < 0 and not is_signed) or (share and row["value"] > 1):
             yield f"{row['link']}: {row['gauge']} is {row['value']}"

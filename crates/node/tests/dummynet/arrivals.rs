@@ -1,6 +1,7 @@
 //! Arrivals drawn from a seed in integer arithmetic, which every platform reproduces.
 
 use aqmlab_core::Instant;
+use aqmlab_recipe::Mixer;
 
 /// A packet that arrives at the pipe.
 #[derive(Clone, Copy, Debug)]
@@ -9,22 +10,6 @@ pub(crate) struct Arrival {
     pub(crate) flow: u32,
     pub(crate) len: u32,
     pub(crate) capable: bool,
-}
-
-/// The random generator `SplitMix64` (Steele, Lea and Flood 2014).
-struct Mixer(u64);
-
-impl Mixer {
-    fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
-    }
 }
 
 /// A period with one arrival pattern.

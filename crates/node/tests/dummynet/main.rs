@@ -11,11 +11,10 @@ mod arrivals;
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{
-    Args, BitRate, Bytes, Digest, Duration, Ecn, Event, Instant, Kind, Packet, Rng, Value,
-};
+use aqmlab_core::{Args, BitRate, Digest, Duration, Ecn, Event, Instant, Kind, Packet, Rng, Value};
 use aqmlab_node::{Overhead, Port, Shaper};
 use aqmlab_qdisc::{Qdisc, flows, kinds};
+use aqmlab_recipe::value;
 
 use arrivals::Arrival;
 
@@ -90,25 +89,6 @@ impl<'a> Case<'a> {
 
     fn flows(&self) -> u64 {
         if self.says.contains_key("flows") { self.number("flows") } else { 1_024 }
-    }
-}
-
-/// Parses a parameter of the type of `like`: durations in microseconds, sizes in bytes.
-fn value(said: &str, like: Value) -> Value {
-    let number = || said.parse().expect("a whole number");
-    match like {
-        Value::Duration(_) => Value::Duration(Duration::from_micros(number())),
-        Value::Bytes(_) => Value::Bytes(Bytes(number())),
-        Value::Count(_) => Value::Count(number()),
-        Value::Flag(_) => Value::Flag(number() == 1),
-        Value::Number(_) => Value::Number(said.parse().expect("a number")),
-        Value::Word(_, words) => {
-            let word = words.iter().find(|word| **word == said).expect("one of the words");
-            Value::Word(word, words)
-        }
-        Value::MaybeDuration(_) | Value::Rate(_) | Value::MaybeRate(_) => {
-            unreachable!("dummynet has none")
-        }
     }
 }
 

@@ -141,6 +141,10 @@ impl Qdisc for Cake {
         self.backlog
     }
 
+    fn has_shaper(&self) -> bool {
+        self.settings.rate > 0 || self.settings.is_autorate
+    }
+
     fn ready_at(&self) -> Instant {
         let ready = self.shaper.ready_at().as_nanos();
         Instant::from_nanos(ready.saturating_sub(UPTIME.as_nanos()))

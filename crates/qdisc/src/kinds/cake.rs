@@ -60,8 +60,16 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             bounds: bounds::ROOM_OR_NONE,
             doc: "Limit on the memory of all queues; 0 computes it from the bandwidth and the RTT.",
         },
-        word("ack_filter", "off", ACK_FILTER_WORDS, "Whether redundant acknowledgements are removed."),
-        flag("ingress", "Whether drops are charged, because the link before has carried the packets."),
+        word(
+            "ack_filter",
+            "off",
+            ACK_FILTER_WORDS,
+            "Whether redundant acknowledgements are removed.",
+        ),
+        flag(
+            "ingress",
+            "Whether drops are charged, because the link before has carried the packets.",
+        ),
         flag("autorate_ingress", "Whether the bandwidth follows the rate of arrivals."),
         flag("wash", "Whether codepoints are cleared after the choice of a tin."),
         Param {

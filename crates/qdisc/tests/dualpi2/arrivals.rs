@@ -1,6 +1,7 @@
 //! Arrivals drawn from a seed in integer arithmetic, which every platform reproduces.
 
 use aqmlab_core::{Ecn, Instant};
+use aqmlab_recipe::Mixer;
 
 /// A packet that arrives at the discipline.
 #[derive(Clone, Copy, Debug)]
@@ -8,26 +9,6 @@ pub struct Arrival {
     pub at: Instant,
     pub len: u32,
     pub ecn: Ecn,
-}
-
-/// The random generator `SplitMix64` (Steele, Lea and Flood 2014).
-pub struct Mixer(pub u64);
-
-impl Mixer {
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
-    }
-
-    pub fn one_of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
-    }
 }
 
 /// A period with one arrival pattern.

@@ -14,10 +14,9 @@ mod play;
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{
-    Args, Bytes, Cx, Duration, Ecn, Event, Instant, Log, Packet, PacketFields, Rng, Value,
-};
+use aqmlab_core::{Args, Cx, Ecn, Event, Instant, Log, Packet, PacketFields, Rng};
 use aqmlab_qdisc::{Qdisc, kinds};
+use aqmlab_recipe::value;
 
 use arrivals::Arrival;
 use play::{Discipline, Polls};
@@ -92,23 +91,6 @@ impl Discipline for Module {
 
 fn number(says: &BTreeMap<&str, &str>, name: &str) -> u64 {
     says[name].parse().expect("a whole number")
-}
-
-/// Parses a parameter of the type of `like`: durations in microseconds, sizes in bytes.
-fn value(said: &str, like: Value) -> Value {
-    let number = || said.parse().expect("a whole number");
-    match like {
-        Value::Duration(_) => Value::Duration(Duration::from_micros(number())),
-        Value::Bytes(_) => Value::Bytes(Bytes(number())),
-        Value::Count(_) => Value::Count(number()),
-        Value::Flag(_) => Value::Flag(number() == 1),
-        Value::Number(_) => Value::Number(said.parse().expect("a number")),
-        Value::Word(_, words) => {
-            let word = words.iter().find(|word| **word == said).expect("one of the words");
-            Value::Word(word, words)
-        }
-        _ => unreachable!("no recipe has another"),
-    }
 }
 
 /// Plays a recipe on the module.

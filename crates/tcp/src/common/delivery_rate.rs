@@ -112,22 +112,27 @@ impl DeliveryRate {
         }
     }
 
-    /// Completes the sample once `delivered` and `lost` are up to date (`tcp_rate_gen`).
+    /// Records that `acked_sacked` segments are delivered, once `delivered` is up to date.
     #[inline]
-    pub(crate) fn finish(
-        &mut self,
-        pending: &PendingSample,
-        (acked_sacked, losses): (u64, u64),
-        now: Instant,
-        valid: bool,
-        min_rtt: Option<Duration>,
-    ) -> RateSample {
+    pub(crate) fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
         if acked_sacked > 0 {
             self.delivered_at = now;
         }
+    }
+
+    /// Completes the sample once `delivered` and `lost` are up to date (`tcp_rate_gen`).
+    #[inline]
+    pub(crate) fn sample(
+        &self,
+        pending: &PendingSample,
+        (acked_sacked, losses): (u64, u64),
+        now: Instant,
+        valid: bool,
+        min_rtt: Option<Duration>,
+    ) -> RateSample {
         let mut sample = RateSample {
             prior_delivered: pending.prior_delivered,
             total_delivered: self.delivered,
@@ -173,7 +178,8 @@ mod tests {
             rate.on_delivered(segment, &mut pending);
             rate.delivered += 1;
             let now = segment.sent + Duration::from_millis(100);
-            last = rate.finish(&pending, (1, 0), now, true, None);
+            rate.on_ack(1, now);
+            last = rate.sample(&pending, (1, 0), now, true, None);
         }
         // The last segment was sent at 90 ms, before anything was delivered: ten segments in 190
         // ms.
@@ -185,7 +191,7 @@ mod tests {
         let mut rate = DeliveryRate { app_limited: 2, ..DeliveryRate::default() };
         for (delivered, marked) in [(2, true), (3, false)] {
             rate.delivered = delivered;
-            rate.finish(&PendingSample::new(), (1, 0), Instant::ZERO, true, None);
+            rate.on_ack(1, Instant::ZERO);
             assert_eq!(rate.app_limited != 0, marked);
         }
     }

@@ -168,7 +168,8 @@ impl FreeBsd {
         let delivered = tcb.rate.delivered - prior;
         let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
         let mss = tcb.window.segment;
-        let rate = tcb.rate.finish(sample, (delivered, 0), now, true, min_rtt);
+        tcb.rate.on_ack(delivered, now);
+        let rate = tcb.rate.sample(sample, (delivered, 0), now, true, min_rtt);
         let flight = tcb.snd.max.saturating_sub(ack);
         let ack = Ack {
             now,

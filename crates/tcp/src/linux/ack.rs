@@ -8,13 +8,15 @@ pub(super) use state::{AckState, Rexmit, flag};
 
 use super::Linux;
 use crate::cc::{Ack, RateSample};
+use crate::common::scoreboard::Originals;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
 impl Linux {
     /// Processes the acknowledgement of a segment. Returns whether to process the rest of the
     /// segment.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
+    #[inline(always)]
     pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         // CWR shows that the peer has reduced its window, so its next data must be acknowledged at
         // once.
@@ -43,6 +45,8 @@ impl Linux {
             if tcb.snd.has_unsent() {
                 self.process_probe_ack(tcb);
             }
+        } else if let Some(acked) = self.plainly_acked(tcb, header) {
+            self.process_plain_ack(tcb, header, &acked);
         } else {
             self.process_current_ack(tcb, header);
         }
@@ -52,8 +56,46 @@ impl Linux {
         true
     }
 
-    /// Processes an acknowledgement that is not older than `snd_una`.
+    /// Returns the segments that a plain acknowledgement covers. A plain acknowledgement is
+    /// cumulative, and nothing suggests a loss, a reordering or congestion. Nearly all
+    /// acknowledgements of a transfer are plain.
+    #[expect(
+        clippy::inline_always,
+        reason = "nearly every acknowledgement passes; a call costs 1 % of a run"
+    )]
+    #[inline(always)]
+    fn plainly_acked(&self, tcb: &Tcb, header: &TcpHeader) -> Option<Originals> {
+        let is_plain = header.sack.is_empty()
+            && !header.flags.has(TcpFlags::ECE)
+            && tcb.options.sack
+            && tcb.board.is_untagged()
+            && self.recovery.ca() == CaState::Open
+            && !self.tlp.is_in_flight();
+        if is_plain { tcb.board.originals(header.ack) } else { None }
+    }
+
+    /// Processes a plain acknowledgement. Does the part of [`Self::process_current_ack`] that plain
+    /// acknowledgements need.
     #[inline]
+    fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader, acked: &Originals) {
+        let mut ack = AckState::new(tcb.snd.una, flag::SND_UNA_ADVANCED);
+        let prior_una = tcb.snd.una;
+        self.recovery.clear_retransmits();
+        self.update_send_window(tcb, header);
+        tcb.stats.bytes_acked += header.ack - prior_una;
+        tcb.snd.una = header.ack;
+        self.sndbuf.free(header.ack);
+        let mut sample = self.remove_originals(tcb, header, acked, &mut ack);
+        self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
+        if !self.postpone_loss_probe(tcb) {
+            self.set_xmit_timer(tcb);
+        }
+        let counts = (u64::from(acked.packets), 0);
+        self.control_congestion(tcb, &ack, &mut sample, counts, !self.recovery.is_reneging());
+    }
+
+    /// Processes an acknowledgement that is not older than `snd_una`.
+    #[inline(never)]
     fn process_current_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let mut ack = AckState::new(tcb.snd.una, 0);
         let prior_packets = tcb.board.packets_out();
@@ -88,13 +130,14 @@ impl Linux {
             self.process_tlp_ack(tcb, header.ack, &ack);
         }
         let mut rexmit = Rexmit::None;
-        if self.is_dubious(&ack) {
+        let is_dubious = self.is_dubious(&ack);
+        if is_dubious {
             let is_duplicate =
                 !ack.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
             tcb.stats.dup_acks += u64::from(is_duplicate);
             rexmit = self.fastretrans_alert(tcb, header, &mut ack, is_duplicate);
         }
-        if ack.has(flag::SET_XMIT_TIMER) {
+        if ack.has(flag::SET_XMIT_TIMER) && (is_dubious || !self.postpone_loss_probe(tcb)) {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
@@ -141,7 +184,8 @@ impl Linux {
     }
 
     /// Sets the window after an acknowledgement (`tcp_cong_control`).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "keeps the state of an acknowledgement in registers")]
+    #[inline(always)]
     fn control_congestion(
         &mut self,
         tcb: &mut Tcb,
@@ -150,22 +194,24 @@ impl Linux {
         (delivered, lost): (u64, u64),
         is_valid: bool,
     ) {
-        let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
-        sample.rate = tcb.rate.finish(&ack.rate, (delivered, lost), now, is_valid, min_rtt);
-        if tcb.window.segment != 1 {
-            scale_rate(&mut sample.rate, tcb.window.segment);
-        }
+        let now = tcb.clock.now;
+        tcb.rate.on_ack(delivered, now);
         sample.acked = tcb.units(delivered);
         sample.in_flight = tcb.units(u64::from(tcb.board.in_flight()));
         sample.cwnd_limited = self.usage.is_limited(tcb);
         if tcb.cc.controls_cwnd() {
+            let (counts, min_rtt) = ((delivered, lost), tcb.rtt.min());
+            sample.rate = tcb.rate.sample(&ack.rate, counts, now, is_valid, min_rtt);
+            if tcb.window.segment != 1 {
+                scale_rate(&mut sample.rate, tcb.window.segment);
+            }
             let in_recovery = self.recovery.ca() >= CaState::Recovery;
             tcb.cc.control(&mut tcb.window, sample, in_recovery);
         } else if self.recovery.ca().is_reducing() {
             self.reduce_cwnd(tcb, delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
         } else if self.may_raise_cwnd(ack) {
             tcb.cc.on_ack(&mut tcb.window, sample);
-            self.usage.on_change(tcb.clock.now);
+            self.usage.on_change(now);
         }
     }
 
@@ -258,6 +304,7 @@ mod tests {
     use aqmlab_core::{Instant, Rng};
 
     use super::*;
+    use crate::common::scoreboard::{EVER_RETRANS, Sent};
     use crate::linux::testing;
 
     fn state(linux: &Linux, tcb: &Tcb) -> String {
@@ -266,6 +313,52 @@ mod tests {
             "{linux:?} {snd:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
                  {window:?} {out:?}"
         )
+    }
+
+    #[test]
+    fn a_plain_acknowledgement_does_the_same_on_both_paths() {
+        let mut rng = Rng::stream(1, "plain");
+        let mut plain = 0;
+        for _ in 0..2_000 {
+            let mut ends = [testing::open("cubic"), testing::open("cubic")];
+            let (segments, now) = (1 + rng.below(5), Instant::from_millis(100 + rng.below(50)));
+            let flags = if rng.below(4) == 0 { EVER_RETRANS } else { 0 };
+            let mut times: Vec<_> =
+                (0..segments).map(|_| Instant::from_millis(rng.below(90))).collect();
+            times.sort();
+            let header = TcpHeader {
+                ack: 1 + rng.below(segments + 1) * 1_000 + rng.below(2) * 500,
+                window: rng.below(3) as u32 * 10_000,
+                payload: rng.below(2) as u32 * 100,
+                timestamps: rng.below(2) == 0,
+                ts_ecr: 1_000 + rng.below(100) as u32,
+                flags: TcpFlags::ACK,
+                ..TcpHeader::default()
+            };
+            let (is_unlimited, mss) = (rng.below(2) == 0, 1_000 + rng.below(2) as u32 * 448);
+            for (linux, tcb) in &mut ends {
+                tcb.window.mss = mss;
+                for (nth, sent) in times.iter().enumerate() {
+                    tcb.clock.set(*sent);
+                    let flags = if nth == 0 { flags } else { 0 };
+                    let mut segment = Sent::new(tcb.snd.nxt, 1_000, flags);
+                    segment.sent = *sent;
+                    tcb.rate.on_sent(&mut segment, tcb.board.is_empty());
+                    tcb.board.push(segment);
+                    (tcb.snd.nxt, tcb.snd.max) = (segment.end(), segment.end());
+                    linux.sndbuf.on_sent(segment.end());
+                }
+                tcb.writer.is_unlimited = is_unlimited;
+                tcb.clock.set(now);
+            }
+            let [(short, one), (long, other)] = &mut ends;
+            let Some(acked) = short.plainly_acked(one, &header) else { continue };
+            plain += 1;
+            short.process_plain_ack(one, &header, &acked);
+            long.process_current_ack(other, &header);
+            assert_eq!(state(short, one), state(long, other), "{header:?}");
+        }
+        assert!(plain > 500, "{plain} of 2000 were plain");
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Linux {
             return;
         }
         self.push_pending(tcb);
+        self.schedule_postponed_probe(tcb);
         self.check_space(tcb);
         tcb.app_acted = false;
         self.check_ack(tcb);

@@ -27,6 +27,12 @@ pub(super) struct RcvWindow {
     is_fixed: bool,
     /// The exponent `s` in the window's share of the memory, 1 − 2^−s.
     adv_win_scale: u32,
+    /// The scale of the window, from the start of the transfer.
+    shift: u8,
+    /// The memory of unread data below which only `ssthresh` limits the window, and that window.
+    /// Most segments need neither of the two computed again.
+    little: u64,
+    wide: u64,
 }
 
 impl RcvWindow {
@@ -37,6 +43,9 @@ impl RcvWindow {
             ssthresh: 0,
             is_fixed: fixed.is_some(),
             adv_win_scale: profile.adv_win_scale.min(31) as u32,
+            shift: 0,
+            little: 0,
+            wide: 0,
         };
         if let Some(fixed) = fixed {
             window.buffer = window.memory_for(fixed);
@@ -101,7 +110,17 @@ impl RcvWindow {
             self.clamp = (most.saturating_sub(advmss)).max(2 * advmss);
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
+        self.shift = tcb.options.rcv_shift;
+        self.update_wide();
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
+    }
+
+    /// Computes the window of a buffer that holds little.
+    fn update_wide(&mut self) {
+        let full = self.clamp.min(self.window_in(self.buffer));
+        let needed = self.memory_for(self.ssthresh.max(full / 2));
+        self.little = if self.shift > 0 { (self.buffer + 1).saturating_sub(needed) } else { 0 };
+        self.wide = expressible(self.ssthresh, self.shift);
     }
 
     /// Returns whether even an empty buffer could not offer a window of at least `window` with a
@@ -116,6 +135,7 @@ impl RcvWindow {
         if memory > self.buffer {
             self.buffer = memory;
             self.clamp = self.window_in(memory);
+            self.update_wide();
         }
     }
 }
@@ -141,6 +161,7 @@ impl Linux {
     /// Limits the window that is offered to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
+        self.rcv_window.update_wide();
     }
 
     /// Returns the memory of out-of-order data and of unread data.
@@ -153,13 +174,8 @@ impl Linux {
     /// would be silly (`__tcp_select_window`).
     #[inline]
     pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {
-        let (window, shift) = (&self.rcv_window, tcb.options.rcv_shift);
-        if self.ooo.is_empty() && shift > 0 {
-            let free = window.window_in(window.buffer.saturating_sub(unread_memory(tcb)));
-            // Hardly any data is stored, so only the offer limits the window.
-            if free >= window.clamp.min(window.window_in(window.buffer)) / 2 {
-                return expressible(free.min(window.ssthresh), shift);
-            }
+        if unread_memory(tcb) < self.rcv_window.little && self.ooo.is_empty() {
+            return self.rcv_window.wide;
         }
         self.possible_window_beside_held(tcb)
     }
@@ -205,7 +221,7 @@ impl Linux {
             window = expressible(open, shift);
         }
         tcb.rcv.advertise(window);
-        ((window.min(65_535 << shift) >> shift) << shift) as u32
+        window.min(65_535 << shift) as u32
     }
 
     /// Grows the offer by two segments for each segment whose memory is in proportion to its
@@ -227,6 +243,7 @@ impl Linux {
         // The kernel's rule for segments that cost more therefore never applies.
         let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
         window.ssthresh += growth.min(step);
+        window.update_wide();
         self.delack.ensure_quick();
     }
 }
@@ -249,6 +266,8 @@ mod tests {
             linux.rcv_window.ssthresh = ssthresh;
             tcb.rcv.wnd = offered;
             tcb.options.rcv_shift = 1 + rng.below(14) as u8;
+            linux.rcv_window.shift = tcb.options.rcv_shift;
+            linux.rcv_window.update_wide();
             linux.delack.ensure_quick();
             let short = linux.possible_window(&tcb);
             let long = linux.possible_window_beside_held(&tcb);

@@ -7,7 +7,7 @@ use super::Linux;
 use super::ack::{AckState, flag};
 use crate::cc::Ack;
 use crate::common::clock::{Clock, later_by};
-use crate::common::scoreboard::{ANY_RETRANS, SACKED};
+use crate::common::scoreboard::{ANY_RETRANS, Originals, SACKED};
 use crate::tcb::Tcb;
 
 /// The segments that an acknowledgement removed. `packets` counts all segments; the other fields
@@ -67,6 +67,38 @@ impl Linux {
                 ack.set(flag::SET_XMIT_TIMER);
             }
         }
+        let sample = self.ack_sample(tcb, ack);
+        tcb.cc.on_sample(&mut tcb.window, &sample);
+        sample
+    }
+
+    /// Removes segments that were sent once and are acknowledged, and measures the round trip. Does
+    /// what [`Self::clean_rtx_queue`] does for such segments. The last one was sent last, so it
+    /// alone determines what each of them would.
+    #[inline]
+    pub(super) fn remove_originals(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        acked: &Originals,
+        ack: &mut AckState,
+    ) -> Ack {
+        let mut last = acked.last;
+        tcb.board.remove_originals(acked);
+        ack.set(flag::DATA_ACKED | flag::SET_XMIT_TIMER);
+        ack.acked_bytes = acked.bytes;
+        tcb.rate.delivered += u64::from(acked.packets);
+        self.rack.advance(tcb, last.flags, last.end(), last.sent);
+        tcb.rate.on_delivered(&mut last, &mut ack.rate);
+        let now = tcb.clock.now;
+        ack.cc_rtt = Some(now.since(last.sent));
+        let is_lone = acked.packets == 1
+            && acked.bytes < u64::from(tcb.window.mss)
+            && ack.rate.prior_delivered + 1 == tcb.rate.delivered;
+        if is_lone {
+            ack.set(flag::MAYBE_DELAYED);
+        }
+        self.update_rtt(tcb, header, Some(now.since(acked.first_sent)), ack);
         let sample = self.ack_sample(tcb, ack);
         tcb.cc.on_sample(&mut tcb.window, &sample);
         sample
@@ -142,6 +174,8 @@ impl Linux {
     /// Adds a round-trip sample (`tcp_ack_update_rtt`). The echo of a timestamp is used only if
     /// retransmissions make the direct measurement ambiguous (Karn). Returns whether there was a
     /// sample.
+    #[expect(clippy::inline_always, reason = "keeps the state of an acknowledgement in registers")]
+    #[inline(always)]
     pub(super) fn update_rtt(
         &mut self,
         tcb: &mut Tcb,

@@ -15,6 +15,8 @@
 
 use std::collections::VecDeque;
 
+use aqmlab_core::Ring;
+
 use super::Linux;
 use super::sendmsg::Part;
 use super::tso::MAX_TCP_HEADER;
@@ -47,11 +49,13 @@ pub(super) struct SendBuffer {
     /// The maximum payload before the connection is open.
     unopened: u64,
     /// The ends of the `skb`s that were sent and are unacknowledged.
-    sent: VecDeque<u64>,
+    sent: Ring<u64>,
     /// The `skb`s that are unsent, as a whole or in part.
     queued: VecDeque<Skb>,
     /// The end of the last data that carried PSH (`pushed_seq`).
     pushed: u64,
+    /// The greatest number of segments for which the limit was grown.
+    grown_for: u64,
 }
 
 impl SendBuffer {
@@ -60,9 +64,10 @@ impl SendBuffer {
             limit: fixed.map_or(profile.send_buffer, |bytes| bytes.saturating_mul(DOUBLED)),
             grows: fixed.is_none() && profile.send_tuning,
             unopened: fixed.unwrap_or(UNOPENED),
-            sent: VecDeque::new(),
+            sent: Ring::default(),
             queued: VecDeque::new(),
             pushed: 0,
+            grown_for: 0,
         }
     }
 
@@ -97,7 +102,7 @@ impl SendBuffer {
     /// Records that the data up to `end` was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
-        self.sent.push_back(end);
+        self.sent.push(end);
         while self.queued.front().is_some_and(|skb| skb.end <= end) {
             self.queued.pop_front();
         }
@@ -119,7 +124,7 @@ impl SendBuffer {
     #[inline]
     pub(super) fn free(&mut self, una: u64) {
         while self.sent.front().is_some_and(|end| *end <= una) {
-            self.sent.pop_front();
+            self.sent.skip(1);
         }
     }
 
@@ -171,15 +176,31 @@ impl SendBuffer {
 
     /// Grows the limit to the memory of two windows, or of three with BBR, for the segments that
     /// cost most. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
+    #[inline]
     fn expand(&mut self, tcb: &Tcb, degree: u32) {
-        if !self.grows {
-            return;
+        let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
+        if self.grows && segments > self.grown_for {
+            self.grow_for(tcb, segments);
         }
+    }
+
+    #[inline(never)]
+    fn grow_for(&mut self, tcb: &Tcb, segments: u64) {
+        self.grown_for = segments;
         let mss = u64::from(tcb.options.mss_clamp.max(tcb.window.mss));
         let segment = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SKB;
-        let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
         let wanted = (tcb.cc.sndbuf_windows() * segments).saturating_mul(segment);
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
+    }
+
+    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory decide,
+    /// without the cost of each `skb`.
+    #[inline(never)]
+    fn is_third_free(&self, tcb: &Tcb) -> bool {
+        let is_enough =
+            |memory| self.limit.saturating_sub(memory) >= memory / 2 && memory < self.limit;
+        let (least, most) = self.memory_bounds(tcb);
+        is_enough(least) && (is_enough(most) || is_enough(self.memory(tcb)))
     }
 }
 
@@ -203,18 +224,13 @@ impl Linux {
     }
 
     /// Returns whether a writer that waits for space has enough space again (`tcp_new_space`).
+    #[inline]
     fn has_new_space(&mut self, tcb: &Tcb) -> bool {
         if tcb.has_cwnd_space() {
             self.sndbuf.expand(tcb, self.reordering.degree());
         }
-        let limit = self.sndbuf.limit;
-        // In most cases the payload alone decides, without the cost of the `skb`s.
-        if tcb.snd.buffered() > limit / 3 * 2 {
-            return false;
-        }
-        let is_enough = |memory| limit.saturating_sub(memory) >= memory / 2 && memory < limit;
-        let (least, most) = self.sndbuf.memory_bounds(tcb);
-        is_enough(least) && (is_enough(most) || is_enough(self.sndbuf.memory(tcb)))
+        // In most cases the payload alone decides.
+        tcb.snd.buffered() <= self.sndbuf.limit / 3 * 2 && self.sndbuf.is_third_free(tcb)
     }
 
     /// Lets the application use the space, if it is awake: it writes, or is notified of the space.

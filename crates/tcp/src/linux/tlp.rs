@@ -21,6 +21,9 @@ pub(super) struct Tlp {
     high_seq: u64,
     /// Whether the probe repeated old data (`tlp_retrans`).
     repeats: bool,
+    /// Whether the timer is to be set after the data that an acknowledgement lets leave. Data that
+    /// leaves sets the timer itself.
+    is_postponed: bool,
 }
 
 impl Tlp {
@@ -72,6 +75,7 @@ impl Linux {
     /// whether the timer was set.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
+        self.tlp.is_postponed = false;
         let packets = tcb.board.packets_out();
         if packets == 0 || !self.may_probe_loss(tcb) {
             return false;
@@ -92,6 +96,21 @@ impl Linux {
         }
         tcb.arm_paced(XmitTimer::LossProbe, span);
         true
+    }
+
+    /// Postpones the timer for a probe until data has left. Returns whether a probe is due.
+    #[inline]
+    pub(super) fn postpone_loss_probe(&mut self, tcb: &Tcb) -> bool {
+        self.tlp.is_postponed = !tcb.board.is_empty() && self.may_probe_loss(tcb);
+        self.tlp.is_postponed
+    }
+
+    /// Sets the timer that was postponed, unless data has set it.
+    #[inline]
+    pub(super) fn schedule_postponed_probe(&mut self, tcb: &mut Tcb) {
+        if self.tlp.is_postponed {
+            self.schedule_loss_probe(tcb, TimeoutFrom::Now);
+        }
     }
 
     /// Sends a probe: a new segment if there is one, otherwise a retransmission of the last

@@ -34,6 +34,7 @@ mod words;
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 
 use aqmlab_core::{Duration, Ecn, Instant, SackBlocks, TcpFlags, TcpHeader};
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
@@ -112,14 +113,16 @@ impl Script {
         let config = self.config.as_mut().ok_or("the connection is open already")?;
         match words {
             ["host", name] => {
-                config.profile = awake(Profile::find(name).ok_or(format!("no host `{name}`"))?);
+                config.profile =
+                    awake(Profile::find(name).ok_or(format!("no host `{name}`"))?).into();
             }
             ["cc", name] => config.cc = controller(name),
             ["mtu", bytes] => config.mtu = number(bytes)? as u32,
             ["set", name, value] => {
                 let old = config.profile.get(name).ok_or(format!("no setting `{name}`"))?;
                 let value = setting(old, value)?;
-                config.profile.set(name, value).map_err(|error| error.to_string())?;
+                let profile = Arc::make_mut(&mut config.profile);
+                profile.set(name, value).map_err(|error| error.to_string())?;
             }
             ["with", options @ ..] => {
                 for option in options {

@@ -42,7 +42,7 @@ impl Frame {
 }
 
 /// The sojourn times of the packets that left a link's queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QueueReport {
     /// The sojourn times of packets that left within the interval of the statistics.
     pub sojourn: Histogram,
@@ -52,6 +52,23 @@ pub struct QueueReport {
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
+    /// The step of the time series in which the last packet left, and its start. Before the first
+    /// packet, a time later than the end of any run.
+    step: usize,
+    step_begins: u64,
+}
+
+impl Default for QueueReport {
+    fn default() -> Self {
+        Self {
+            sojourn: Histogram::default(),
+            worst: Vec::new(),
+            waited: Duration::ZERO,
+            bytes: 0,
+            step: 0,
+            step_begins: 1 << 63,
+        }
+    }
 }
 
 impl QueueReport {
@@ -59,16 +76,25 @@ impl QueueReport {
     #[inline]
     pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
         if frame.series {
-            let step = (left.as_nanos() / frame.step) as usize;
-            if self.worst.len() <= step {
-                self.worst.resize(step + 1, Duration::ZERO);
+            // The subtraction wraps, so one comparison covers times before and after the step.
+            if left.as_nanos().wrapping_sub(self.step_begins) >= frame.step {
+                self.open_step(frame, left);
             }
-            self.worst[step] = self.worst[step].max(sojourn);
+            self.worst[self.step] = self.worst[self.step].max(sojourn);
         }
         if frame.from <= left && left < frame.to {
             self.sojourn.record(sojourn);
             self.waited += sojourn;
             self.bytes += u64::from(ip_len);
+        }
+    }
+    /// Opens the step that contains `left`. Most packets need no division.
+    #[cold]
+    fn open_step(&mut self, frame: &Frame, left: Instant) {
+        self.step = (left.as_nanos() / frame.step) as usize;
+        self.step_begins = self.step as u64 * frame.step;
+        if self.worst.len() <= self.step {
+            self.worst.resize(self.step + 1, Duration::ZERO);
         }
     }
 }

@@ -7,12 +7,12 @@ import { shapes } from "./home.js";
 /** @typedef {import("./home.js").Shaping} Shaping */
 
 /**
- * @typedef {{seconds: number, loadedFrom: number, seeds: number[]}} Span The length of trials, and
- *   their seeds. Transfers start at `loadedFrom`, so the time before them is visible. Verdicts
- *   cover the time after `loadedFrom`. */
+ * @typedef {{seconds: number, measuredFrom: number, seeds: number[]}} Span The length of trials, and
+ *   their seeds. All activities start at once, as in `aqmlab advise`. Verdicts
+ *   cover the time after `measuredFrom`. */
 
 /** One evening, which lasts a minute. @type {Span} */
-export const WHOLE = { seconds: 60, loadedFrom: 5, seeds: [1] };
+export const WHOLE = { seconds: 60, measuredFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
@@ -35,7 +35,7 @@ export function quick(home) {
   });
   const perSecond = IDLE_PACKETS_PER_S + (rates[0] + rates[1]) / FULL_PACKET_BITS;
   const seconds = Math.max(1.5, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
-  return { seconds: 1 + Math.round(2 * seconds) / 2, loadedFrom: 1, seeds: [1] };
+  return { seconds: 1 + Math.round(2 * seconds) / 2, measuredFrom: 1, seeds: [1] };
 }
 
 /**
@@ -78,11 +78,11 @@ function slug(text) {
  * @param {Shaping} gateway
  * @param {Span} span
  */
-export function scenario(home, gateway, { seconds, loadedFrom }) {
+export function scenario(home, gateway, { seconds, measuredFrom }) {
   const apps = {};
   const tolerances = {};
   for (const { name, app, tolerance } of applications(home)) {
-    apps[name] = app.kind === "bulk" ? { ...app, start: `${loadedFrom} s` } : { ...app };
+    apps[name] = { ...app };
     if (tolerance) tolerances[name] = tolerance;
   }
   return {
@@ -91,7 +91,7 @@ export function scenario(home, gateway, { seconds, loadedFrom }) {
     seeds: SURE.seeds.length,
     path: path(home, gateway),
     apps,
-    measure: { from: `${loadedFrom} s` },
+    measure: { from: `${measuredFrom} s` },
     ...(Object.keys(tolerances).length > 0 && { report: { tolerances } }),
   };
 }
@@ -116,7 +116,7 @@ function path(home, gateway) {
 }
 
 /** One rate of a tier; index 0 is the downlink. */
-function rateOf(tier, at) {
+export function rateOf(tier, at) {
   return `${tier.replace(" Mbit/s", "").split("/")[at]} Mbit/s`;
 }
 

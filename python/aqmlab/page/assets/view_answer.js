@@ -83,7 +83,8 @@ function row(tier, place, counts, home, change) {
 function cell(count) {
   if (count === undefined) return el("td", { class: "open" }, "…");
   const { served, judged, word } = count;
-  const all = served === judged ? "all" : `${served} of ${judged}`;
+  const isAll = served === judged;
+  const all = isAll ? "all served" : `${served} of ${judged} served, at worst`;
   const bar = el("span", {
     class: `bar ${word}`,
     style: `--part: ${judged ? served / judged : 0}`,

@@ -2,6 +2,8 @@
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
+import { shapes } from "./home.js";
+import { rateOf } from "./scenario.js";
 
 const SYSTEMS = [
   {
@@ -23,6 +25,22 @@ const SYSTEMS = [
 
 /** The system whose settings are shown. */
 let system = "uci";
+
+/**
+ * The rates to enter in a router's menu.
+ * @param {import("./home.js").Home} home
+ */
+function menuRates(home) {
+  const names = { down: "download", up: "upload" };
+  return Object.entries(names)
+    .map(([way, name], at) => {
+      if (!shapes(home.better, way)) return "";
+      const mbit = (Number.parseFloat(rateOf(home.tier, at)) * home.better[way]) / 100;
+      return `${Number(mbit.toPrecision(3))} Mbit/s for the ${name}`;
+    })
+    .filter(Boolean)
+    .join(" and ");
+}
 
 /**
  * @param {import("./home.js").Home} home
@@ -75,7 +93,7 @@ export function showDo(home, settings) {
     el(
       "p",
       {},
-      `These commands give you ${title} at ${home.tier}. Many routers have it as a switch instead: look for “SQM” or “smart queues”, and enter the same rates.`,
+      `In your router’s menu, look for “SQM”, “smart queues” or “QoS”. Enter ${menuRates(home)}. If your router has no such menu, it needs one that has. Where it runs one of these systems, these commands give you ${title} at ${home.tier}:`,
     ),
     el(
       "div",

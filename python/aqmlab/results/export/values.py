@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _THROUGHPUT = ("mean", "p5", "p25", "p50", "p75", "p95")
 _RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
 
+_Row = dict[str, Any]
+"""A row of a table: its values by the names of their columns."""
+
 Values = dict[str, float | None]
 """Numbers by name; `None` for a number that is unknown."""
 
@@ -169,8 +172,8 @@ def _spreads(
     }
 
 
-def _rows_by_trial(results: CampaignResults, name: str) -> dict[str, list[dict[str, Any]]]:
-    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _rows_by_trial(results: CampaignResults, name: str) -> dict[str, list[_Row]]:
+    rows: dict[str, list[_Row]] = defaultdict(list)
     if name in results.tables:
         for row in results.table(name).iter_rows(named=True):
             rows[row["trial"]].append(row)
@@ -185,7 +188,7 @@ def _apps(results: CampaignResults) -> dict[str, dict[str, Values]]:
     return found
 
 
-def _flow(row: dict[str, Any], apps: dict[str, Values]) -> FlowNumbers:
+def _flow(row: _Row, apps: dict[str, Values]) -> FlowNumbers:
     return {
         "name": row["flow"],
         "direction": row["direction"],

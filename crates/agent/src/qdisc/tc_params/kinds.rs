@@ -201,7 +201,7 @@ pub(super) const KINDS: &[Known] = &[
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",
-        "pie_linux_3_14" | "pie_rfc8033" | "pie_freebsd" => "pie",
+        "pie_linux_3_14" | "pie_rfc8033" | "pie_freebsd" | "dualpi2" | "dualpi2_rfc" => "pie",
         "fq_codel_linux_3_5" => "fq_codel",
         other => other.strip_suffix("_freebsd").or_else(|| other.strip_suffix("_rfc"))?,
     };

@@ -47,6 +47,12 @@ pub(crate) struct Sent {
     pub(super) after: u32,
 }
 
+impl Default for Sent {
+    fn default() -> Self {
+        Self::new(0, 0, 0)
+    }
+}
+
 impl Sent {
     pub(crate) const fn new(seq: u64, len: u32, flags: u8) -> Self {
         Self {

@@ -44,8 +44,8 @@ impl Scoreboard {
 
     /// Removes all tags R.
     pub(crate) fn clear_retransmitted(&mut self) {
-        for sent in &mut self.queue {
-            sent.flags &= !RETRANS;
+        for id in self.ids() {
+            self.get_mut(id).flags &= !RETRANS;
         }
         self.retrans_out = 0;
     }
@@ -88,8 +88,8 @@ impl Scoreboard {
 
     /// Removes all tags L.
     pub(crate) fn clear_lost(&mut self) {
-        for sent in &mut self.queue {
-            sent.flags &= !LOST;
+        for id in self.ids() {
+            self.get_mut(id).flags &= !LOST;
         }
         self.lost_out = 0;
         self.clear_hints();
@@ -98,8 +98,8 @@ impl Scoreboard {
     /// Removes all tags S, because the receiver has discarded data that it had acknowledged
     /// selectively.
     pub(crate) fn clear_sacked(&mut self) {
-        for sent in &mut self.queue {
-            sent.flags &= !SACKED;
+        for id in self.ids() {
+            self.get_mut(id).flags &= !SACKED;
         }
         self.sacked_out = 0;
     }

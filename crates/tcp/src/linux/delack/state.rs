@@ -296,11 +296,9 @@ impl DelayedAck {
     /// interactive (`tcp_event_data_sent`).
     #[inline]
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
-        if self.pingpong {
-            return;
+        if let (Some(ato), false) = (self.ato, self.pingpong) {
+            self.pingpong = clock.span(clock.jiffies() - self.last_received) < ato;
         }
-        let since = clock.span(clock.jiffies() - self.last_received);
-        self.pingpong = self.ato.is_some_and(|ato| since < ato);
     }
 
     /// Handles the expiry of the timer. `rto` is the retransmission timeout. Returns whether an

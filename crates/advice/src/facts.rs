@@ -1,0 +1,106 @@
+//! The facts of a conclusion, which its sentences state.
+
+use aqmlab_verdict::Word;
+use serde::Serialize;
+
+/// The facts that the sentences state.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conclusion {
+    /// The number of seeds of each condition.
+    pub seeds: usize,
+    /// The fastest tier that was run.
+    pub fastest: String,
+    /// The gateways: today's gateway first, then the other gateways, each with its slowest
+    /// sufficient tier.
+    pub gateways: Vec<GatewayResult>,
+    /// The tier at which gateways are compared: today's tier, or the slowest sufficient tier of the
+    /// better gateway.
+    pub compared_at: String,
+    /// The applications that are not served by today's gateway at that tier.
+    pub spoiled: Vec<Spoiled>,
+    /// The name of the recommended gateway, if one is better.
+    pub better: Option<String>,
+    /// The interactive applications that improve most with the better gateway.
+    pub gains: Vec<Gain>,
+    /// The transfers, with their rates under both gateways.
+    pub costs: Vec<Cost>,
+}
+
+/// A gateway with the tiers that suffice.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayResult {
+    /// The gateway's name.
+    pub name: String,
+    /// The gateway in words that follow "with".
+    pub title: String,
+    /// The slowest tier that was run at which no application is bad.
+    pub served: Option<String>,
+    /// The slowest tier that was run at which every application is good.
+    pub well: Option<String>,
+    /// The next slower tier that was run, which does not suffice.
+    pub failed: Option<String>,
+    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
+    /// that are bad at the fastest tier.
+    pub failing: Vec<String>,
+    /// Applications that a slower tier would serve if only the median of their round trips counted.
+    pub by_median: Vec<ByMedian>,
+    /// The number of seeds in which everyone is served at the slowest sufficient tier.
+    pub seeds_served: usize,
+    /// The faster tiers that were run and, against expectation, do not serve everyone.
+    pub exceptions: Vec<String>,
+    /// The number of applications that are served at each tier that was run.
+    pub tiers: Vec<TierCount>,
+}
+
+/// The number of applications that are served at a tier.
+#[derive(Clone, Debug, Serialize)]
+pub struct TierCount {
+    /// The tier.
+    pub tier: String,
+    /// The number of applications that can be judged.
+    pub judged: usize,
+    /// The number of them that are not bad.
+    pub served: usize,
+    /// The worst word among them.
+    pub word: Word,
+}
+
+/// A tier that suffices for some applications by the median of their round trips.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ByMedian {
+    /// The applications in plain words.
+    pub apps: Vec<String>,
+    /// The slowest such tier that was run.
+    pub tier: String,
+}
+
+/// An application that is not served by today's gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Spoiled {
+    /// The application in plain words, with its user.
+    pub app: String,
+    /// The measured number and the limit that it misses.
+    pub because: String,
+}
+
+/// The round trips of an interactive application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// The application in plain words.
+    pub app: String,
+    /// The 95th percentile under today's gateway, in ms.
+    pub today_ms: f64,
+    /// The 95th percentile under the better gateway, in ms.
+    pub better_ms: f64,
+}
+
+/// The rate of a bulk transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// The application in plain words.
+    pub app: String,
+    /// The transfer's rate under today's gateway.
+    pub today_mbit: f64,
+    /// The transfer's rate under the better gateway.
+    pub better_mbit: f64,
+}

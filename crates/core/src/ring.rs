@@ -1,0 +1,215 @@
+//! A queue in a ring of memory whose size is a power of two.
+//!
+//! A position in the ring is a counter of which the low bits are used, so it wraps without a
+//! comparison. A packet passes several queues, and a `VecDeque` takes more instructions.
+
+use std::fmt;
+
+/// A queue whose values are numbered in the order of their arrival. Its unused places hold
+/// [`Default::default`], or values that were skipped.
+#[derive(Clone)]
+pub struct Ring<T> {
+    places: Vec<T>,
+    /// The number of the value at the front.
+    head: usize,
+    /// The number of the next value.
+    tail: usize,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), head: 0, tail: 0 }
+    }
+}
+
+impl<T: Default + fmt::Debug> fmt::Debug for Ring<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: Default> Ring<T> {
+    /// Returns the number of values.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Returns whether there is no value.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+
+    /// Adds a value at the back.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        if self.len() == self.places.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        // An unused place holds nothing that needs to be dropped, and the compiler cannot know.
+        std::mem::forget(std::mem::replace(&mut self.places[place], value));
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Adds a value before the value number `index`, counted from the front.
+    pub fn insert(&mut self, index: usize, value: T) {
+        self.push(value);
+        for index in (index..self.len() - 1).rev() {
+            let (one, next) = (self.place_of(index), self.place_of(index + 1));
+            self.places.swap(one, next);
+        }
+    }
+
+    /// Removes the value at the front.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.head);
+        self.head = self.head.wrapping_add(1);
+        Some(std::mem::take(&mut self.places[place]))
+    }
+
+    /// Removes `count` values at the front, which the caller has read. Their places keep them until
+    /// other values arrive.
+    #[inline]
+    pub fn skip(&mut self, count: usize)
+    where
+        T: Copy,
+    {
+        self.head = self.head.wrapping_add(count.min(self.len()));
+    }
+
+    /// Returns the number of the value at the front, which counts the values that were there before.
+    #[inline]
+    pub const fn first(&self) -> usize {
+        self.head
+    }
+
+    /// Returns whether there is a value of this number.
+    #[inline]
+    pub const fn holds(&self, number: usize) -> bool {
+        number.wrapping_sub(self.head) < self.len()
+    }
+
+    /// Returns the value of this number.
+    ///
+    /// # Panics
+    ///
+    /// If the queue has never held so many values at once that a place exists.
+    #[inline]
+    pub fn get(&self, number: usize) -> &T {
+        debug_assert!(self.holds(number), "there is no value {number}");
+        &self.places[self.place(number)]
+    }
+
+    /// Returns the value of this number; see [`Self::get`].
+    #[inline]
+    pub fn get_mut(&mut self, number: usize) -> &mut T {
+        debug_assert!(self.holds(number), "there is no value {number}");
+        let place = self.place(number);
+        &mut self.places[place]
+    }
+
+    /// Removes the value at the back.
+    pub fn pop_back(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.tail = self.tail.wrapping_sub(1);
+        let place = self.place(self.tail);
+        Some(std::mem::take(&mut self.places[place]))
+    }
+
+    /// Returns the value at the front.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { Some(&self.places[self.place(self.head)]) }
+    }
+
+    /// Returns the value at the back.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        if self.is_empty() {
+            None
+        } else {
+            Some(&self.places[self.place(self.tail.wrapping_sub(1))])
+        }
+    }
+
+    /// Returns the values from the front to the back.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        (0..self.len()).map(|index| &self.places[self.place_of(index)])
+    }
+
+    /// Returns the place of a counter.
+    #[inline]
+    fn place(&self, counter: usize) -> usize {
+        counter & self.places.len().wrapping_sub(1)
+    }
+
+    /// Returns the place of the value number `index`.
+    fn place_of(&self, index: usize) -> usize {
+        self.place(self.head.wrapping_add(index))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut places: Vec<T> = Vec::new();
+        places.resize_with((2 * self.len()).max(8), T::default);
+        let mask = places.len() - 1;
+        for index in 0..self.len() {
+            let (old, number) = (self.place_of(index), self.head.wrapping_add(index));
+            places[number & mask] = std::mem::take(&mut self.places[old]);
+        }
+        self.places = places;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn it_does_what_a_plain_queue_does() {
+        let mut rng = Rng::stream(1, "ring");
+        let (mut queue, mut plain) = (Ring::default(), VecDeque::new());
+        for value in 0..50_000_u64 {
+            // The queue grows and shrinks in turn.
+            let push = if value / 1_000 % 2 == 0 { 6 } else { 3 };
+            match rng.below(10) {
+                0 => assert_eq!(queue.pop_back(), plain.pop_back()),
+                1 => {
+                    let index = rng.below(plain.len() as u64 + 1) as usize;
+                    queue.insert(index, value);
+                    plain.insert(index, value);
+                }
+                draw if draw < push => {
+                    queue.push(value);
+                    plain.push_back(value);
+                }
+                9 => {
+                    queue.skip(2);
+                    plain.drain(..plain.len().min(2));
+                }
+                _ => assert_eq!(queue.pop(), plain.pop_front()),
+            }
+            assert_eq!((queue.len(), queue.is_empty()), (plain.len(), plain.is_empty()));
+            assert_eq!((queue.front(), queue.back()), (plain.front(), plain.back()));
+            if let Some(last) = plain.len().checked_sub(1) {
+                *queue.get_mut(queue.first() + last) += 1;
+                plain[last] += 1;
+                assert_eq!(queue.get(queue.first() + last / 2), &plain[last / 2]);
+            }
+            if value % 100 == 0 {
+                assert!(queue.iter().eq(&plain));
+            }
+        }
+    }
+}
