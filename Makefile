@@ -1,4 +1,4 @@
-# aqmlab: `make help` lists what there is.
+# aqmlab: `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -8,14 +8,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SIMULATOR := python/aqmlab/page/simulator.wasm
-# With what git does not know yet: a new discipline is one file more.
+# Untracked files are included, because a new discipline adds a file.
 RUST := $(shell git ls-files --cached --others --exclude-standard '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	  while IFS=$$'\t' read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
 
-tools: ## check that Python, venv and Rust are here
+tools: ## check that Python, venv and Rust are installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo 'Python 3.11 or newer is needed: apt-get install python3 python3-venv  (or https://www.python.org)' >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
@@ -27,7 +27,9 @@ $(READY): pyproject.toml Cargo.lock $(RUST)
 	@$(MAKE) --no-print-directory tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'building aqmlab (a few minutes the first time) ...' >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	  $(BIN)/python -m pip install --verbose --disable-pip-version-check --editable '.[dev]' 2>&1 | tee "$$log" | \
+	  sed -un 's/^ *\(Compiling [^ ]*\).*/  \1/p' >&2 || { tail -n 60 "$$log" >&2; exit 1; }
 	@touch $@
 
 setup: $(READY) ## build everything into .venv
@@ -38,10 +40,10 @@ $(SIMULATOR): $(RUST) tools/simulator_wasm.sh
 page: setup $(SIMULATOR) ## compile the simulator for browsers and write page.html
 	@$(BIN)/aqmlab page --no-open --out page.html
 
-demo: setup ## rerun the heart of two papers and name the report
+demo: setup ## run key experiments of two papers and a TEACUP config, and print the paths of the reports
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
-test: setup $(SIMULATOR) ## run every test; boots one virtual machine where that is possible
+test: setup $(SIMULATOR) ## run all tests, and boot one virtual machine if possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
 	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
@@ -50,7 +52,7 @@ test: setup $(SIMULATOR) ## run every test; boots one virtual machine where that
 install_extra = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")' | \
 	  xargs -d '\n' $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-dist: setup $(SIMULATOR) ## build a wheel and an sdist into dist, and try the wheel without a compiler
+dist: setup $(SIMULATOR) ## build a wheel and an sdist into dist, and test the wheel without a compiler
 	@$(call install_extra,dist)
 	@$(BIN)/python tools/dist.py
 	@$(BIN)/python -m pytest -m dist tests/dist
@@ -59,23 +61,23 @@ docs: setup ## build the documentation site into target/docs/site, strictly
 	@$(call install_extra,docs)
 	@$(BIN)/python tools/documentation/build.py
 
-soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+soak: setup ## run the long tests, the fuzzers and make dist (half an hour on two cores)
 	@$(call install_extra,fuzz) || true  # tools/soak.py says what is skipped
 	@$(BIN)/python tools/soak.py
 
-fuzz: setup ## fuzz what reads captures and trials, for a minute each
+fuzz: setup ## fuzz the readers of captures and trials, for a minute each
 	@$(BIN)/python fuzz/run.py
 
-coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
+coverage: setup ## print which lines of Rust and Python the tests run (needs LLVM's tools)
 	@$(BIN)/python tools/coverage_report.py
 
-kernel: setup ## make what the kernel engine boots from, and say what it used
+kernel: setup ## build the kernel engine's boot image, and print its files and versions
 	@$(BIN)/aqmlab kernel build
 
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/engines/kernel
 
-lint: setup ## formatting, lints, types and the order of imports
+lint: setup ## check formatting, lints, types and the order of imports
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(BIN)/ruff check --quiet .
@@ -87,14 +89,14 @@ fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
 	@$(BIN)/ruff format --quiet .
 
-bench: setup ## speed and memory, beside ns-3 and csg-htsim (HTSIM=FOLDER); the page's answers
+bench: setup ## measure speed and memory, next to ns-3 and csg-htsim (HTSIM=FOLDER), and the page
 	@HTSIM='$(HTSIM)' $(BIN)/python bench/run.py
 	@$(BIN)/python bench/page.py
 
-golden: setup ## rewrite the golden digests; read the diff
+golden: setup ## rewrite the golden digests (review the diff)
 	@$(BIN)/python tests/golden/regenerate.py
 
-mutants: setup ## change the code that measures and judges, and see that a test fails
+mutants: setup ## mutate the code that measures and judges, and check that a test fails
 	@tools/mutants.sh $(BIN)
 
 clean: ## remove what was built

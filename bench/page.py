@@ -30,7 +30,7 @@ try:
 except ImportError:
     playwright = None
 
-# Whether both gateways have an answer at the tier, if only from the first seconds of the evening.
+# Whether both gateways have an answer at the tier, even if only from its first seconds.
 ANSWERED = """(tier) => {
   const headline = document.getElementById("headline");
   return ["quick", "whole"].includes(document.body.dataset.shown) &&

@@ -7,8 +7,8 @@ time, so compare the ratios.
 
     python bench/run.py [--record]
 
-`--record` keeps the results in `measured.json` and `instructions.json`, from which the README's
-table is made.
+`--record` keeps the results in `measured.json` and `instructions.json`. The tables of README.md and
+docs/explanation/speed.md are made from them.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all numbers. Returns 1 if the instructions exceed those recorded or of the release."""
+    """Prints all numbers. Returns 1 if instructions exceed recorded or released counts by 10 %."""
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

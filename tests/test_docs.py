@@ -83,7 +83,7 @@ def test_the_tutorials_answer_is_that_of_its_table() -> None:
     served = re.findall(r"^(pfifo|fq_codel) (\d+/\d+) +3 +0 +0 .* to spare$", text, re.M)
     assert [speed for queue, speed in served if queue == "pfifo"] == ["50/20"]
     assert ("fq_codel", "12/1") in served
-    assert re.search(r"^pfifo 25/5 +1 +0 +2 .* anna, ben$", text, re.M)
+    assert re.search(r"^pfifo 25/5 +1 +0 +2 .* anna\?, ben\?$", text, re.M)
     assert "169 and 179 ms" in " ".join(text.split())
     assert {"169 ms > 100 ms", "179 ms > 100 ms"} <= set(re.findall(r"\d+ ms > 100 ms", text))
     answer = "needs the 50/20 Mbit/s plan. With `fq_codel` even the 12/1 Mbit/s plan"

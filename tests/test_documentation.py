@@ -57,7 +57,7 @@ def test_every_document_is_in_the_contents_once() -> None:
 
 def test_every_linked_file_of_the_repository_has_a_page(tmp_path: Path) -> None:
     stage.write(tmp_path)
-    assert "# Is it my gateway or my tier?" in (tmp_path / "index.md").read_text()
+    assert "# A faster line or a better router?" in (tmp_path / "index.md").read_text()
     page = tmp_path / "source/crates/qdisc/tests/statements_fifo.rs.md"
     assert "fn c01_pfifo_holds_its_limit" in page.read_text()
     assert (tmp_path / "figures/induced-rtt.png").is_file()

@@ -31,6 +31,7 @@ from aqmlab import _core
 from aqmlab.engines import registry
 from aqmlab.engines.engine import load_runner
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.captures import EPOCH_S
 from aqmlab.validation import grid
 from msgspec import structs
 
@@ -38,8 +39,6 @@ ENGINES = ("kernel", "sim")
 TCP, SACK = 6, 5
 HOME_NET, FIRST_HOST = 10, 2
 """172.16.10.2 is the first application's end in the home."""
-EPOCH_S = 1_577_836_800
-"""The time at which captures begin."""
 
 
 @dataclass(frozen=True, slots=True)

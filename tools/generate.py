@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 HERE = ROOT / "docs"
 sys.path.append(str(Path(__file__).parent))
 
+import compared  # noqa: E402
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
 import households_section  # noqa: E402
@@ -74,8 +75,7 @@ class Document:
         if what == "output":  # output of the Python code that precedes it
             code = re.findall(r"```python\n(.*?)```", before, re.S)[-1]
             return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
-        words = [sys.executable, "-m", *shlex.split(argument)]
-        done = self._run(words, status=2 if what == "error" else 0)
+        done = self._run(_command(argument), status=2 if what == "error" else 0)
         if what == "warnings":
             said = done.stderr.splitlines()
             return fenced("\n".join(line for line in said if line.startswith("warning")), "text")
@@ -84,10 +84,11 @@ class Document:
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
         """The digest of a figure's trials. If it has changed, the figure is also drawn again."""
-        self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
+        self._run(_command(f"aqmlab run {scenario} --out shown"))
         digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
         text = f"*The digest of its trials is {digest}.*\n"
         if text not in self.text:
+            self._run(_command("aqmlab report shown"))
             self.figures[ROOT / path] = (self._folder / f"shown/figures/{figure}.png").read_bytes()
         return text
 
@@ -99,6 +100,13 @@ class Document:
         if done.returncode != status:
             raise SystemExit(f"{shlex.join(words[1:])}: status {done.returncode}\n{done.stderr}")
         return done
+
+
+def _command(text: str) -> list[str]:
+    """The command `text`. A run draws no report, because no document shows one."""
+    words = shlex.split(text)
+    drawn = words[:2] == ["aqmlab", "run"] and "--no-report" not in words
+    return [sys.executable, "-m", *words, *["--no-report"] * drawn]
 
 
 def _with_tests(found: re.Match[str]) -> str:
@@ -135,6 +143,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "compared": compared.table,
     "homes": households_section.section,
     "directional": keys.directional,
     "file": _file,

@@ -26,6 +26,7 @@ from rich.table import Table
 ROOT = Path(__file__).parent.parent
 SKIPPED = 3
 POLL_S = 0.5
+DIST_S = 300
 NOT_FUZZERS = ("seeds.py",)
 RECORDS = "tests.xml"
 """The file with the counts that tests record, such as flipped bits by reader and file."""
@@ -43,7 +44,7 @@ class Step:
 
 
 def steps(fuzz_s: int, out: Path) -> list[Step]:
-    """The steps: tests marked `soak`, and each fuzzer for `fuzz_s` seconds."""
+    """The steps: tests marked `soak`, each fuzzer for `fuzz_s` seconds, and `make dist`."""
     python = sys.executable
     tests = (
         python,
@@ -72,6 +73,7 @@ def steps(fuzz_s: int, out: Path) -> list[Step]:
             )
             for path in fuzzers
         ),
+        Step("dist", ("make", "dist"), DIST_S, lambda _, passed_s: passed_s / DIST_S),
     ]
 
 

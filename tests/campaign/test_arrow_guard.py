@@ -14,9 +14,9 @@ from aqmlab.campaign.store.trial_file import (
     TrialIdentity,
     archived,
     encode,
-    is_whole,
     spec_digest,
 )
+from support.campaigns import is_whole
 
 OUTCOME = {
     "tables": {

@@ -60,7 +60,7 @@ def test_what_an_engine_prints_is_no_answer(tmp_path):
 
 
 def half_waiting():
-    """Twelve trials: six end at once, and six wait until the file `mended` exists."""
+    """Twelve trials: six end immediately, and six wait until the file `mended` exists."""
     ready = grid(queues=("pfifo",), seeds=range(1, 7))
     return campaign_of([*ready, *grid(queues=("pie",), seeds=range(1, 7), behaviour="wait")])
 
@@ -126,7 +126,7 @@ def test_a_folder_of_another_campaign_is_refused(tmp_path):
 
 def test_trials_that_are_called_alike_but_differ_are_not_taken_for_each_other(tmp_path):
     folder = tmp_path / "out"
-    process = start_in_another_process(folder)  # some were stopped, then edited
+    process = start_in_another_process(folder)  # stopped after six trials
     wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
     process.kill()
     process.communicate()

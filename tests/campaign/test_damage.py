@@ -243,7 +243,7 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The path of every copy. It is the same for all, because the width of output depends on it."""
+    """The path of every copy. A common path gives the output of all readers the same width."""
     return tmp_path_factory.mktemp("place")
 
 
@@ -258,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Applies a fault to each of some files, and reads it with some readers; counts refusals."""
+    """Applies a fault to each first file of `pairs`, reads with `readers`, and counts refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:

@@ -123,7 +123,7 @@ def test_any_executor_will_do(tmp_path):
 
 
 def damaged(folder, table="flows", chunk=1):
-    """A complete campaign of three chunks, and its truncated file."""
+    """Completes a campaign of three chunks, and truncates a file. Returns the path of the file."""
     campaigns.run(twelve(), folder, jobs=2)
     path = folder / "tables" / table / f"chunk={chunk:04d}" / "rows.parquet"
     path.write_bytes(path.read_bytes()[:300])

@@ -10,10 +10,10 @@ import pytest
 from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.manifest import read
-from aqmlab.campaign.store.trial_file import TrialIdentity, encode, is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import TrialIdentity, encode, spec_digest
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
-from support.campaigns import write_members
+from support.campaigns import is_whole, write_members
 
 GONE = object()
 OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))

@@ -236,6 +236,20 @@ def test_lists_name_everything_with_its_parameters(home, capsys, topic):
             assert f"source: {entry['source']}" in text
 
 
+def test_a_list_of_everything_has_one_line_for_each_entry(home, capsys):
+    assert status_of(["list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert status_of(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 120
+    for topic, entries in found.items():
+        start = lines.index(topic) + 1
+        own = lines[start : start + len(entries) + 1]
+        assert [line.split()[0] for line in own if line] == [one["name"] for one in entries]
+        assert own[-1] == ""
+    assert "aqmlab list TOPIC NAME" in lines[-1]
+
+
 def test_one_entry_is_listed_alone(home, capsys):
     assert status_of(["list", "disciplines", "pie"]) == 0
     shown = capsys.readouterr().out
@@ -340,14 +354,14 @@ def test_schema_is_json(home, capsys):
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
-    arguments = ["run", "home.toml", "--seeds", "40", "--duration", "60 s", "--no-report"]
+    arguments = ["run", "home.toml", "--seeds", "40", "--duration", "20 s", "--no-report"]
     arguments += ["--set", "path.rate=50/10 Mbit/s", "--out", "out", "--jobs", "2"]
     process = in_a_process(*arguments, cwd=home, start_new_session=True)
     until = time.monotonic() + 60
     while len(list(home.glob("out/trials/*.zip"))) < 3:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGINT)  # like a terminal, which signals all of them
+    os.killpg(process.pid, signal.SIGINT)  # a terminal also signals all of its processes
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
     assert errors.rstrip().endswith("hint: the same command continues from here")

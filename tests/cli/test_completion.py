@@ -1,5 +1,6 @@
 """Completions that a shell offers after the first letters of a word."""
 
+import functools
 import os
 import shlex
 import shutil
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from support.campaigns import campaign_of, grid
 
 
+@functools.cache
 def script():
     """The script that makes bash complete commands of `aqmlab`."""
     program = Path(sys.executable).with_name("aqmlab")

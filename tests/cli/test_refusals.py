@@ -157,3 +157,13 @@ def test_names_without_end_are_cut_in_every_error():
         RequestError(f"`{name}`", f"`{name}`"),
     ):
         assert len(str(error)) < 700 and error.problem.endswith("…`") and error.hint[-2:] == "…`"
+
+
+def test_an_absent_file_is_not_taken_for_one_with_the_same_suffix(tmp_path) -> None:
+    for name in ("q.toml", "first.toml"):
+        (tmp_path / name).write_text("")
+    for name, meant in (("zebra.toml", None), ("frist.toml", "first.toml")):
+        with pytest.raises(ScenarioError) as refused:
+            planner.load(tmp_path / name)
+        hint = None if meant is None else f"did you mean `{tmp_path / meant}`?"
+        assert refused.value.hint == hint

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.dist
 
 ROOT = Path(__file__).parents[2]
 COMPILERS = re.compile(
-    r"(cargo|rust\w*|cc|c\+\+|gcc|g\+\+|clang|ld|zig)\b|.*-(gcc|g\+\+|ld|clang)\b"
+    # A word boundary would not end `c++`.
+    r"(cargo|rust\w*|g?cc|[cg]\+\+|c\d\d|clang|clang\+\+|ld|as|zig)(?!\w)"
+    r"|.*-(gcc|g\+\+|ld|as|clang)(?!\w)"
 )
 
 
@@ -60,7 +62,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--only-binary=:all:"]
     done = subprocess.run([*pip, wheel], capture_output=True, text=True)
-    if re.search(r"No matching distribution|connection|Max retries", done.stderr):
+    if re.search(r"connection|Max retries", done.stderr):
         pytest.skip(f"pip reaches no registry: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
     programs = folder / "programs"
@@ -74,7 +76,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 
 def test_no_compiler_is_on_the_path(bare: Machine) -> None:
-    for name in ("cargo", "rustc", "cc", "gcc", "ld"):
+    for name in ("cargo", "rustc", "cc", "c++", "c99", "gcc", "g++", "ld", "as", "clang"):
         assert shutil.which(name, path=str(bare.programs)) is None
 
 

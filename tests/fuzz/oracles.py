@@ -11,6 +11,7 @@ from unittest import mock
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner, teacup
+from aqmlab.planning.combinations import Engines
 from aqmlab.scenario import merge
 from aqmlab.scenario.loading import Found
 
@@ -29,7 +30,7 @@ def toml(text: str) -> None:
     """Plans the scenario `text`."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    asked = planner._Requested((), (), None, None, ("sim",))
+    asked = planner._Requested((), (), None, None, Engines(("sim",), build=False))
     planner._from_layer(Found(layer, "home", "home.toml", text), asked)
 
 

@@ -8,7 +8,7 @@ import pytest
 from aqmlab import _core, cli
 from aqmlab.base.errors import ScenarioError
 from aqmlab.households import activity, loading
-from aqmlab.households.line import lines
+from aqmlab.households.line import lines, name_of
 from aqmlab.households.traffic import named_apps, scenario_of
 from aqmlab.households.words import PEOPLE, household_of
 from aqmlab.planning import planner
@@ -95,6 +95,12 @@ def test_applications_have_names_of_their_own_and_plain_words() -> None:
     assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
 
 
+@pytest.mark.parametrize("who", ["me", "Me", "I"])
+def test_the_activities_of_the_speaker_are_my_own(who) -> None:
+    home = aqmlab.Household(people={who: {"devices": {"console": ["game", "music"]}}})
+    assert [one.words for one in named_apps(home)] == ["my online game", "my music"]
+
+
 def test_copies_are_copies_also_of_a_kind_that_counts_something_else() -> None:
     home = aqmlab.Household(things={"telephones": {"does": "photo-sync", "count": 3}})
     (trial, *_) = planner.load(home, seeds=1).trials
@@ -129,6 +135,39 @@ def test_a_person_does_several_things_and_numbers_count_things() -> None:
     assert len(home.people) == 3
     assert {one.use.does for one in home.uses()} == {"film-hd", "game", "camera"}
     assert home.things["camera"][0].count == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("me and my wife in meetings", [("me", "video-meeting"), ("wife", "video-meeting")]),
+        ("I'm gaming, my husband on netflix", [("me", "game"), ("husband", "film-hd")]),
+        ("my boyfriend playing call of duty", [("boyfriend", "game")]),
+        ("kid playing online games", [("child", "game")]),
+        ("girlfriend on minecraft", [("girlfriend", "game")]),
+        ("partner in a teams meeting, a zoom call", [
+            ("partner", "video-meeting"), ("", "video-meeting"),
+        ]),
+        ("a parent and two kids gaming", [
+            ("parent", "game"), ("child", "game"), ("child-2", "game"),
+        ]),
+    ],
+)  # fmt: skip
+def test_people_and_games_have_the_names_that_people_say(text, uses) -> None:
+    assert [(one.who, one.use.does) for one in household_of(text).uses()] == uses
+
+
+@pytest.mark.parametrize("text", ["two parents and two kids", "me", "my wife, game"])
+def test_people_without_activities_are_asked_what_they_do(text) -> None:
+    with pytest.raises(ScenarioError, match="does not say what they do") as refused:
+        household_of(text)
+    assert refused.value.hint.startswith("what do they do? For example: ")
+
+
+def test_a_second_group_of_people_needs_a_comma() -> None:
+    with pytest.raises(ScenarioError, match=r"`kid` in .* begins a second group") as refused:
+        household_of("mum in meetings while kid gaming")
+    assert refused.value.hint == "put a comma before each group of people"
 
 
 @settings(deadline=None)
@@ -174,9 +213,41 @@ def test_new_asks_again_after_a_wrong_answer(tmp_path, capsys, monkeypatch) -> N
     monkeypatch.setattr("sys.stdin", answers)
     assert cli.status_of(["new"]) == 0
     told = capsys.readouterr().err
-    assert "unknown word `dogs`" in told and "unknown line `dsl`" in told
+    assert "unknown word `dogs`" in told and "`dsl` is either of two" in told
     home = loading.load(tmp_path / "household.toml")
     assert (home.line, home.tier) == ("vdsl", "50/20 Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("cable", "docsis"), ("Fibre", "gpon"), ("fiber", "gpon"), ("ftth", "gpon"), ("vdsl", "vdsl")],
+)
+def test_a_line_has_the_names_that_people_say(said, name) -> None:
+    assert name_of(said) == name
+    assert aqmlab.Household(things={"door": "camera"}, line=said).line == name
+
+
+def test_new_takes_a_tier_without_a_unit_in_mbit(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["new", "kid gaming", "--tier", "25/5", "--line", "cable"]
+    assert cli.status_of(words) == 0
+    home = loading.load(tmp_path / "household.toml")
+    assert (home.tier, home.line) == ("25/5 Mbit/s", "docsis")
+
+
+@pytest.mark.parametrize("tier", ["50 Mbit/s", "50", "50Mbit", "49.5 mbps"])
+def test_one_rate_is_not_a_tier(tier, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["new", "kid gaming", "--tier", tier],
+        ["advise", "home2026-single", "--tiers", tier],
+    ):
+        assert cli.status_of(words) == 2
+        told = capsys.readouterr().err
+        assert "is one rate; a tier has two, down and up" in told
+        assert 'hint: write both, as in "50/20 Mbit/s"' in told
+    with pytest.raises(ScenarioError, match="is one rate"):
+        aqmlab.Household(things={"door": "camera"}, tier=tier)
 
 
 def test_an_end_of_input_interrupts_the_questions(tmp_path, monkeypatch) -> None:

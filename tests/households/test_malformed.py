@@ -58,8 +58,9 @@ WORDS = (
 )  # fmt: skip
 
 TIERS = (
-    "", "nb", "25", "25/5", "25/5 MB/s", "0/0 Mbit/s", "25/5 Mbit/s,25/5 Mbit/s", "25/5/1 Mbit/s",
-    "90/10 %", "1/1 kbit/s", "25/5 Mbit/s,fast", "absent.toml", "99999/1 Gbit/s", "a/b Mbit/s",
+    "", "nb", "25", "25 Mbit/s", "25/5 MB/s", "0/0 Mbit/s", "25/5 Mbit/s,25/5 Mbit/s",
+    "25/5/1 Mbit/s", "90/10 %", "1/1 kbit/s", "25/5 Mbit/s,fast", "absent.toml", "99999/1 Gbit/s",
+    "a/b Mbit/s",
 )  # fmt: skip
 
 TIER_FILES = (

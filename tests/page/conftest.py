@@ -103,17 +103,17 @@ class Tab:
         return [url for url in self.requests if not url.startswith(inside)]
 
 
-@pytest.fixture(params=["file", "server"])
+@pytest.fixture
 def address(request: pytest.FixtureRequest, built: Path) -> str:
-    """The page as one file and as a folder of a static host."""
-    if request.param == "file":
+    """The page as one file or, with the parameter "server", as a folder of a static host."""
+    if getattr(request, "param", "file") == "file":
         return (built / "page.html").as_uri()
     return str(request.getfixturevalue("server"))
 
 
 @pytest.fixture
 def file_address(built: Path) -> str:
-    """The page as one file."""
+    """The address of the page as one file."""
     return (built / "page.html").as_uri()
 
 

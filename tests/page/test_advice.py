@@ -72,7 +72,9 @@ class Home:
         return concluded(setup, Runs(tiers, Tier.parse(self.tier), self.apps(), found))
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 12))]
+)
 def test_a_random_household_gets_the_sentences_of_advise(
     seed: int, tabs: Any, file_address: str, tmp_path: Path
 ) -> None:
@@ -82,7 +84,7 @@ def test_a_random_household_gets_the_sentences_of_advise(
     tab.open(home.fragment()).idle()
     tab.page.get_by_text("Edit as TOML").click()
     conclusion = home.concluded(tab.page.locator("#toml").input_value(), tmp_path / "runs")
-    said = tab.page.locator("#reasons p").all_inner_texts()
+    said = tab.page.locator("#reasons p").all_text_contents()
     assert said == [one["text"] for one in conclusion.sentences], home.fragment()
     assert tab.text("#headline") == conclusion.headline
     assert len(said) > 2

@@ -44,7 +44,7 @@ def test_the_scenario_of_the_page_has_its_digest_on_the_command_line(
 ) -> None:
     tab = tabs(file_address).open()
     tab.page.get_by_text("Edit as TOML").click()
-    for side, name in (("today", "today’s gateway"), ("better", "the better gateway")):
+    for side, name in (("today", "today’s router"), ("better", "the better router")):
         tab.page.get_by_role("group", name="Scenario of").get_by_label(name).check()
         file = tmp_path / f"{side}.toml"
         file.write_text(tab.page.locator("#toml").input_value(), "utf-8")

@@ -22,7 +22,7 @@ def test_each_gateway_has_the_links_of_its_case_of_advise(
 ) -> None:
     tab = tabs(file_address).open(f"thing=smart-home~1&line={line}&tiers=nbn&tier=50%2F20&rtt=20")
     tab.page.get_by_text("Edit as TOML").click()
-    tab.page.get_by_role("group", name="Scenario of").get_by_label("the better gateway").check()
+    tab.page.get_by_role("group", name="Scenario of").get_by_label("the better router").check()
     for name in choices()["gateways"]:
         tab.page.get_by_label("What manages the queue").nth(1).select_option(name)
         tab.shown()

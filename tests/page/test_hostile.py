@@ -43,7 +43,7 @@ def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: s
         tab.page.evaluate("() => new Promise((done) => setTimeout(done, 0))")
         assert len(tab.text("#home")) > 100, link
         assert tab.page.locator("#people img, #notices img, #home img").count() == 0, link
-        assert tab.page.title() == "Is it my gateway or my tier?"
+        assert tab.page.title() == "A faster line or a better router?"
         if not tab.text("#notices").startswith("The link"):
             silent.append(link)
     # A damaged link can be a valid link with other content.
@@ -87,7 +87,7 @@ def test_a_name_in_a_link_is_text(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open(f"person={quote(MARKUP)}~game")
     assert tab.page.locator("#home input.name").input_value() == "img srcx onerrordocument"
     assert tab.page.locator("img").count() == 0
-    assert tab.page.title() == "Is it my gateway or my tier?"
+    assert tab.page.title() == "A faster line or a better router?"
 
 
 def test_a_home_in_which_nobody_does_anything_says_so(tabs: Any, file_address: str) -> None:

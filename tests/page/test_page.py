@@ -11,7 +11,11 @@ from aqmlab.page.choices import choices
 
 from .conftest import SMALL
 
+both = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
+"""The page as one file and from a server. The two differ in how they load."""
 
+
+@both
 def test_the_page_opens_with_an_answer(tabs: Any, address: str) -> None:
     tab = tabs(address).open("")
     assert re.match(r"At [\d./]+ Mbit/s, ", tab.text("#headline"))
@@ -23,7 +27,7 @@ def test_every_tier_is_compared_and_concluded_in_sentences(tabs: Any, address: s
     assert tab.page.locator(".ladder .open").count() == 0
     sentences = tab.page.locator("#reasons p.about-tier").all_inner_texts()
     assert len(sentences) == 2
-    assert sentences[0].startswith("With today's gateway, ")
+    assert sentences[0].startswith("With today's router, ")
 
 
 def test_a_household_is_built_by_picking_people_and_things(tabs: Any, address: str) -> None:
@@ -45,12 +49,12 @@ def test_a_dragged_tier_moves_the_answer_and_the_link(tabs: Any, address: str) -
     tab = tabs(address).open()
     tiers = choices()["tiers"]["nbn"]["tiers"]
     for place in (0, len(tiers) - 1):
-        tab.page.get_by_role("slider", name="Tier").fill(str(place))
+        tab.page.get_by_role("slider", name="Speed").fill(str(place))
         tab.shown()
         assert tiers[place] in tab.text("#headline")
         number = tiers[place].removesuffix(" Mbit/s").replace("/", "%2F")
         assert f"tier={number}" in tab.page.url
-        assert tab.page.get_by_role("slider", name="Tier").input_value() == str(place)
+        assert tab.page.get_by_role("slider", name="Speed").input_value() == str(place)
 
 
 def test_verdicts_are_words_and_marks(tabs: Any, file_address: str) -> None:
@@ -91,6 +95,7 @@ def test_the_queue_plays_pauses_and_is_scrubbed(tabs: Any, address: str) -> None
     assert tab.page.locator("#tank-today").get_attribute("aria-label").startswith("Today: ")
 
 
+@both
 def test_a_shared_link_opens_the_same_household(tabs: Any, address: str) -> None:
     first = tabs(address).open()
     first.page.get_by_role("button", name="+ Student").click()
@@ -114,6 +119,8 @@ def test_the_settings_of_today_and_of_the_better_gateway_count(tabs: Any, addres
     cells = tab.page.locator(".ladder td").all_inner_texts()
     assert len(cells) == 10
     assert cells[::2] == cells[1::2]
+    words = r"(all \d+ good|\d+\s(good|tolerable|bad)(, \d+\s(tolerable|bad))*)"
+    assert all(re.fullmatch(words, cell.strip()) for cell in cells), cells
     other = tabs(address).open(f"{SMALL}&today=today&better=sqm~95~95").idle()
     cells = other.page.locator(".ladder td").all_inner_texts()
     assert cells[::2] != cells[1::2]
@@ -138,6 +145,7 @@ def test_edited_toml_runs_and_a_wrong_one_is_answered_with_a_sentence(
     assert "The text cannot be run." in tab.text("#notices")
 
 
+@both
 def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
     tabs: Any, address: str
 ) -> None:
@@ -191,7 +199,7 @@ def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     keyboard = tab.page.keyboard
     keyboard.press("Tab")
     assert _focused(tab) == "Skip to the answer"
-    tab.page.get_by_role("slider", name="Tier").focus()
+    tab.page.get_by_role("slider", name="Speed").focus()
     before = tab.text("#headline")
     keyboard.press("End")
     tab.shown()
@@ -202,6 +210,8 @@ def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     tab.shown()
     assert tab.page.get_by_label("a photo upload: 1").count() == 1
     assert _focused(tab) == "+"  # the focus stays
+    tab.page.locator("#moment").focus()
+    keyboard.press("Home")  # the queue opens at its worst moment, which may be the last
     tab.page.locator("#play").focus()
     keyboard.press("Space")
     assert tab.text("#play") == "Pause"
@@ -260,13 +270,35 @@ def test_no_script_parses_text_as_markup() -> None:
 
 
 def test_settings_to_paste_have_the_rates_of_the_tier(tabs: Any, file_address: str) -> None:
-    tab = tabs(file_address).open("thing=cloud-backup~1&tiers=nbn&tier=50/20&better=sqm~90~80")
+    link = "person=Anna~game&thing=cloud-backup~1&tiers=nbn&tier=50/20&better=sqm~90~80"
+    tab = tabs(file_address).open(link)
+    assert "download 45 Mbit/s, upload 16 Mbit/s" in tab.text("#do-view ol")
+    tab.page.get_by_text("Commands for OpenWrt").click()
     assert "sqm.wan.download='45000'" in tab.text("#do-view pre")
     assert "sqm.wan.upload='16000'" in tab.text("#do-view pre")
     tab.page.get_by_role("group", name="System").get_by_label("Linux").check()
     assert "htb rate 16000kbit" in tab.text("#do-view pre")
     tab.page.get_by_label("What manages the queue").nth(1).select_option("modem-pie")
     assert "nothing to set" in tab.text("#do-view")
+
+
+def test_nothing_is_to_do_where_the_present_router_is_enough(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open("person=Anna~telephone-call&tiers=nbn&tier=50/20")
+    assert "Mbit/s, everything is good with the router that you have." in tab.text("#headline")
+    assert tab.text("#do-view") == "Nothing. What you have is enough at 50/20 Mbit/s."
+
+
+def test_numbers_of_the_answer_are_details(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open().idle()
+    assert "opinion score" not in tab.text("#reasons") + tab.text("#headline")
+    tab.page.get_by_text("In detail").click()
+    assert "opinion score" in tab.text("#reasons")
+
+
+def test_a_narrow_screen_shows_the_answer_first(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address, viewport={"width": 360, "height": 800}).open()
+    tops = [tab.page.locator(one).bounding_box()["y"] for one in ("#headline", "#home", "#ladder")]
+    assert tops == sorted(tops)
 
 
 def _focused(tab: Any) -> str:

@@ -185,7 +185,7 @@ def test_pipes_of_dummynet():
     assert all(link.overhead.counted == 0 for link in spec.links)
     first, second, _ = spec.apps
     assert (first.up.links, first.down.links) == ((0,), (1,))
-    # Both directions pass the one bidirectional pipe, and every matching pipe adds its delay.
+    # Both directions pass through the bidirectional pipe, and every matching pipe adds its delay.
     assert (second.up.links, second.down.links) == ((2,), (2,))
     assert (second.up.delay_ns, second.down.delay_ns) == (105_000_000, 5_000_000)
     assert second.up.loss == 0.5

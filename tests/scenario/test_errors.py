@@ -62,14 +62,28 @@ def test_a_hint_names_each_key_once(refusal):
             "hint: did you mean `pfifo`?",
         ),
         (
-            third('qdisc = "dualpi2"'),
-            "home.toml:3: path.qdisc: unknown discipline `dualpi2`\n\n"
-            "hint: dualpi2 is not modelled; `pie` is the nearest to it",
+            third('qdisc = "docsis_pie"'),
+            "home.toml:3: path.qdisc: unknown discipline `docsis_pie`\n\n"
+            "hint: docsis_pie is not modelled; `pie` is the nearest to it",
         ),
         (
             third('qdisc = "fq_codel,limit=3"'),
             "home.toml:3: path.qdisc: unknown discipline `fq_codel,limit=3`\n\n"
             "hint: write a space before parameters: `fq_codel limit=3`",
+        ),
+        (
+            third('qdisc = "cake bandwidth 20mbit"'),
+            "home.toml:3: path.qdisc: unknown discipline `cake`\n\n"
+            "hint: cake is not modelled; `fq_codel` is the nearest to it",
+        ),
+        (
+            third('qdisc = "fq_codel target=5 ms"'),
+            "home.toml:3: path.qdisc: `ms` is not a parameter\n\n"
+            "hint: write `target=5ms`, without a space",
+        ),
+        (
+            third('up.qdisc = "codel noecn"'),
+            "home.toml:3: path.up.qdisc: `noecn` is not a parameter\n\nhint: write `ecn=false`",
         ),
         (
             third('qdisc = "fq_codel lmit=3"'),

@@ -4,6 +4,7 @@ import tomllib
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
+from aqmlab.planning.combinations import Engines
 from aqmlab.scenario import merge, toml_writer
 from aqmlab.scenario.loading import Found
 from aqmlab.scenario.model import Scenario
@@ -116,7 +117,10 @@ def plan_of(text, **changes):
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
     asked = planner._Requested(
-        **changes_of.read(**changes), seeds=None, duration=None, engines=("sim",)
+        **changes_of.read(**changes),
+        seeds=None,
+        duration=None,
+        engines=Engines(("sim",), build=False),
     )
     return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)
 

@@ -215,3 +215,20 @@ def test_needs_are_of_each_copy_and_a_slip_in_a_name_is_said() -> None:
     loaded = planner.load(Scenario.from_toml(text))
     assert loaded.rates == {"file-1": 2.0, "file-2": 2.0}
     assert loaded.warnings == ("report.tolerances.fiel: there is no such application",)
+
+
+def test_a_need_of_an_application_is_not_that_of_others_with_longer_names() -> None:
+    text = 'title = "t"\nduration = "1 s"\npath = { rate = "12/1 Mbit/s" }\n'
+    text += "[apps]\n"
+    for name in ("film", "film-hd", "film-2", "game-1"):
+        text += f'{name} = {{ kind = "cbr" }}\n'
+    text += 'call = { kind = "bulk", count = 2 }\n'
+    text += '[report.tolerances]\n"call-2" = "2 s"\nfilm = "3 s"\ncall = "1 s"\ngame = "4 s"\n'
+    loaded = planner.load(Scenario.from_toml(text))
+    assert loaded.stated_tolerances == {
+        "film": 3_000.0,
+        "game-1": 4_000.0,
+        "call-1": 1_000.0,
+        "call-2": 2_000.0,
+    }
+    assert loaded.warnings == ()

@@ -160,6 +160,34 @@ def test_other_targets_are_passed_over(home, qdisc):
     assert home(sets=[f"path.qdisc={qdisc}"]).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("sets", "duration", "warnings"),
+    [
+        (
+            ["path.rtt=400 s"],
+            "10 min",
+            ["the round-trip time without queues is 400 s; over a satellite it is 0.6 s"],
+        ),
+        (
+            ["path.rtt=40 ms", "path.start_jitter=0 s"],
+            "39 ms",
+            [
+                "the trial ends after 39 ms, before an answer can arrive:"
+                " the round-trip time is 40 ms"
+            ],
+        ),
+        (
+            ["path.qdisc=pfifo limit=1"],
+            "10 s",
+            ["limit=1 of pfifo: while a packet waits, every arrival is dropped"],
+        ),
+        (["path.qdisc=pfifo limit=2", "path.rtt=5 s"], "10 s", []),
+    ],
+)
+def test_values_that_are_probably_not_meant_are_said(home, sets, duration, warnings):
+    assert home(sets=sets, duration=duration).warnings == tuple(warnings)
+
+
 def test_a_start_that_chance_may_lay_behind_the_end_is_said(home):
     assert home(sets=["path.start_jitter=1 min"], duration="10 s").warnings == (
         "path.start_jitter is 60 s, so apps.up may start after the end of the trial of 10 s",

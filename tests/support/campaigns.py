@@ -14,7 +14,7 @@ from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.json_record import text_of
 from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.store.table_files import table_files
-from aqmlab.campaign.store.trial_file import spec_digest
+from aqmlab.campaign.store.trial_file import TrialIdentity, fault_of, spec_digest
 from aqmlab.campaign.trial_facts import group_apps, links_of
 from aqmlab.engines.trial_spec import (
     AppSpec,
@@ -207,3 +207,11 @@ def last_byte_of(path, name):
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)
     return column.data_page_offset + column.total_compressed_size - 1
+
+
+def is_whole(path: Path, origin: TrialIdentity) -> bool:
+    """Whether `path` holds the complete result of a trial."""
+    try:
+        return fault_of(path, origin) is None
+    except FileNotFoundError:
+        return False

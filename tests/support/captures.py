@@ -156,9 +156,10 @@ def _throughput(captured: Captured) -> Iterator[str]:
 
 
 def _pairs(captured: Captured) -> Iterator[str]:
-    """Yields differences to `aqmlab spp`.
+    """Yields differences between the table `flows` and the result of `aqmlab spp`.
 
-    It treats an application with one connection as one flow.
+    Only applications with one connection are compared, because `aqmlab spp` treats each connection
+    as a flow.
     """
     names = [app["name"] for app in captured.run.spec["apps"]]
     found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)

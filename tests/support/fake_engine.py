@@ -1,4 +1,4 @@
-"""An engine that returns tables of the right form at once, or misbehaves on request.
+"""An engine that returns tables of the right form immediately, or misbehaves on request.
 
 The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
 `refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file

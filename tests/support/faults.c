@@ -1,10 +1,10 @@
 /*
- * Counts the system calls that change a folder and makes one of them fail, or kills the process there.
+ * Counts the system calls that change a folder, and makes one fail or kills the process at one.
  *
- * Loaded with LD_PRELOAD. FAULT_FOLDER is the folder; FAULT_LOG gets a line per call; FAULT_AT is the
- * call that is hit, from 1; FAULT_ERRNO is the error that it and every later call return that takes
- * space, or 0 to kill the process. A forked process counts from the beginning. Calls of other folders
- * pass.
+ * It is loaded with LD_PRELOAD. FAULT_FOLDER is the folder. Each call adds a line to FAULT_LOG.
+ * FAULT_AT is the number of a call, from 1. At this call the process is killed if FAULT_ERRNO is 0.
+ * Otherwise this call and all later ones fail with the error FAULT_ERRNO, except those that free
+ * space. A forked process counts its own calls, from 1. Calls for other folders pass.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -47,7 +47,7 @@ static int inside_fd(int fd) {
     return inside(path);
 }
 
-/* Whether the call is to fail; errno says how. Does not return if it is to be the last. */
+/* Returns whether the call must fail, and sets errno; or kills the process if FAULT_ERRNO is 0. */
 static int hit(const char *call, int is_inside, const char *path) {
     if (!is_inside || getpid() != owner) return 0;
     long number = atomic_fetch_add(&count, 1) + 1;

@@ -11,7 +11,10 @@ from support import laws, scenarios, trials
 from support.laws import conns, form
 
 CHUNK = 25
-"""The number of scenarios in a test: small enough to share, and large compared with its start."""
+"""The number of scenarios in a test: small enough for several processes.
+
+It is also large enough that the start of a test takes little of its time.
+"""
 QUICK = range(0, 300, CHUNK)
 SOAK = range(1_000, 11_000, 100)
 

@@ -2,8 +2,8 @@
 
 use aqmlab_verdict::{Report, Word};
 
-use crate::evidence::{Candidate, Case, Evidence, is_transfer, round_trip_limit};
-use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
+use crate::evidence::{Candidate, Case, Evidence, is_transfer, is_worse_than, round_trip_limit};
+use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -69,8 +69,23 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
         by_median: failed.map(|case| by_median(known, cases, case, first)).unwrap_or_default(),
         seeds_served: first.map_or(0, |at| cases[at].seeds_served(known.seeds())),
         exceptions: exceptions.map(tier).collect(),
+        setbacks: cases.windows(2).filter_map(|pair| setback(known, pair)).collect(),
         tiers: cases.iter().map(counted).collect(),
     }
+}
+
+/// Returns the setback at the second of two cases, if it has one.
+fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
+    let [slower, faster] = pair else { return None };
+    let rank = |case: &Case| (case.bad().count(), case.not_good());
+    let is_worse = |verdict: &&Report| {
+        slower.verdict(&verdict.app).is_some_and(|other| is_worse_than(verdict, other))
+    };
+    (rank(faster) > rank(slower)).then(|| Setback {
+        tier: faster.tier.clone(),
+        slower: slower.tier.clone(),
+        apps: named(known, faster.verdicts.iter().filter(is_worse)),
+    })
 }
 
 fn counted(case: &Case) -> TierCount {
@@ -79,6 +94,7 @@ fn counted(case: &Case) -> TierCount {
         tier: case.tier.clone(),
         judged,
         served: judged - case.bad().count(),
+        good: judged - case.not_good(),
         word: match (case.serves(), case.not_good()) {
             (false, _) => Word::Bad,
             (true, 0) => Word::Good,
@@ -87,18 +103,20 @@ fn counted(case: &Case) -> TierCount {
     }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier, and the most of
-/// them well there. Among equals, one that can be set up at home goes first. Returns `None` if that
-/// is today's, or if no gateway serves everyone.
+/// Returns the position of the gateway that serves everyone at the slowest tier, there in the most
+/// seeds, and then the most applications well. Among equals, one that can be set up at home goes
+/// first. Returns `None` if that is today's, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
         let gateway = &known.gateways[at];
         let not_good = gateway.at(served).map_or(0, Case::not_good);
-        Some((known.order(served), not_good, at != 0 && !gateway.is_at_home, at))
+        let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
+        let is_elsewhere = at != 0 && !gateway.is_at_home;
+        Some((known.order(served), seeds_missed, not_good, is_elsewhere, at))
     };
     let best = (0..results.len()).filter_map(rank).min()?;
-    Some(best.3).filter(|&at| at != 0)
+    Some(best.4).filter(|&at| at != 0)
 }
 
 /// Returns the slower tiers at which the median of the round trips is within the limit. Only
@@ -141,18 +159,24 @@ fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
 fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
     let told = |verdict: &Report| Spoiled {
         app: known.words(&verdict.app),
+        felt: verdict.felt.clone(),
         because: verdict.because.clone(),
     };
     few(now.bad().map(told), |one| &one.app)
 }
 
-/// Returns the interactive applications whose round trips shorten, the most improved first.
+/// Returns the interactive applications that improve and whose round trips shorten, the most
+/// improved first.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
         let (today_ms, better_ms) = (verdict.medians.rtt_p95_ms?, other.medians.rtt_p95_ms?);
         let is_shorter = 0.0 < better_ms && better_ms < today_ms;
-        is_shorter.then(|| Gain { app: known.words(&verdict.app), today_ms, better_ms })
+        (is_shorter && other.word < verdict.word).then(|| Gain {
+            app: known.words(&verdict.app),
+            today_ms,
+            better_ms,
+        })
     };
     let mut found: Vec<_> = now.bad().filter(|one| !is_transfer(one)).filter_map(gain).collect();
     let times = |one: &Gain| one.today_ms / one.better_ms;

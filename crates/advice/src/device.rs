@@ -1,5 +1,6 @@
 //! The gateway to set up: its shapers, and the framing of its line.
 
+use aqmlab_core::Overhead;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -41,8 +42,8 @@ impl Framing {
 
     /// Returns the bytes of the line that an IP packet of `ip_len` bytes occupies.
     pub(crate) fn on_line(self, ip_len: u32) -> u64 {
-        let framed = u64::from((ip_len + self.bytes).max(self.minimum));
-        if self.atm { framed.div_ceil(48) * 53 } else { framed }
+        let Self { bytes, minimum, atm, counted: _ } = self;
+        Overhead { bytes, minimum, atm, counted: 0 }.on_link(ip_len).0
     }
 }
 
@@ -56,7 +57,30 @@ pub struct Bottleneck {
     pub qdisc: String,
     /// The parameters of the discipline that differ from its defaults, as `tc` spells them.
     #[serde(default)]
-    pub params: BTreeMap<String, String>,
+    pub params: BTreeMap<String, Setting>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// A switch, for which `tc` has one word for on and one for off.
+    Flag(bool),
+    /// A value that follows the parameter's name.
+    Text(String),
+}
+
+impl Setting {
+    /// Returns the setting of the parameter `name` in the words of `tc`.
+    pub(crate) fn words(&self, name: &str) -> String {
+        match self {
+            Self::Flag(true) => name.to_owned(),
+            // tc-pie(8) and tc-fq_pie(8) have an underscore in this word alone.
+            Self::Flag(false) if name == "dq_rate_estimator" => format!("no_{name}"),
+            Self::Flag(false) => format!("no{name}"),
+            Self::Text(value) => format!("{name} {value}"),
+        }
+    }
 }
 
 impl Bottleneck {
@@ -75,7 +99,7 @@ impl Bottleneck {
 
     /// Returns the discipline with its parameters.
     pub(crate) fn spelled(&self) -> String {
-        let params = self.params.iter().map(|(name, value)| format!(" {name} {value}"));
+        let params = self.params.iter().map(|(name, value)| format!(" {}", value.words(name)));
         format!("{}{}", self.qdisc, params.collect::<String>())
     }
 }

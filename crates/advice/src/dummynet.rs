@@ -2,13 +2,41 @@
 //!
 //! Dummynet counts IP bytes and ignores framing. Its rate is therefore the one at which full-sized
 //! packets fill the same share of the line. A line full of small packets needs a lower rate.
-//! Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
+//! of their own. Every default in which dummynet differs from Linux is stated, so that both have
+//! the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//!
+//! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
+//! shaper's rules stand before the home's, so they would accept every packet of the line.
+//! The commands therefore clear `one_pass`, and packets continue at the next rule. The setting also
+//! holds for the home's own `pipe`, `queue` and `nat` rules. pf has a hook of its own and sees the
+//! packets with either setting. Source: FreeBSD 14 `sys/netpfil/ipfw/ip_fw_pfil.c`,
+//! `ipfw_check_packet`.
 
-use crate::device::{Bottleneck, Gateway};
+use crate::device::{Bottleneck, Gateway, Setting};
 
 /// The commands that load the modules. Without the setting, ipfw would block all traffic after it
 /// is loaded.
 const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
+
+/// The commands that remove an earlier shaper. The rules are in a set of their own, because ipfw
+/// adds a rule again rather than replace it.
+const REMOVED: &str = "\
+# Nothing here outlives a restart. These four lines remove an earlier shaper
+ipfw -q delete set 17 2>/dev/null
+dnctl queue delete 1 2 2>/dev/null
+dnctl sched delete 1 2 2>/dev/null
+dnctl pipe delete 1 2 2>/dev/null
+# With one_pass=1, the shaper's rules would accept packets that a later rule of ipfw denies
+sysctl net.inet.ip.fw.one_pass=0
+";
+
+/// The packets that `codel` and `pie` of Linux hold by default.
+const LIMIT: &str = "1000";
+
+/// The parameters that the four disciplines share with Linux.
+const SHARED: [&str; 9] =
+    ["alpha", "beta", "ecn", "flows", "interval", "limit", "quantum", "target", "tupdate"];
 
 /// Returns the commands, one per line.
 pub(crate) fn commands(gateway: &Gateway) -> String {
@@ -20,7 +48,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
             text += &shaped(gateway, shaper, number, side, packets);
         }
     }
-    if text.is_empty() { text } else { format!("{LOADED}{text}") }
+    if text.is_empty() { text } else { format!("{LOADED}{REMOVED}{text}") }
 }
 
 fn shaped(
@@ -31,16 +59,84 @@ fn shaped(
     packets: &str,
 ) -> String {
     let rate = shaper.ip_kbit(gateway.framing);
+    let pipe = format!("dnctl pipe {number} config bw {rate}Kbit/s");
+    let words = words(shaper);
+    let (target, configured) = match shaper.qdisc.as_str() {
+        "codel" | "pie" => {
+            let limit = limit(shaper);
+            // By default, dummynet refuses more than 100 packets.
+            let allowed = format!("sysctl net.inet.ip.dummynet.pipe_slot_limit={limit}");
+            ("pipe", format!("{allowed}\n{pipe} queue {limit} {words}"))
+        }
+        "fq_codel" | "fq_pie" => (
+            "queue",
+            format!(
+                "{pipe}\ndnctl sched {number} config pipe {number} type {words}\n\
+                 dnctl queue {number} config sched {number}"
+            ),
+        ),
+        other => {
+            return format!("# Packets that {packets}: dummynet has no discipline `{other}`\n");
+        }
+    };
     format!(
-        "# Packets that {packets}: {} kbit/s of the line are {rate} kbit/s of IP\n\
-         dnctl pipe {number} config bw {rate}Kbit/s\n\
-         dnctl sched {number} config pipe {number} type {}\n\
-         dnctl queue {number} config sched {number}\n\
-         ipfw add {number}00 queue {number} ip from any to any {side} {}\n",
+        "# Packets that {packets}: {} kbit/s of the line are {rate} kbit/s of IP\n{}{configured}\n\
+         ipfw add {number}00 set 17 {target} {number} ip from any to any {side} {}\n",
         shaper.kbit(),
-        shaper.spelled(),
+        unknown(shaper),
         gateway.bsd_device,
     )
+}
+
+/// Returns a comment for each parameter that dummynet lacks.
+fn unknown(shaper: &Bottleneck) -> String {
+    let lacks =
+        |name: &&String| !SHARED.contains(&name.as_str()) && name.as_str() != "dq_rate_estimator";
+    let names = shaper.params.keys().filter(lacks);
+    let lines: Vec<_> =
+        names.map(|name| format!("# dummynet has no parameter `{name}`\n")).collect();
+    lines.concat()
+}
+
+/// Returns the limit of a pipe's queue in packets.
+fn limit(shaper: &Bottleneck) -> &str {
+    match shaper.params.get("limit") {
+        Some(Setting::Text(packets)) => packets,
+        _ => LIMIT,
+    }
+}
+
+/// Returns the discipline with its parameters in the words of dnctl.
+fn words(shaper: &Bottleneck) -> String {
+    let kind = shaper.qdisc.as_str();
+    let is_fair = kind.starts_with("fq_");
+    let known = shaper.params.iter().filter(|(name, _)| {
+        SHARED.contains(&name.as_str()) && name.as_str() != "ecn" && (is_fair || *name != "limit")
+    });
+    let mut words = vec![kind.to_owned()];
+    words.extend(known.map(|(name, value)| parameter(name, value)));
+    // Linux marks by default with `fq_codel` alone; dummynet also does so with `fq_pie`.
+    let is_marking = match shaper.params.get("ecn") {
+        Some(Setting::Flag(on)) => *on,
+        _ => kind == "fq_codel",
+    };
+    words.push(if is_marking { "ecn" } else { "noecn" }.to_owned());
+    if kind.ends_with("pie") {
+        let is_estimated = shaper.params.get("dq_rate_estimator") == Some(&Setting::Flag(true));
+        words.push(if is_estimated { "dre" } else { "ts" }.to_owned());
+    }
+    words.join(" ")
+}
+
+fn parameter(name: &str, value: &Setting) -> String {
+    match (name, value) {
+        // Linux counts these weights in sixteenths.
+        ("alpha" | "beta", Setting::Text(text)) => match text.parse::<f64>() {
+            Ok(weight) => format!("{name} {}", weight / 16.0),
+            Err(_) => value.words(name),
+        },
+        _ => value.words(name),
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +161,10 @@ mod tests {
         let text = commands(&gateway);
         // The rate is 1900 · 1500 / 1518.
         assert!(text.contains("dnctl pipe 1 config bw 1877Kbit/s\n"), "{text}");
-        assert!(text.contains("ipfw add 100 queue 1 ip from any to any out xmit em0\n"), "{text}");
+        assert!(
+            text.contains("ipfw add 100 set 17 queue 1 ip from any to any out xmit em0\n"),
+            "{text}"
+        );
         assert!(!text.contains("pipe 2"), "{text}");
     }
 }

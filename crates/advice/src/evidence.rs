@@ -1,6 +1,6 @@
 //! The runs on which an advice rests.
 
-use aqmlab_verdict::{Report, Word};
+use aqmlab_verdict::{FindingReport, Report, Word};
 use serde::Deserialize;
 
 use crate::words;
@@ -129,6 +129,22 @@ impl Case {
 /// Returns whether the application was measured and has needs.
 fn is_judged(verdict: &Report) -> bool {
     !matches!(verdict.word, Word::NoData | Word::NoNeeds)
+}
+
+/// Returns whether an application got worse: by its word, or farther beyond a limit that it misses
+/// in both verdicts.
+pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
+    let is_farther = |missed: &FindingReport| {
+        let before = now.findings.iter().find(|finding| finding.need == missed.need);
+        before.is_some_and(|before| before.word == Word::Bad && missed.margin < before.margin)
+    };
+    let mut missed = then.findings.iter().filter(|finding| finding.word == Word::Bad);
+    is_worse_than(then, now) || missed.any(is_farther)
+}
+
+/// Returns whether a verdict is worse than another verdict, both of which were measured.
+pub(crate) fn is_worse_than(one: &Report, other: &Report) -> bool {
+    is_judged(other) && one.word > other.word
 }
 
 /// Returns whether the application is a bulk transfer.

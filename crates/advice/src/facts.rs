@@ -48,6 +48,8 @@ pub struct GatewayResult {
     pub seeds_served: usize,
     /// The faster tiers that were run and, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
+    /// The tiers at which more applications miss a need than at the next slower tier.
+    pub setbacks: Vec<Setback>,
     /// The number of applications that are served at each tier that was run.
     pub tiers: Vec<TierCount>,
 }
@@ -61,6 +63,8 @@ pub struct TierCount {
     pub judged: usize,
     /// The number of them that are not bad.
     pub served: usize,
+    /// The number of them that are good.
+    pub good: usize,
     /// The worst word among them.
     pub word: Word,
 }
@@ -74,11 +78,24 @@ pub struct ByMedian {
     pub tier: String,
 }
 
+/// A tier that serves applications worse than a slower tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setback {
+    /// The tier.
+    pub tier: String,
+    /// The next slower tier that was run.
+    pub slower: String,
+    /// The applications with a worse verdict than at the slower tier, in plain words.
+    pub apps: Vec<String>,
+}
+
 /// An application that is not served by today's gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spoiled {
     /// The application in plain words, with its user.
     pub app: String,
+    /// The effect that a person notices, as a clause; empty if none is known.
+    pub felt: String,
     /// The measured number and the limit that it misses.
     pub because: String,
 }

@@ -1,10 +1,10 @@
-//! The answer in one sentence: the gateway, the tier, or both.
+//! The answer in one sentence: the router, the speed, or both.
 
-use aqmlab_verdict::Report;
+use aqmlab_verdict::{Report, Word};
 use serde::Serialize;
 
 use crate::conclusion::named;
-use crate::evidence::{Case, Evidence};
+use crate::evidence::{Case, Evidence, got_worse};
 use crate::words::listed;
 
 /// The answer in one sentence.
@@ -21,27 +21,63 @@ pub struct Headline {
 pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> {
     let today = known.gateways.first()?.at(tier)?;
     let better = known.gateways.iter().find(|gateway| gateway.name == other)?.at(tier)?;
-    let suffer = |case: &Case| suffering(known, case.bad());
     let (kind, text) = match (today.serves(), better.serves()) {
-        (true, true) if today.not_good() > 0 && better.not_good() == 0 => (
+        (true, _) if today.not_good() == 0 => {
+            ("fine", "everything is good with the router that you have".to_owned())
+        }
+        (true, true) if better.not_good() == 0 => (
             "gateway",
-            "what you have serves everyone, and a better gateway serves them well".to_owned(),
+            "nobody is badly off today, and a better router makes everything good".to_owned(),
         ),
-        (true, _) => ("fine", "what you have serves everyone".to_owned()),
+        (true, _) => ("fine", "nobody is badly off with the router that you have".to_owned()),
         (false, true) => {
-            ("gateway", format!("it is your gateway, not your tier: {}", suffer(today)))
+            let suffer = suffering(&named(known, today.bad()));
+            ("gateway", format!("it is your router, not your speed: {suffer}"))
         }
-        (false, false) if better.bad().count() < today.bad().count() => {
-            ("both", format!("it is both: a better gateway helps, but {} even so", suffer(better)))
-        }
-        (false, false) => {
-            ("tier", format!("it is your tier: {} with either gateway", suffer(better)))
-        }
+        (false, false) if better.bad().count() < today.bad().count() => (
+            "both",
+            format!("it is both your router and your speed: {}", both(known, today, better)),
+        ),
+        (false, false) => ("tier", format!("it is your speed: {}", either(known, today, better))),
     };
     Some(Headline { kind, text: format!("At {tier}, {text}.") })
 }
 
-fn suffering<'a>(known: &Evidence, bad: impl Iterator<Item = &'a Report>) -> String {
-    let names = named(known, bad);
-    format!("{} {}", listed(&names), if names.len() == 1 { "suffers" } else { "suffer" })
+/// Returns whom a better router helps, and who suffers with it. A router does not help an
+/// application that gets worse.
+fn both(known: &Evidence, today: &Case, better: &Case) -> String {
+    let helped = today
+        .bad()
+        .filter(|now| better.verdict(&now.app).is_some_and(|then| then.word != Word::Bad));
+    let is_worse =
+        |then: &&Report| today.verdict(&then.app).is_some_and(|now| got_worse(now, then));
+    let (worse, same): (Vec<_>, Vec<_>) = better.bad().partition(is_worse);
+    let mut parts = vec![format!("a better router helps {}", listed(&named(known, helped)))];
+    if !same.is_empty() {
+        parts.push(format!("{} even so", suffering(&named(known, same.into_iter()))));
+    }
+    if !worse.is_empty() {
+        let names = named(known, worse.into_iter());
+        parts.push(format!("{} more than today", suffering(&names)));
+    }
+    let last = parts.split_off(1).join(", and ");
+    format!("{}, but {last}", parts[0])
+}
+
+/// Returns who suffers with either router, or with each.
+fn either(known: &Evidence, today: &Case, better: &Case) -> String {
+    let in_both = better
+        .bad()
+        .filter(|then| today.verdict(&then.app).is_some_and(|now| now.word == Word::Bad));
+    let names = named(known, in_both);
+    if names.is_empty() {
+        let [now, then] = [today, better].map(|case| suffering(&named(known, case.bad())));
+        format!("{now} today, and {then} with a better router")
+    } else {
+        format!("{} with either router", suffering(&names))
+    }
+}
+
+fn suffering(names: &[String]) -> String {
+    format!("{} {}", listed(names), if names.len() == 1 { "suffers" } else { "suffer" })
 }

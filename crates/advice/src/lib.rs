@@ -13,8 +13,10 @@
 //! | `headline`   | the answer in one sentence                                         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
+//! | `cake`       | CAKE in their words                                                |
 //! | `words`      | numbers and lists in the form for people                           |
 
+mod cake;
 mod conclusion;
 mod device;
 mod dummynet;
@@ -26,9 +28,9 @@ mod openwrt;
 mod sentences;
 mod words;
 
-pub use device::{Bottleneck, Framing, Gateway};
+pub use device::{Bottleneck, Framing, Gateway, Setting};
 pub use evidence::{App, Candidate, Case, Evidence};
-pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Spoiled, TierCount};
+pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
 pub use headline::Headline;
 pub use sentences::Sentence;
 pub use words::owned;

@@ -1,17 +1,31 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. Arriving packets pass an IFB, because a discipline only handles
+//! charge what the line charges. CAKE does both itself. Arriving packets pass an IFB, because a discipline only handles
 //! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
+use aqmlab_core::Overhead;
+
+use crate::cake;
 use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line.
+/// Returns the commands, one per line. They begin with those that remove an earlier shaper, because
+/// the kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
-    let mut lines: Vec<String> = Vec::new();
     let device = &gateway.device;
+    if gateway.up.is_none() && gateway.down.is_none() {
+        return String::new();
+    }
+    let mut lines = vec![
+        "# Nothing here outlives a restart. These three lines remove an earlier shaper".to_owned(),
+        format!("tc qdisc del dev {device} root 2>/dev/null"),
+        format!("tc qdisc del dev {device} ingress 2>/dev/null"),
+        format!("ip link del dev {IFB} 2>/dev/null"),
+        "# Offloads join packets, and a discipline would queue the whole batch".to_owned(),
+        format!("ethtool -K {device} gro off gso off tso off"),
+    ];
     if let Some(up) = &gateway.up {
         lines.push(format!("# Packets that leave the home: {} kbit/s on {device}", up.kbit()));
         lines.extend(shaped(device, up, gateway.framing));
@@ -31,19 +45,33 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     lines.join("\n")
 }
 
-fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
+fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
+    if cake::is_cake(shaper) {
+        let cake = cake::spelled(shaper, framing);
+        return vec![format!("tc qdisc replace dev {device} root handle 10: {cake}")];
+    }
     let rate = shaper.kbit();
-    [
+    let burst = burst(rate);
+    vec![
         format!(
             "tc qdisc replace dev {device} root handle 1: {} htb default 1",
             size_table(framing)
         ),
         format!(
             "tc class replace dev {device} parent 1: classid 1:1 htb rate {rate}kbit \
-             ceil {rate}kbit quantum 1514"
+             ceil {rate}kbit burst {burst} cburst {burst} quantum 1514"
         ),
         format!("tc qdisc replace dev {device} parent 1:1 handle 10: {}", shaper.spelled()),
     ]
+}
+
+/// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
+/// ATM. tc's default is 1600 bytes, so HTB on a fast line would need a timer for each packet.
+/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default:
+/// its timer is never late.
+fn burst(kbit: u64) -> u64 {
+    let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
+    (kbit / 8).max(on_atm.on_link(1500).0)
 }
 
 /// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
@@ -59,11 +87,13 @@ fn size_table(framing: Framing) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Setting;
 
     const DOCSIS: Framing = Framing { bytes: 18, minimum: 64, atm: false, counted: 14 };
 
     fn gateway(down: Option<Bottleneck>) -> Gateway {
-        let params = std::iter::once(("limit".to_owned(), "1000".to_owned())).collect();
+        let limit = Setting::Text("1000".to_owned());
+        let params = std::iter::once(("limit".to_owned(), limit)).collect();
         let up = Bottleneck { bps: 1_900_500, qdisc: "fq_codel".to_owned(), params };
         Gateway {
             device: "eth0".to_owned(),
@@ -79,12 +109,12 @@ mod tests {
         let text = commands(&gateway(None));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
-            lines[1..],
+            lines[7..],
             [
                 "tc qdisc replace dev eth0 root handle 1: stab mtu 2047 tsize 512 mpu 64 \
                  overhead 4 linklayer ethernet htb default 1",
                 "tc class replace dev eth0 parent 1: classid 1:1 htb rate 1900kbit ceil 1900kbit \
-                 quantum 1514",
+                 burst 1749 cburst 1749 quantum 1514",
                 "tc qdisc replace dev eth0 parent 1:1 handle 10: fq_codel limit 1000",
             ]
         );
@@ -99,7 +129,9 @@ mod tests {
         };
         let text = commands(&gateway(Some(down)));
         assert!(text.contains("ip link add name ifb4wan type ifb"));
-        assert!(text.contains("rate 19000kbit"));
+        assert!(
+            text.contains("tc qdisc replace dev ifb4wan root handle 10: cake bandwidth 19000kbit")
+        );
         assert!(text.contains("action mirred egress redirect dev ifb4wan"));
     }
 }

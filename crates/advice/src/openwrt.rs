@@ -1,16 +1,96 @@
 //! `uci` commands of OpenWrt with the package `sqm-scripts`.
 //!
-//! The script `simplest.qos` is one HTB class with one discipline, as in the simulated gateway. A
-//! rate of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes
-//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is
-//! therefore the overhead beyond the bytes that Linux counts.
+//! The script `simplest.qos` is one HTB class with one discipline. CAKE has scripts of its own. A rate of 0 leaves a direction
+//! unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead` to `tc stab` unchanged
+//! (functions.sh, `get_stab_string`). The value of `overhead` is therefore the overhead beyond the
+//! bytes that Linux counts.
+//!
+//! sqm-scripts has defaults of its own: a limit of 1001 packets, a target for the rate of the line,
+//! and ECN for every discipline (`get_limit`, `get_target`, `get_ecn`). For `fq_pie` it writes
+//! `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
+//! direction. With the target `default` the script writes none, and all other parameters follow
+//! in `eqdisc_opts` and `iqdisc_opts`.
 
-use crate::device::{Bottleneck, Gateway};
+use crate::cake;
+use crate::device::{Bottleneck, Gateway, Setting};
 
-/// Returns the commands, one per line.
+/// The disciplines that `simplest.qos` sets up, with the package of the kernel module, the default
+/// limit in packets, and whether Linux marks by default. Source: `sch_*.c` of Linux 6.1.
+const KNOWN: [(&str, &str, &str, bool); 4] = [
+    ("codel", "kmod-sched", "1000", false),
+    ("fq_codel", "", "10240", true),
+    ("pie", "kmod-sched-pie", "1000", false),
+    ("fq_pie", "kmod-sched-fq-pie", "10240", false),
+];
+
+/// The switches of flow offloading: packets of offloaded flows bypass every discipline.
+const OFFLOADING: &str = "\
+# Offloaded flows would bypass the shaper
+uci set firewall.@defaults[0].flow_offloading='0'
+uci set firewall.@defaults[0].flow_offloading_hw='0'
+uci commit firewall
+service firewall restart
+";
+
+/// Returns the commands, one per line, or a comment with the reason if there are none.
 pub(crate) fn commands(gateway: &Gateway) -> String {
-    let rate = |shaper: &Option<Bottleneck>| shaper.as_ref().map_or(0, Bottleneck::kbit);
     let Some(some) = gateway.up.as_ref().or(gateway.down.as_ref()) else { return String::new() };
+    let kind = some.qdisc.as_str();
+    if let Some(other) = gateway.down.as_ref().filter(|down| down.qdisc != kind) {
+        return format!(
+            "# sqm-scripts has one discipline for both directions, and this gateway has `{kind}` \
+             and `{}`\n",
+            other.qdisc
+        );
+    }
+    if cake::is_cake(some) {
+        return of_cake(gateway);
+    }
+    let Some((_, package, limit, marks)) = KNOWN.iter().find(|(name, ..)| *name == kind) else {
+        return format!("# sqm-scripts cannot set up `{kind}` with HTB as the simulation has it\n");
+    };
+    let mut options = shared(gateway, kind);
+    for (way, letter, shaper) in [("egress", 'e', &gateway.up), ("ingress", 'i', &gateway.down)] {
+        if let Some(shaper) = shaper {
+            options.extend(of_direction(shaper, way, letter, limit, *marks));
+        }
+    }
+    written(&format!("sqm-scripts {package}"), &options)
+}
+
+/// Returns the commands for CAKE in both directions, whose scripts have it without HTB.
+fn of_cake(gateway: &Gateway) -> String {
+    let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
+        return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
+    };
+    let mut options = shared(gateway, "cake");
+    for (name, value) in &mut options {
+        match name.as_str() {
+            "script" => script.clone_into(value),
+            // CAKE counts from the IP packet.
+            "overhead" => *value = gateway.framing.bytes.to_string(),
+            _ => {}
+        }
+    }
+    options.extend(own);
+    written("sqm-scripts kmod-sched-cake", &options)
+}
+
+fn written(packages: &str, options: &[(String, String)]) -> String {
+    let options = options.iter().map(|(name, value)| format!("uci set sqm.wan.{name}='{value}'\n"));
+    let packages = packages.trim_end();
+    format!(
+        "# Newer releases have the package manager apk, older ones opkg\n\
+         if command -v apk; then apk update && apk add {packages}; \
+         else opkg update && opkg install {packages}; fi\n\
+         uci set sqm.wan=queue\n{}uci commit sqm\nservice sqm restart\n{OFFLOADING}",
+        options.collect::<String>()
+    )
+}
+
+/// Returns the options of both directions.
+fn shared(gateway: &Gateway, kind: &str) -> Vec<(String, String)> {
+    let rate = |shaper: &Option<Bottleneck>| shaper.as_ref().map_or(0, Bottleneck::kbit);
     let framing = gateway.framing;
     let options = [
         ("interface", gateway.device.clone()),
@@ -18,18 +98,42 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
         ("upload", rate(&gateway.up).to_string()),
         ("download", rate(&gateway.down).to_string()),
         ("script", "simplest.qos".to_owned()),
-        ("qdisc", some.qdisc.clone()),
+        ("qdisc", kind.to_owned()),
         ("linklayer", if framing.atm { "atm" } else { "ethernet" }.to_owned()),
         ("overhead", framing.beyond_counted().to_string()),
         ("linklayer_advanced", "1".to_owned()),
         ("tcMPU", framing.minimum.to_string()),
+        // LuCI deletes the options of the directions unless both switches are set.
+        ("qdisc_advanced", "1".to_owned()),
+        ("qdisc_really_really_advanced", "1".to_owned()),
     ];
-    let options = options.map(|(name, value)| format!("uci set sqm.wan.{name}='{value}'"));
-    format!(
-        "opkg update && opkg install sqm-scripts\nuci set sqm.wan=queue\n{}\n\
-         uci commit sqm\nservice sqm restart\n",
-        options.join("\n")
-    )
+    options.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// Returns the options of one direction, which begins with `letter` in their names.
+fn of_direction(
+    shaper: &Bottleneck,
+    way: &str,
+    letter: char,
+    limit: &str,
+    marks: bool,
+) -> [(String, String); 4] {
+    let marks = match shaper.params.get("ecn") {
+        Some(Setting::Flag(on)) => *on,
+        _ => marks,
+    };
+    let limit = match shaper.params.get("limit") {
+        Some(Setting::Text(packets)) => packets,
+        _ => limit,
+    };
+    let others = shaper.params.iter().filter(|(name, _)| *name != "ecn" && *name != "limit");
+    let others: Vec<_> = others.map(|(name, value)| value.words(name)).collect();
+    [
+        (format!("{letter}limit"), limit.to_owned()),
+        (format!("{letter}target"), "default".to_owned()),
+        (format!("{way}_ecn"), if marks { "ECN" } else { "NOECN" }.to_owned()),
+        (format!("{letter}qdisc_opts"), others.join(" ")),
+    ]
 }
 
 #[cfg(test)]

@@ -4,42 +4,46 @@
 
 use serde::Serialize;
 
-use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult};
-use crate::words::{listed, rate, time};
+use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled};
+use crate::words::{capital, listed, rate, time};
 
 /// A sentence, with its place in the advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sentence {
-    /// The kind of the sentence: `tier`, `sure`, `spoils`, `gain` or `cost`.
+    /// The kind of the sentence: `tier`, `spoils`, `gain`, `cost`, or `detail` for a reader who
+    /// wants to check.
     pub about: &'static str,
     /// The sentence.
     pub text: String,
 }
 
-/// Returns the sentences of a conclusion, in the order for a reader.
+/// Returns the sentences of a conclusion, in the order for a reader. Details come last.
 pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     let mut said = Vec::new();
+    let mut say = |about: &'static str, text: String| said.push(Sentence { about, text });
     for gateway in &known.gateways {
-        said.push(Sentence { about: "tier", text: tier(gateway, known) });
-        if let Some(text) = sure(gateway, known.seeds) {
-            said.push(Sentence { about: "sure", text });
-        }
-        said.extend(gateway.by_median.iter().map(|one| by_median(one, gateway)));
+        say("tier", tier(gateway, known));
     }
     if known.better.is_none() {
-        said.push(Sentence { about: "tier", text: no_better(known) });
+        say("tier", no_better(known));
     }
     for one in &known.spoiled {
-        let text = format!(
-            "At {}, today's gateway spoils {}: {}.",
-            known.compared_at, one.app, one.because
-        );
-        said.push(Sentence { about: "spoils", text });
+        say("spoils", spoiled(one, &known.compared_at));
     }
     let better = known.gateways.iter().find(|one| known.better.as_ref() == Some(&one.name));
     if let Some(GatewayResult { title: better, .. }) = better {
-        said.extend(known.gains.iter().map(|one| gain(one, better)));
-        said.extend(known.costs.iter().map(|one| cost(one, better)));
+        known.gains.iter().for_each(|one| say("gain", gain(one, better)));
+        known.costs.iter().for_each(|one| say("cost", cost(one, better)));
+    }
+    for one in &known.spoiled {
+        say("detail", format!("{}, {}: {}.", capital(&one.app), known.compared_at, one.because));
+    }
+    for gateway in &known.gateways {
+        if let Some(text) = sure(gateway, known.seeds) {
+            say("detail", text);
+        }
+        gateway.setbacks.iter().for_each(|one| say("detail", setback(one, gateway)));
+        gateway.by_median.iter().for_each(|one| say("detail", by_median(one, gateway)));
     }
     said
 }
@@ -47,7 +51,7 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
 fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     let Some(served) = &gateway.served else {
         return format!(
-            "With {}, no tier serves everyone: even at {}, {} {} bad.",
+            "With {}, somebody is badly off at every speed: even at {}, {} {} bad.",
             gateway.title,
             known.fastest,
             listed(&gateway.failing),
@@ -60,7 +64,7 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     };
     let well = match &gateway.well {
         Some(well) if well != served => format!(" Everything is good from {well}."),
-        None => " At no tier is everything good.".to_owned(),
+        None => " At no speed is everything good.".to_owned(),
         Some(_) => String::new(),
     };
     let title = &gateway.title;
@@ -69,57 +73,74 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     } else {
         format!(" Faster does not always help: {} fails.", listed(&gateway.exceptions))
     };
-    format!("With {title}, {served} is the slowest tier that serves everyone{beside}{well}{others}")
+    format!(
+        "With {title}, {served} is the slowest speed at which nobody is badly \
+         off{beside}{well}{others}"
+    )
 }
 
 fn no_better(known: &Conclusion) -> String {
     if known.gateways.iter().all(|one| one.served.is_none()) {
-        "No gateway helps here: the applications need more than these tiers have.".to_owned()
+        "No router helps here: the applications need more than these speeds.".to_owned()
     } else {
-        "No other gateway does better: today's is enough.".to_owned()
+        "No other router does better: today's is enough.".to_owned()
     }
 }
 
+fn spoiled(one: &Spoiled, tier: &str) -> String {
+    let felt = if one.felt.is_empty() { String::new() } else { format!(": {}", one.felt) };
+    format!("At {tier} with today's router, {} suffers{felt}.", one.app)
+}
+
 fn sure(gateway: &GatewayResult, seeds: usize) -> Option<String> {
-    let served = gateway.served.as_ref()?;
+    let (served, title) = (gateway.served.as_ref()?, &gateway.title);
     Some(if seeds == 1 {
-        format!("One seed was run, so the result at {served} may be chance.")
+        format!("{served} with {title} was simulated once, so that result may be chance.")
     } else if gateway.seeds_served == seeds {
-        format!("At {served} that holds in each of {seeds} seeds.")
+        format!("All {seeds} simulations of {served} with {title} agree.")
     } else {
         format!(
-            "At {served} that holds for the median over {seeds} seeds, and in {} of them alone.",
+            "Of {seeds} simulations of {served} with {title}, {} agree; their median decides.",
             gateway.seeds_served
         )
     })
 }
 
-fn by_median(one: &ByMedian, gateway: &GatewayResult) -> Sentence {
-    let text = format!(
-        "If only the median of the round trips counted, {} would do at {} with {}.",
+fn setback(one: &Setback, gateway: &GatewayResult) -> String {
+    format!(
+        "With {}, {} {} worse at {} than at {}: a faster line is not always better.",
+        gateway.title,
+        listed(&one.apps),
+        if one.apps.len() == 1 { "does" } else { "do" },
+        one.tier,
+        one.slower
+    )
+}
+
+fn by_median(one: &ByMedian, gateway: &GatewayResult) -> String {
+    format!(
+        "Judged by its typical round trip instead of its slow ones, {} would do at {} with {}.",
         listed(&one.apps),
         one.tier,
         gateway.title
-    );
-    Sentence { about: "sure", text }
+    )
 }
 
-fn gain(one: &Gain, better: &str) -> Sentence {
+fn gain(one: &Gain, better: &str) -> String {
     let (now, then) = (time(one.today_ms / 1e3), time(one.better_ms / 1e3));
-    let text = format!(
+    format!(
         "With {better}, 95 % of the round trips of {} end within {then} instead of {now}.",
         one.app
-    );
-    Sentence { about: "gain", text }
+    )
 }
 
 /// Returns a sentence with the time of one gigabyte, because people know their transfers by size.
-fn cost(one: &Cost, better: &str) -> Sentence {
+fn cost(one: &Cost, better: &str) -> String {
     const GIGABYTE_MBIT: f64 = 8000.0;
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));
     let times = [one.better_mbit, one.today_mbit].map(|mbit| time(GIGABYTE_MBIT / mbit.max(1e-3)));
     let change = one.better_mbit / one.today_mbit.max(1e-3);
-    let text = if change < 0.95 {
+    if change < 0.95 {
         format!(
             "The price: with {better}, {} gets {rates}, so a gigabyte takes {} instead of {}.",
             one.app, times[0], times[1]
@@ -131,8 +152,7 @@ fn cost(one: &Cost, better: &str) -> Sentence {
         )
     } else {
         format!("With {better}, {} takes about as long as today.", one.app)
-    };
-    Sentence { about: "cost", text }
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +163,7 @@ mod tests {
     fn today() -> GatewayResult {
         GatewayResult {
             name: "today".to_owned(),
-            title: "today's gateway".to_owned(),
+            title: "today's router".to_owned(),
             served: Some("100/40 Mbit/s".to_owned()),
             well: Some("100/40 Mbit/s".to_owned()),
             failed: Some("50/20 Mbit/s".to_owned()),
@@ -154,6 +174,7 @@ mod tests {
             }],
             seeds_served: 10,
             exceptions: vec![],
+            setbacks: vec![],
             tiers: vec![],
         }
     }
@@ -185,11 +206,11 @@ mod tests {
         assert_eq!(
             texts(&conclusion(vec![today()])),
             [
-                "With today's gateway, 100/40 Mbit/s is the slowest tier that serves everyone; at \
-                 50/20 Mbit/s the game and the call would suffer.",
-                "At 100/40 Mbit/s that holds in each of 10 seeds.",
-                "If only the median of the round trips counted, the game would do at 50/20 Mbit/s \
-                 with today's gateway.",
+                "With today's router, 100/40 Mbit/s is the slowest speed at which nobody is badly \
+                 off; at 50/20 Mbit/s the game and the call would suffer.",
+                "All 10 simulations of 100/40 Mbit/s with today's router agree.",
+                "Judged by its typical round trip instead of its slow ones, the game would do at \
+                 50/20 Mbit/s with today's router.",
             ]
         );
     }
@@ -200,8 +221,8 @@ mod tests {
             GatewayResult { served: None, well: None, failed: None, by_median: vec![], ..today() };
         assert_eq!(
             texts(&conclusion(vec![none])),
-            ["With today's gateway, no tier serves everyone: even at 100/40 Mbit/s, the game and \
-              the call are bad."]
+            ["With today's router, somebody is badly off at every speed: even at 100/40 Mbit/s, \
+              the game and the call are bad."]
         );
     }
 
@@ -214,7 +235,7 @@ mod tests {
             Cost { app: "the film".to_owned(), today_mbit: 4.0, better_mbit: 4.04 },
         ];
         assert_eq!(
-            texts(&known)[2..],
+            texts(&known)[1..4],
             [
                 "With FQ-CoDel, 95 % of the round trips of the game end within 26 ms instead of \
                  1.2 s.",
@@ -229,12 +250,9 @@ mod tests {
     fn an_advice_without_a_better_gateway_says_so() {
         let mut known = conclusion(vec![GatewayResult { by_median: vec![], ..today() }]);
         known.better = None;
-        assert_eq!(
-            texts(&known).last().unwrap(),
-            "No other gateway does better: today's is enough."
-        );
+        assert_eq!(texts(&known)[1], "No other router does better: today's is enough.");
         known.gateways = vec![GatewayResult { served: None, by_median: vec![], ..today() }];
-        assert!(texts(&known).last().unwrap().starts_with("No gateway helps here"));
+        assert!(texts(&known).last().unwrap().starts_with("No router helps here"));
     }
 
     #[test]
@@ -242,7 +260,36 @@ mod tests {
         let unsure = GatewayResult { seeds_served: 7, by_median: vec![], ..today() };
         assert_eq!(
             texts(&conclusion(vec![unsure]))[1],
-            "At 100/40 Mbit/s that holds for the median over 10 seeds, and in 7 of them alone."
+            "Of 10 simulations of 100/40 Mbit/s with today's router, 7 agree; their median decides."
+        );
+    }
+
+    #[test]
+    fn an_effect_comes_first_and_its_number_is_a_detail() {
+        let mut known = conclusion(vec![better()]);
+        known.spoiled = vec![Spoiled {
+            app: "the call".to_owned(),
+            felt: "voices break up".to_owned(),
+            because: "opinion score 1.4 < 3.6".to_owned(),
+        }];
+        known.gateways[0].setbacks = vec![Setback {
+            tier: "100/40 Mbit/s".to_owned(),
+            slower: "50/20 Mbit/s".to_owned(),
+            apps: vec!["the film".to_owned()],
+        }];
+        let said = of(&known);
+        let detail = said.iter().position(|one| one.about == "detail").unwrap();
+        assert!(said[detail..].iter().all(|one| one.about == "detail"));
+        let texts: Vec<_> = said.into_iter().map(|one| one.text).collect();
+        assert_eq!(
+            texts[1],
+            "At 12/1 Mbit/s with today's router, the call suffers: voices break up."
+        );
+        assert_eq!(texts[detail], "The call, 12/1 Mbit/s: opinion score 1.4 < 3.6.");
+        assert_eq!(
+            texts[detail + 2],
+            "With FQ-CoDel, the film does worse at 100/40 Mbit/s than at 50/20 Mbit/s: a faster \
+             line is not always better."
         );
     }
 }

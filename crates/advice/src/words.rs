@@ -19,6 +19,12 @@ pub fn owned(who: &str, title: &str) -> String {
     format!("{who}{ending} {bare}")
 }
 
+/// Returns a text with a capital first letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Formats a time with a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     if seconds < 1.0 {

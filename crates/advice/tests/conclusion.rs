@@ -133,6 +133,17 @@ fn the_better_gateway_serves_at_a_slower_tier_or_serves_more_applications_well()
 }
 
 #[test]
+fn a_gateway_that_serves_in_every_seed_is_better_than_one_with_more_good_verdicts() {
+    let mut chance = verdict("game", "good", (20.0, 50.0));
+    chance["words_by_seed"] = json!([[1, "good"], [2, "bad"]]);
+    let none = gateway("today", &[("slow", game("bad", 900.0))]);
+    let chance = gateway("pie", &[("slow", vec![chance])]);
+    let sure = gateway("sqm", &[("slow", game("tolerable", 150.0))]);
+    let told = advised(None, &[none, chance, sure]);
+    assert_eq!(told.conclusion.better.as_deref(), Some("sqm"));
+}
+
+#[test]
 fn only_shorter_round_trips_are_gains_and_transfers_have_costs() {
     let now = vec![
         verdict("game", "bad", (400.0, 900.0)),
@@ -167,19 +178,23 @@ fn the_headline_tells_the_gateway_from_the_tier() {
         (
             ("bad", "good"),
             "gateway",
-            "At slow, it is your gateway, not your tier: Anna's online game suffers.",
+            "At slow, it is your router, not your speed: Anna's online game suffers.",
         ),
         (
             ("bad", "bad"),
             "tier",
-            "At slow, it is your tier: Anna's online game suffers with either gateway.",
+            "At slow, it is your speed: Anna's online game suffers with either router.",
         ),
-        (("good", "good"), "fine", "At slow, what you have serves everyone."),
-        (("tolerable", "bad"), "fine", "At slow, what you have serves everyone."),
+        (("good", "good"), "fine", "At slow, everything is good with the router that you have."),
+        (
+            ("tolerable", "bad"),
+            "fine",
+            "At slow, nobody is badly off with the router that you have.",
+        ),
         (
             ("tolerable", "good"),
             "gateway",
-            "At slow, what you have serves everyone, and a better gateway serves them well.",
+            "At slow, nobody is badly off today, and a better router makes everything good.",
         ),
     ];
     for ((today, better), kind, text) in words {
@@ -188,16 +203,57 @@ fn the_headline_tells_the_gateway_from_the_tier() {
         let headline = told.headline.expect("both were run");
         assert_eq!((headline.kind, headline.text.as_str()), (kind, text));
     }
-    let two = [verdict("game", "bad", (1.0, 2.0)), verdict("film", "bad", (1.0, 2.0))];
-    let gateways = [
-        gateway("today", &[("slow", two.to_vec())]),
-        gateway("sqm", &[("slow", game("bad", 2.0))]),
-    ];
-    let headline = advised(Some("slow"), &gateways).headline.expect("both were run");
+}
+
+#[test]
+fn a_router_does_not_help_an_application_that_gets_worse() {
+    let bad = |app: &str, margin: f64| {
+        let mut made = verdict(app, "bad", (1.0, 2.0));
+        made["findings"][0]["margin"] = json!(margin);
+        made
+    };
+    let told = |then: Vec<Value>| {
+        let now = vec![bad("game", -2.0), bad("film", -2.0)];
+        let gateways = [gateway("today", &[("slow", now)]), gateway("sqm", &[("slow", then)])];
+        advised(Some("slow"), &gateways).headline.expect("both were run").text
+    };
+    let film = || verdict("film", "good", (1.0, 2.0));
     assert_eq!(
-        headline.text,
-        "At slow, it is both: a better gateway helps, but Anna's online game suffers even so."
+        told(vec![bad("game", -1.0), film()]),
+        "At slow, it is both your router and your speed: a better router helps a film, but Anna's \
+         online game suffers even so."
     );
+    assert_eq!(
+        told(vec![bad("game", -3.0), film()]),
+        "At slow, it is both your router and your speed: a better router helps a film, but Anna's \
+         online game suffers more than today."
+    );
+    assert_eq!(
+        told(vec![bad("game", -3.0), bad("film", -1.0)]),
+        "At slow, it is your speed: Anna's online game and a film suffer with either router."
+    );
+}
+
+#[test]
+fn round_trips_are_praised_only_of_applications_that_improve() {
+    let now = vec![verdict("game", "bad", (400.0, 900.0))];
+    let then = vec![verdict("game", "bad", (200.0, 450.0))];
+    let gateways = [gateway("today", &[("slow", now)]), gateway("sqm", &[("slow", then)])];
+    assert!(advised(Some("slow"), &gateways).conclusion.gains.is_empty());
+}
+
+#[test]
+fn a_faster_tier_that_does_worse_is_named() {
+    let cases = [
+        ("slow", game("good", 50.0)),
+        ("medium", game("tolerable", 150.0)),
+        ("fast", game("good", 50.0)),
+    ];
+    let told = advised(None, &[gateway("today", &cases)]);
+    let setbacks = &told.conclusion.gateways[0].setbacks;
+    assert_eq!(setbacks.len(), 1);
+    assert_eq!((setbacks[0].tier.as_str(), setbacks[0].slower.as_str()), ("medium", "slow"));
+    assert_eq!(setbacks[0].apps, ["Anna's online game"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! result back.
 //!
 //! `aqmlab advise` prints such commands. A line that begins with `#` is a comment. The first line
-//! that fails ends the job.
+//! that fails ends the job, unless it ends with `2>/dev/null`.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub(crate) fn run(commands: &Commands) -> Result<String, String> {
     run_line("ip link set far up")?;
     run_line(&format!("ip link set {device} up"))?;
     for line in commands.lines.iter().filter(|line| !line.starts_with('#')) {
-        run_line(line)?;
+        run_pasted(line)?;
     }
     let mut devices = vec![device.clone()];
     let links: Value = serde_json::from_str(&run_line("ip -j link show type ifb")?)
@@ -62,6 +62,15 @@ pub(crate) fn run(commands: &Commands) -> Result<String, String> {
     Ok(format!("{}\n", json!({ "shown": shown })))
 }
 
+/// Runs one line. As in a shell, a line that hides its complaints may fail.
+fn run_pasted(line: &str) -> Result<(), String> {
+    match line.strip_suffix(" 2>/dev/null") {
+        Some(hidden) => drop(run_line(hidden)),
+        None => drop(run_line(line)?),
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +78,12 @@ mod tests {
     #[test]
     fn a_trial_is_not_a_job_of_commands() {
         assert_eq!(wanted(r#"{"seed": 1, "links": []}"#), None);
+    }
+
+    #[test]
+    fn only_a_line_that_hides_its_complaints_may_fail() {
+        assert_eq!(run_pasted("false 2>/dev/null"), Ok(()));
+        assert!(run_pasted("false").is_err());
     }
 
     #[test]

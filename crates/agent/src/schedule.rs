@@ -18,7 +18,7 @@ pub(crate) struct Schedule {
 }
 
 /// Returns the interval in nanoseconds at which TCPs and disciplines are sampled. If the trial
-/// keeps no series, returns the maximum.
+/// keeps no series or takes no samples, returns `u64::MAX`.
 pub(crate) fn every(spec: &Spec) -> u64 {
     let sample = Grain::of(spec).sample.as_nanos();
     if spec.keeps_series() && sample > 0 { sample } else { u64::MAX }

@@ -161,12 +161,13 @@ fn drops(kind: &str, counters: Counters) -> Drops {
 
 /// Events that sockets do not report.
 struct Events {
-    /// The TCP events of the two hosts, if a host had only one connection.
+    /// The TCP events of the two hosts, if the trial had exactly one TCP connection.
     of_host: Option<[TcpEvents; 2]>,
     reductions: Reductions,
 }
 
-/// Reads the kernel's counters at home and on the internet, if the trial had one connection.
+/// Reads the kernel's counters at home and on the internet, if the trial had exactly one TCP
+/// connection.
 fn events_of_hosts(world: &World<'_>) -> Result<Option<[TcpEvents; 2]>, String> {
     if world.conns.iter().filter(|conn| conn.is_tcp()).count() != 1 {
         return Ok(None);

@@ -11,6 +11,7 @@ mod probes;
 mod record;
 mod sender;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -58,25 +59,34 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
 }
 
 /// Records one trace. The kernel sometimes misses a probe, because it takes an interrupt while it
-/// serves another probe. A second attempt usually succeeds.
+/// serves another probe. Most of these other probes are those of clock readings outside the
+/// discipline. Further attempts therefore probe only the places of the discipline where the first
+/// attempt saw a reading.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
-    let mut problem = String::new();
+    let (mut problem, mut readings) = (String::new(), BTreeSet::new());
     for _ in 0..TRIES {
-        match attempt(trace, types)? {
+        match attempt(trace, types, &readings)? {
             Ok(result) => return Ok(result),
-            Err(gap) => problem = gap,
+            Err(gap) => {
+                problem = gap.problem;
+                readings.extend(gap.readings);
+            }
         }
     }
     Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {problem}"))
 }
 
-fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
+fn attempt(
+    trace: &Trace,
+    types: &Types,
+    readings: &BTreeSet<String>,
+) -> Result<Result<Value, Gap>, String> {
     let doors = probes::find(&trace.kind)?;
     lay_out(trace)?;
-    probes::set(doors, types, trace.is_raw())?;
+    probes::set(doors, types, trace.is_raw(), readings)?;
     sender::send(trace)?;
     run_empty(trace)?;
-    let recorded = probes::end()?;
+    let recorded = probes::end(doors)?;
     let shown = run(&format!("tc -s qdisc show dev {DEVICE}"))?;
     let listed = run(&format!("tc -s -j qdisc show dev {DEVICE}"))?;
     run(&format!("ip link del {DEVICE}"))?;
@@ -95,7 +105,8 @@ fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;
     let Trace { kind, options, rate_bps, .. } = trace;
-    // By default, the kernel counts 14 bytes more than the IP length, and tc does not accept zero.
+    // By default, the kernel counts 14 bytes more than the IP length, and tc refuses a size table
+    // that changes nothing.
     let sizes = match trace.overhead - 14 {
         0 => String::new(),
         extra => format!("stab overhead {extra}"),

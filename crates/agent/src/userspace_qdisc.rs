@@ -207,7 +207,7 @@ impl Half {
             bottleneck,
             line: DelayLine::new(spec, direction, delays),
             slots: Slots::default(),
-            priorities: spec.apps.iter().map(|app| app.priority.unwrap_or(0)).collect(),
+            priorities: spec.apps.iter().map(|app| app.packet_priority().unwrap_or(0)).collect(),
         })
     }
 

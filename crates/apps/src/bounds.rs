@@ -8,8 +8,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// The longest duration, 31 years, which is nearly as long as the longest trial.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
-/// The bounds of the time between two events of a schedule. Events rarer than once a day would not
-/// occur in a trial.
+/// The bounds of the time between two events of a schedule. Events rarer than once a day would
+/// hardly occur in a trial.
 pub(crate) const SCHEDULE: Bounds = Bounds::span(FINEST, DAY);
 /// The bounds of a time for which an application waits; zero means no wait.
 pub(crate) const WAIT: Bounds = Bounds::span(Duration::ZERO, DAY);

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 3550. Sequence numbers have 16 bits and are extended by counting their cycles (A.1).
 //! Loss is the number of expected datagrams minus the number received (A.3). Jitter is the mean
-//! difference of transit times between successive arrivals (6.4.1), as in `irtt`, and not RTP's
-//! smoothed estimate.
+//! absolute difference between the transit times of successive arrivals (6.4.1), as in `irtt`, and
+//! not RTP's smoothed estimate.
 //!
 //! The upper 16 bits of a tag are the sequence number. The lower 48 bits are a time in nanoseconds,
 //! which wraps after 78 hours.
@@ -94,7 +94,8 @@ impl Arrivals {
         &self.delays
     }
 
-    /// Returns the mean difference in delay between one arrival and the next, in milliseconds.
+    /// Returns the mean absolute difference between the delays of successive arrivals, in
+    /// milliseconds.
     pub fn jitter_ms(&self) -> Option<f64> {
         self.differences.mean()
     }

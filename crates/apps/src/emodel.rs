@@ -18,7 +18,8 @@ pub const CLEAN: f64 = 93.2;
 pub struct Codec {
     /// Ie: the impairment of the codec without loss.
     pub impairment: f64,
-    /// Bpl: the robustness of the codec against loss. A larger value conceals loss better.
+    /// Bpl: the robustness of the codec against loss. With a larger value, loss impairs the call
+    /// less.
     pub robustness: f64,
 }
 
@@ -112,14 +113,14 @@ mod tests {
         assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
     }
 
-    /// Covers requirement C-91.
+    /// Tests statement C-91.
     #[test]
     fn a_clean_call_rates_93() {
         close(simple(0.0, 0.0, Codec::G711), 93.2, 1e-9);
         close(mos(93.2), 4.41, 0.005);
     }
 
-    /// Covers requirement C-91.
+    /// Tests statement C-91.
     #[test]
     fn delay_impairs_more_beyond_177_ms() {
         close(simple(177.3, 0.0, Codec::G711), 93.2 - 4.26, 0.01);

@@ -50,8 +50,8 @@ pub trait App: Send {
     }
 
     /// Returns the largest datagram; `None` if the application sends none. Datagrams are not
-    /// fragmented, so the driver refuses an application with datagrams larger than its hosts'
-    /// packets.
+    /// fragmented, so the driver refuses an application whose datagrams exceed the MTU of its
+    /// hosts.
     fn datagram(&self) -> Option<Datagram> {
         None
     }

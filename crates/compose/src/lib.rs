@@ -102,18 +102,29 @@ fn compose(scenario: &Scenario, seed: u64) -> Result<Composed, SpecError> {
     Ok(Composed { spec, limits_ms })
 }
 
-/// Returns the stated limits of applications, for each of their copies.
+/// Returns the stated limits of applications. A limit belongs to one application or to all copies of
+/// one, and the limit of a single copy takes precedence.
 fn limits_ms(apps: &[AppSpec], report: &Report) -> Result<BTreeMap<String, f64>, SpecError> {
-    let mut limits = BTreeMap::new();
-    for (family, limit) in &report.tolerances.0 {
-        let limit = quantity::duration(&format!("report.tolerances.{family}"), limit)?;
-        let is_own = |app: &&AppSpec| {
-            app.name == *family || app.name.rsplit_once('-').is_some_and(|(own, _)| own == family)
-        };
-        let own = apps.iter().filter(is_own);
-        limits.extend(own.map(|app| (app.name.clone(), limit.as_nanos() as f64 / 1e6)));
+    let mut stated = BTreeMap::new();
+    for (name, limit) in &report.tolerances.0 {
+        let limit = quantity::duration(&format!("report.tolerances.{name}"), limit)?;
+        stated.insert(name.as_str(), limit.as_nanos() as f64 / 1e6);
     }
-    Ok(limits)
+    let limit = |app: &AppSpec| {
+        let own = stated.get(app.name.as_str());
+        Some((app.name.clone(), *own.or_else(|| stated.get(family(&app.name, apps)))?))
+    };
+    Ok(apps.iter().filter_map(limit).collect())
+}
+
+/// Returns the application of which `name` is a numbered copy, or else `name` itself. Beside copies,
+/// no application has the plain name.
+fn family<'a>(name: &'a str, apps: &[AppSpec]) -> &'a str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_absent = |plain: &str| apps.iter().all(|app| app.name != plain);
+    let copy = name.rsplit_once('-');
+    let copy = copy.filter(|(plain, number)| is_number(number) && is_absent(plain));
+    copy.map_or(name, |(plain, _)| plain)
 }
 
 fn measure(said: Option<&Measure>) -> Result<MeasureSpec, SpecError> {

@@ -24,7 +24,8 @@ pub(crate) fn links(path: &Path) -> Result<Vec<LinkSpec>, SpecError> {
     Ok(links)
 }
 
-/// Returns one direction of the gateway. `line` is the rate of the modem.
+/// Returns one direction of the gateway. `line` is the modem's link in this direction, if there is
+/// a modem.
 fn gateway(
     path: &Path,
     direction: Direction,

@@ -71,6 +71,19 @@ fn a_tolerance_applies_to_an_application_and_its_copies() {
 }
 
 #[test]
+fn a_tolerance_does_not_apply_to_applications_with_longer_names() {
+    let others =
+        ["film-hd", "film-2", "game-1"].map(|name| format!("[apps.{name}]\nkind = \"voip\"\n"));
+    let text = format!("{HOME}\n[apps.call]\nkind = \"voip\"\ncount = 2\n{}", others.concat());
+    let text = format!(
+        "{text}[report.tolerances]\ncall-2 = \"2 s\"\nfilm = \"3 s\"\ncall = \"1 s\"\ngame = \"4 s\"\n"
+    );
+    let limits_ms = from_toml(&text, 7).expect("it is a scenario").limits_ms;
+    let told: Vec<_> = limits_ms.iter().map(|(app, ms)| (app.as_str(), *ms as u64)).collect();
+    assert_eq!(told, [("call-1", 1_000), ("call-2", 2_000), ("film", 3_000), ("game-1", 4_000)]);
+}
+
+#[test]
 fn errors_name_the_place() {
     for (key, value, told) in [
         ("duration", "20", "duration: `20` is not a duration; write it as in \"40 ms\""),

@@ -9,6 +9,7 @@ mod digest;
 mod kind;
 mod log;
 pub mod math;
+mod overhead;
 mod packet;
 mod ring;
 mod rng;
@@ -20,6 +21,7 @@ pub use cx::Cx;
 pub use digest::Digest;
 pub use kind::{Args, BadArgument, Kind, Param, Value};
 pub use log::{Event, Log, NoLog, Reason};
+pub use overhead::Overhead;
 pub use packet::{
     Direction, Ecn, FiveTuple, Header, Packet, PacketFields, SackBlocks, Side, TcpFlags, TcpHeader,
     UdpHeader,

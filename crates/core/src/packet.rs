@@ -21,7 +21,7 @@ impl Packet {
 }
 
 impl Default for Packet {
-    /// Returns memory for a packet.
+    /// Returns a packet without content, for places that hold no packet.
     #[cold]
     fn default() -> Self {
         Self::plain(0, 0, 0)

@@ -1,7 +1,8 @@
 //! A queue in a ring of memory whose size is a power of two.
 //!
 //! A position in the ring is a counter of which the low bits are used, so it wraps without a
-//! comparison. A packet passes several queues, and a `VecDeque` takes more instructions.
+//! comparison. A packet passes through several queues, and a `VecDeque` takes more instructions for
+//! each operation.
 
 use std::fmt;
 
@@ -83,7 +84,8 @@ impl<T: Default> Ring<T> {
         self.head = self.head.wrapping_add(count.min(self.len()));
     }
 
-    /// Returns the number of the value at the front, which counts the values that were there before.
+    /// Returns the number of the value at the front, which counts the values that were there
+    /// before.
     #[inline]
     pub const fn first(&self) -> usize {
         self.head
@@ -99,7 +101,7 @@ impl<T: Default> Ring<T> {
     ///
     /// # Panics
     ///
-    /// If the queue has never held so many values at once that a place exists.
+    /// If nothing has ever been added to the queue.
     #[inline]
     pub fn get(&self, number: usize) -> &T {
         debug_assert!(self.holds(number), "there is no value {number}");

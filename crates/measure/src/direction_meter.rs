@@ -265,7 +265,7 @@ impl DirectionMeter {
         }
     }
 
-    /// Counts the first packet as lost, without a pair.
+    /// Removes the first packet without a pair. Counts it as lost unless it has arrived.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
         let Some(flight) = self.flights.pop_front() else { return };

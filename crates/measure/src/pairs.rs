@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Covers requirement C-89.
+    /// Tests statement C-89.
     #[test]
     fn a_fixed_delay_each_way_gives_twice_itself_whatever_the_clocks() {
         for offset in [0, 1, 3_600_000_000_000, 1 << 62] {
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Covers requirement C-89.
+    /// Tests statement C-89.
     #[test]
     fn each_packet_serves_once() {
         let mut pairing = Pairing::default();

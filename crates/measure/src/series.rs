@@ -5,8 +5,8 @@
 //! full, the bin discards every second sample and from then on stores every second, fourth, …
 //! sample. This systematic sampling uses no random numbers. The median is exact if a bin receives
 //! up to [`KEPT`] samples. Beyond that, it is the median of at least half of [`KEPT`] samples,
-//! spread evenly over the bin. A late sample, which belongs to a closed bin, counts in all values
-//! but the median.
+//! taken at equal intervals from the samples of the bin. A late sample, which belongs to a closed
+//! bin, counts in all values but the median.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -49,7 +49,7 @@ pub(crate) struct Series {
 
 impl Series {
     /// Returns an empty series with bins of width `step` and memory for `bins` bins, so that
-    /// samples allocate nothing.
+    /// recording a sample allocates nothing.
     pub(crate) fn new(step: Duration, bins: usize) -> Self {
         Self {
             closed: Vec::with_capacity(bins),

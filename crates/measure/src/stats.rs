@@ -97,7 +97,7 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Covers requirement C-93. The expected values are the output of R 4.
+    /// Tests statement C-93. The expected values are the output of R 4.
     #[test]
     fn hinges_are_those_of_fivenum() {
         for (samples, want) in [
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(box_stats(&[]), None);
     }
 
-    /// Covers requirement C-92.
+    /// Tests statement C-92.
     #[test]
     fn jain_is_one_for_equals_and_one_of_n_for_a_monopoly() {
         for n in 1..20 {

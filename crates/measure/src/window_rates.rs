@@ -124,7 +124,7 @@ mod tests {
         assert_eq!((rates([]).nonempty_mean(), rates([0]).nonempty_mean()), (None, None));
     }
 
-    /// Covers requirement C-90.
+    /// Tests statement C-90.
     #[test]
     fn quantiles_of_few_windows_are_exact_and_count_empty_ones() {
         let few = rates([0, 1_000_003, 0, 1_000_001]);

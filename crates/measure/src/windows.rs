@@ -85,7 +85,7 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// Covers requirement C-90.
+    /// Tests statement C-90.
     #[test]
     fn a_constant_rate_gives_itself_in_every_full_window_four_times_a_second() {
         let bytes = [312_500; 40];

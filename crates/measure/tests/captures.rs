@@ -228,6 +228,28 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
 }
 
 #[test]
+fn packets_that_were_lost_before_the_first_arrival_are_counted_as_sent() {
+    for nat in [false, true] {
+        let mut records = Records::default();
+        for (ms, id, direction) in
+            [(0, 0, Direction::Up), (1, 1, Direction::Down), (2, 2, Direction::Up)]
+        {
+            records.sent(&packet(id, 0, direction), Instant::from_millis(ms));
+        }
+        records.received(&packet(2, 0, Direction::Up), Instant::from_millis(22));
+        let run = Run { reports: Vec::new(), records: records.finish() };
+        let translation = if nat { Translation::AddressesAndPorts } else { Translation::None };
+        let files = captures(&run, nat, Duration::ZERO);
+        let report = measured(&files, &Options { translation, ..options() });
+        let counts = Direction::BOTH.map(|direction| {
+            let got = &flow(&report, 0).directions[direction.index()];
+            (got.packets_sent, got.packets_received, got.lost, got.in_flight)
+        });
+        assert_eq!(counts, [(2, 1, 0, 1), (1, 0, 0, 1)], "with translation: {nat}");
+    }
+}
+
+#[test]
 fn captures_with_one_clock_give_the_series_of_the_run_too() {
     let run = run(9, 3_000);
     let files = captures(&run, false, Duration::ZERO);

@@ -55,7 +55,7 @@ fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
     meter.finish().remove(0)
 }
 
-/// Covers requirement C-89.
+/// Tests statement C-89.
 #[test]
 fn a_fixed_delay_gives_twice_itself_from_either_side() {
     let report = questions(settings(), Duration::from_millis(10), 1_500);
@@ -70,7 +70,7 @@ fn a_fixed_delay_gives_twice_itself_from_either_side() {
     assert_eq!(down.jitter.mean, Duration::ZERO);
 }
 
-/// Covers requirement C-90.
+/// Tests statement C-90.
 #[test]
 fn ten_megabits_are_ten_megabits_in_every_full_window() {
     let report = questions(settings(), Duration::from_millis(1), 1_250);

@@ -1,4 +1,4 @@
-//! Captures by one clock: a packet is earlier at the tap of its sender.
+//! Captures with timestamps of one clock: a packet has the earlier time at the tap of its sender.
 
 use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Packet, UdpHeader};
 use aqmlab_measure::Records;

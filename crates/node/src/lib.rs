@@ -6,15 +6,12 @@
 //! | `port` | an output port: a discipline in front of a link; [`Port::take`] decides when a packet may leave |
 //! | `shaper` | the rate limit of a link: HTB's credit and dummynet's tick |
 //! | `pipe` | dummynet's arithmetic, and when dummynet frees an idle pipe |
-//! | `overhead` | the bytes that a link charges for a packet |
 //! | `wifi` | 802.11n radios that share a medium |
 
-mod overhead;
 mod pipe;
 mod port;
 mod shaper;
 pub mod wifi;
 
-pub use overhead::Overhead;
 pub use port::{Departure, Port, PortLog};
 pub use shaper::{BURST, Shaper};

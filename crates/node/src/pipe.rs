@@ -69,14 +69,14 @@ impl Pipe {
     }
 
     /// Returns the pipe with its delay in ticks, as `config_link` counts it. The path after the
-    /// pipe applies the delay. The pipe only needs it because it is not idle while packets are
-    /// being delayed.
+    /// pipe applies the delay. The pipe needs it only because a pipe is not idle while it delays
+    /// packets.
     pub(crate) fn delayed_by(self, delay: Duration) -> Self {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
-    /// Sets the tick of [`BUCKETS`] at which the garbage collector visits the pipe, as a share of
-    /// 2⁶⁴.
+    /// Sets at which of every [`BUCKETS`] ticks the garbage collector visits the pipe. `phase` is a
+    /// fraction of 2⁶⁴.
     pub(crate) fn set_phase(&mut self, phase: u64) {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }

@@ -1,10 +1,12 @@
 //! An output port: a queue discipline in front of a link of finite rate.
 
-use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
+use aqmlab_core::{
+    BitRate, Cx, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
+};
 use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 
+use crate::Shaper;
 use crate::pipe::Pipe;
-use crate::{Overhead, Shaper};
 
 /// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +69,15 @@ impl Port {
     }
 
     /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
-    /// delay. The pipe only needs it because it is not idle while packets are being delayed. Other
+    /// delay. The pipe needs it only because a pipe is not idle while it delays packets. Other
     /// shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`
-    /// sets the position within the period of its timers, as a share of 2⁶⁴.
+    /// Puts a new port into the state of a port that has long been in service and is idle. `phase`,
+    /// as a fraction of 2⁶⁴, sets the position within the period of its timers.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
@@ -141,6 +143,8 @@ impl Port {
         }
         if self.pipe.is_some() {
             self.charge_pipe(packet.ip_len, now);
+        } else if self.shaper == Shaper::Own {
+            self.free = now;
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
@@ -161,8 +165,8 @@ impl Port {
     }
 
     /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
-    /// must see the poll before the next packet. The pipe may also have been freed, its discipline
-    /// with it.
+    /// must see the poll before the next packet. The pipe may also have been freed, together with
+    /// its discipline.
     #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
@@ -219,7 +223,8 @@ impl Port {
     /// Returns the time that the link spent sending until `end`, which must be the present. A
     /// packet still being sent counts up to `end`.
     pub fn busy_until(&self, end: Instant) -> Duration {
-        // Dummynet polls at the next tick.
+        // With dummynet, `free` is the tick of the next poll, which is later than the end of the
+        // transmission.
         let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);

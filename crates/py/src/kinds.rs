@@ -2,7 +2,7 @@
 
 use aqmlab_apps::needs::Measure;
 use aqmlab_core::{Kind, Param, Value};
-use aqmlab_trial::scenario;
+use aqmlab_trial::{dscp, scenario};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -146,6 +146,16 @@ fn base_units(value: Value) -> Option<End> {
         Value::Number(number) => Some(End::Real(number)),
         Value::MaybeDuration(_) | Value::MaybeRate(_) | Value::Flag(_) | Value::Word(..) => None,
     }
+}
+
+/// Returns the codepoints of Differentiated Services by name.
+#[pyfunction]
+pub(crate) fn codepoints(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, codepoint) in dscp::CODEPOINTS {
+        all.set_item(name, codepoint)?;
+    }
+    Ok(all)
 }
 
 /// Returns the overheads of lines by name, each with the members that are not zero.

@@ -122,7 +122,7 @@ fn gateway_settings(gateway: &str) -> PyResult<String> {
 
 /// Returns the advice that follows from some runs, as JSON. `evidence` is also JSON.
 ///
-/// Raises `ValueError` if `evidence` is not the JSON of an evidence.
+/// Raises `ValueError` if `evidence` is not JSON of the form of `aqmlab_advice::Evidence`.
 #[pyfunction]
 fn advice(evidence: &str) -> PyResult<String> {
     aqmlab_advice::advice(evidence).map_err(PyValueError::new_err)
@@ -154,6 +154,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
     module.add_function(wrap_pyfunction!(advice, module)?)?;
     module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

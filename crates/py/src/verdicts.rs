@@ -6,7 +6,7 @@ use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A row of `flows`: application, direction, whether it is primary, and the numbers called
+/// A row of `flows`: application, direction, whether it is primary, and the values of the columns
 /// `FLOW_NUMBERS`.
 type FlowValues = (String, String, bool, [f64; FLOW_NUMBERS.len()]);
 
@@ -55,7 +55,7 @@ impl Judge {
     }
 }
 
-/// Returns the names of the numbers of a row of `flows` that `Judge.add` takes, in order.
+/// Returns the names of the numeric columns of `flows` whose values `Judge.add` takes, in order.
 #[pyfunction]
 pub(crate) fn flow_numbers() -> Vec<&'static str> {
     FLOW_NUMBERS.to_vec()

@@ -47,7 +47,8 @@ pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
 /// A probability.
 pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 
-/// The gains of PIE in 1/s: from zero to the gain at which a delay of 1 ms drops every packet.
+/// The gains of PIE in 1/s: from zero to the gain at which a delay 1 ms above the target adds 1 to
+/// the probability.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
 /// The size of an average packet. The average is at most the size of the largest packet.

@@ -55,8 +55,8 @@ pub struct Settings {
 /// To enqueue, call [`classify`](Self::classify), judge the packet, and call [`push`](Self::push).
 /// To dequeue, find the [`next_flow`](Self::next_flow) and take packets from its
 /// [`turn`](Self::turn). Then call [`sent`](Self::sent). If the queue is empty, call
-/// [`emptied`](Self::emptied) and repeat. Nothing is allocated once the queues have grown to their
-/// size.
+/// [`emptied`](Self::emptied) and repeat. No operation allocates memory once the queues have
+/// reached their largest length.
 pub struct Flows<S> {
     table: Vec<Flow<S>>,
     new: List,
@@ -123,7 +123,8 @@ impl<S> Flows<S> {
     }
 
     /// Resets all flows of dummynet's scheduler, which must be empty. `forget` resets the state of
-    /// a flow. The next packet draws a new salt.
+    /// a flow. If salts are drawn at random, the next packet draws a new one. Other schedulers keep
+    /// their state.
     pub fn reset(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
@@ -188,9 +189,9 @@ impl<S> Flows<S> {
         self.table[index].deficit -= i64::from(packet.len);
     }
 
-    /// Records that flow `index` had nothing to send. A new flow first moves to the old list,
-    /// because single packets could otherwise starve the old flows (RFC 8290 §4.2). Returns whether
-    /// the flow is now on neither list.
+    /// Records that flow `index` had nothing to send. A new flow moves to the old list, because
+    /// single packets could otherwise starve the old flows (RFC 8290 §4.2). In Linux it does so
+    /// only if there are old flows. Returns whether the flow is now on neither list.
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);

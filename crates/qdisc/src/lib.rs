@@ -41,11 +41,13 @@ pub struct Parent {
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
 /// - *Order*: packets of one connection and direction leave in the order of their arrival. A
-///   discipline that has a queue for some ECN fields keeps the order of packets with one field.
+///   discipline that classifies by the ECN field keeps this order only among packets with the same
+///   field.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
-///   due since the last call, each with the state of its time. No driver needs to run the timer.
+///   due since the last call, each with the backlog at the time when it was due. No driver needs to
+///   run the timer.
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
 pub trait Qdisc: Send {

@@ -14,7 +14,7 @@ pub struct Backlog {
 /// A FIFO of packets that records each arrival time.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
-    /// No place of a waiting packet is `None`.
+    /// Every element of the ring is `Some`.
     waiting: Ring<Option<Packet>>,
     bytes: Bytes,
 }

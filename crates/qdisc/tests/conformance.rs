@@ -62,11 +62,11 @@ struct Model {
     /// The connection and the ECN field of each packet when it was offered.
     origin: BTreeMap<u64, (u32, Ecn)>,
     last: BTreeMap<(u32, Option<u8>), u64>,
-    /// Whether packets of one connection with different ECN fields have different queues.
+    /// Whether packets of one connection with different ECN fields may be in different queues.
     by_ecn: bool,
 }
 
-/// The disciplines that have a queue for some ECN fields.
+/// The disciplines that choose the queue of a packet by its ECN field.
 const BY_ECN: [&str; 2] = ["dualpi2", "dualpi2_rfc"];
 
 impl Model {
@@ -139,7 +139,8 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Runs the operations on a discipline and then empties it. Returns the packets sent and the ledger.
+/// Runs the operations on a discipline and then empties it. Returns the packets sent and the
+/// ledger.
 fn exercise(
     kind: &Kind<dyn Qdisc>,
     args: &Args,
@@ -173,7 +174,8 @@ fn exercise(
     Ok((model.sent, rig.ledger))
 }
 
-/// Dequeues one packet; without a packet, the backlog must be empty or the discipline not ready.
+/// Dequeues one packet. If the discipline returns none, its backlog must be empty or the discipline
+/// not ready.
 fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     match rig.take(now) {
         Some(packet) => model.on_sent(&packet),
@@ -236,9 +238,9 @@ fn marking(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     all
 }
 
-/// C-137. RFC 3168 §5, RFC 9331 §5: a discipline may change ECT(0) and ECT(1) to CE, and nothing else. The
-/// random operations of the other tests check this under load; here each codepoint finds an empty
-/// queue, and then a queue of packets that are too late.
+/// C-137. RFC 3168 §5, RFC 9331 §5: a discipline may change ECT(0) and ECT(1) to CE, and nothing
+/// else. The random operations of the other tests check this under load; here each codepoint finds
+/// an empty queue, and then a queue of packets that have waited too long.
 #[test]
 fn every_kind_keeps_not_ect_and_ce_and_leaves_ect_alone_without_a_queue() {
     let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
@@ -252,7 +254,7 @@ fn every_kind_keeps_not_ect_and_ce_and_leaves_ect_alone_without_a_queue() {
                 rig.offer(now, packet);
                 let sent = rig.take(now);
                 let kept = sent.as_ref().map(|packet| packet.ecn);
-                // Without room for a packet, its ECN field is gone too.
+                // A packet that was dropped for lack of room has no ECN field to compare.
                 let full = rig.ledger.drops().contains(&n);
                 assert!(full || kept == Some(ecn), "{}: {ecn:?} became {kept:?}", kind.name);
             }

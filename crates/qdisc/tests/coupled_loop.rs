@@ -1,8 +1,9 @@
-//! Tests `dualpi2` with two responsive senders, one classic and one scalable. The coupling must give
-//! them similar rates, and the L4S queue must stay short.
+//! Tests `dualpi2` with two responsive senders, one classic and one scalable. The coupling must
+//! give them similar rates, and the L4S queue must stay short.
 //!
-//! The senders are the textbook models: Reno's additive increase and halving, and the reduction of
-//! RFC 8257 by half of a moving average of marks. They send a packet for each acknowledgement.
+//! The senders are the textbook models: Reno's additive increase and halving, and RFC 8257's
+//! reduction of the window by half the moving average of the share of marked packets. They send a
+//! packet for each acknowledgement.
 
 mod rig;
 
@@ -22,7 +23,7 @@ struct Sender {
     scalable: bool,
     window: f64,
     in_flight: u64,
-    /// The end of the present round.
+    /// The end of the present round trip.
     round: Instant,
     acked: u32,
     marked: u32,
@@ -182,7 +183,7 @@ fn a_scalable_sender_alone_waits_for_about_a_millisecond() {
     }
 }
 
-/// The classic queue stays near its target, and the L4S queue short beside it.
+/// The delay of the classic queue stays near its target, and the L4S queue stays short.
 #[test]
 fn each_queue_has_its_own_delay() {
     let senders = Loop::run(40, &[false, true]);

@@ -1,5 +1,5 @@
-//! Compares CoDel alone with the naive transcriptions of its three sources. Over hundreds of random
-//! arrivals and departures, the kinds must deliver, drop and mark exactly the same packets.
+//! Compares CoDel alone with the naive transcriptions of its three sources. In 400 runs of 1500
+//! random arrivals and departures, the kinds must deliver, drop and mark exactly the same packets.
 
 mod oracle;
 mod rig;

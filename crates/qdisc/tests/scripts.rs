@@ -16,33 +16,43 @@
 //! A packet belongs to flow 0, has 1000 bytes and is not ECN-capable, unless the line states
 //! otherwise.
 
+#[path = "../src/bounds.rs"]
+#[allow(dead_code, reason = "one discipline needs few of them")]
+mod bounds;
 mod rig;
+#[path = "guide/step.rs"]
+#[allow(unreachable_pub, reason = "it is written as one of the crate")]
+mod step;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use aqmlab_core::{Args, Bytes, Duration, Ecn, Instant, Kind, Packet, Value};
-use aqmlab_qdisc::{Qdisc, kinds};
+use aqmlab_qdisc::{Backlog, PacketQueue, Qdisc, kinds};
 use rig::Rig;
 
 #[test]
 fn every_script_comes_true() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
     let mut failures = String::new();
+    for path in scripts("tests/scripts").into_iter().chain(scripts("tests/guide")) {
+        let text = std::fs::read_to_string(&path).expect("a script");
+        if let Err(error) = run(&path.display().to_string(), &text) {
+            writeln!(failures, "{error}").expect("a string takes it");
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// Returns the scripts of a folder of this crate. Cargo runs the tests of a crate in its folder.
+fn scripts(folder: &str) -> Vec<PathBuf> {
     let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("the folder of scripts")
+        .expect("a folder of scripts")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|end| end == "q"))
         .collect();
     paths.sort();
     assert!(!paths.is_empty(), "no scripts in {folder}");
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("a script");
-        let name = path.file_name().and_then(|name| name.to_str()).expect("a UTF-8 name");
-        if let Err(error) = run(&format!("tests/scripts/{name}"), &text) {
-            writeln!(failures, "{error}").expect("a string takes it");
-        }
-    }
-    assert!(failures.is_empty(), "\n{failures}");
+    paths
 }
 
 /// Runs a script; the error names the file, the line, and the actual result.
@@ -67,7 +77,8 @@ fn run(file: &str, text: &str) -> Result<(), String> {
 fn build(line: &str) -> Result<Rig, String> {
     let mut words = line.split_whitespace();
     let name = words.next().unwrap_or_default();
-    let kind = kinds::find(name).ok_or_else(|| {
+    let of_guide = step::KINDS.iter().find(|kind| kind.name == name);
+    let kind = kinds::find(name).or(of_guide).ok_or_else(|| {
         let names: Vec<_> = kinds::all().map(|kind| kind.name).collect();
         format!("unknown discipline `{name}`; try one of {}", names.join(", "))
     })?;

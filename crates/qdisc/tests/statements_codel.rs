@@ -32,7 +32,8 @@ fn refill(rig: &mut Rig, packets: u64, at: Instant) {
     }
 }
 
-/// Dequeues a packet every millisecond until `how_many` signals were sent; returns their times.
+/// Dequeues a packet every millisecond until `how_many` signals were sent. Returns the times of the
+/// signals and of the last dequeue, in milliseconds.
 fn signals(rig: &mut Rig, from: u64, how_many: usize) -> (Vec<u64>, u64) {
     let mut now = from;
     while rig.ledger.times.len() < how_many {
@@ -47,7 +48,8 @@ fn c07_a_sojourn_below_target_is_never_signalled() {
     for name in ["codel", "codel_rfc"] {
         let mut rig = Rig::new(name, &[("mtu", Value::Bytes(Bytes(0)))]);
         for at in 0..1_000 {
-            // A kernel tick is 1.024 µs. 5 ms are 4882 ticks, and 4.998 ms are fewer.
+            // A tick of Linux's CoDel clock is 1.024 µs. 5 ms are 4882 ticks, and 4.998 ms are
+            // fewer.
             rig.offer(us(1_000 * at), packet(at, 1_500));
             if at >= 5 {
                 assert_eq!(rig.take_id(us(1_000 * at - 2)), Some(at - 5), "{name}");

@@ -1,5 +1,5 @@
-//! Conformance statements on `dualpi2` and `dualpi2_rfc`. The arithmetic of the laws is tested beside them, in
-//! `aqm/pi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
+//! Conformance statements on `dualpi2` and `dualpi2_rfc`. The arithmetic of the laws is tested
+//! beside them, in `aqm/pi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
 
 mod rig;
 
@@ -49,7 +49,7 @@ fn served(rig: &mut Rig, at: Instant, packets: usize) -> String {
     (0..packets).filter_map(|_| rig.take_id(at)).map(queue).collect()
 }
 
-/// Returns the probability after a classic head has waited until `until`.
+/// Returns a discipline whose classic head has waited until `until`.
 fn aged(changes: &[(&str, Value)], packets: u64, len: u32, until: Instant) -> Rig {
     let mut rig = Rig::new("dualpi2", changes);
     (0..packets).for_each(|id| rig.offer(ms(1), packet(id, len)));
@@ -270,7 +270,8 @@ fn only_overload_drops_packets_that_could_be_marked() {
     assert!(full.ledger.drops().iter().all(|id| *id < 100 || *id == 9_999), "ECT is marked");
 }
 
-/// Without ECT(1) and CE, the discipline is one queue under the square of the probability.
+/// If no packet has ECT(1) or CE, the discipline is one queue whose packets are signalled with the
+/// square of the probability.
 #[test]
 fn classic_traffic_alone_meets_pi2() {
     let mut rig = aged(&[], 3_000, 100, ms(60));

@@ -172,8 +172,8 @@ fn c26_flows_of_small_and_large_packets_get_equal_bytes() {
     }
 }
 
-/// Returns a discipline whose limit of 200 packets is exceeded by one packet. A thin flow has ten
-/// packets, a fat flow has 190, and a third flow has one.
+/// Returns a discipline with a limit of 200 packets, to which 201 packets were offered. A thin flow
+/// has ten packets, a fat flow has 190, and a third flow has one.
 fn overflowing(name: &str) -> Rig {
     let mut rig = rig(name, 200, 1_514);
     (0..10).for_each(|id| rig.offer(ms(0), of(1, 1_000 + id, 1_000)));
@@ -244,8 +244,8 @@ fn c29_linux_3_5_takes_one_packet_from_the_queue_with_most_bytes() {
 
 #[test]
 fn linux_3_5_knows_its_largest_packet_from_the_beginning() {
-    // If the kernel had seen only packets of 100 bytes, it would signal because of the backlog
-    // behind the packet.
+    // The kernel would have learned only packets of 100 bytes, so its `mtu` would be 256 bytes and
+    // it would signal.
     let mut rig = rig("fq_codel_linux_3_5", 100, 1_514);
     (0..15).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
     assert!(rig.take(ms(10)).is_some());

@@ -53,7 +53,7 @@ fn c57_where_every_flow_has_one_packet_the_next_in_turn_loses_it() {
     // An explicit limit also limits the number of flows: a fifth flow finds no slot.
     rig.offer(ms(0), of(4, 4, 100));
     assert_eq!(rig.ledger.drops(), [4]);
-    // With the default limit, the number of slots is the number of packets plus one.
+    // With the default limit, the number of slots is the limit in packets plus one.
     let mut rig = Rig::new("sfq", &[("salt", Value::Count(1)), ("divisor", Value::Count(65_536))]);
     (0..128).for_each(|conn| rig.offer(ms(0), of(conn, u64::from(conn), 100)));
     assert_eq!(rig.ledger.drops(), [0]);

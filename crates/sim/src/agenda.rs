@@ -126,7 +126,7 @@ impl Agenda {
         let slot = index * 2 + rank;
         assert!(slot as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK / 2);
         if slot >= self.actors.len() {
-            // Slots of the other rank that have no actor yet have this one.
+            // Slots of the other rank that are not yet assigned hold this actor in the meantime.
             self.actors.resize(slot + 1, actor);
         }
         self.actors[slot] = actor;

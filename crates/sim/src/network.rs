@@ -146,8 +146,8 @@ impl<O: Observer> Network<O> {
         self.offer(index, packet);
     }
 
-    /// Creates a packet in the memory of a packet that has arrived. Writes each field once, into its
-    /// place.
+    /// Creates a packet in the memory of a packet that has arrived. Writes each field once, into
+    /// its place.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) -> Packet {

@@ -24,8 +24,12 @@ pub(crate) struct AppSlot {
     pub(crate) slot: Slot,
     /// The configuration of the application's TCPs, home first.
     pub(crate) endpoints: [Endpoint; 2],
-    /// The priority of the application's packets, if the scenario sets it.
+    /// The number of the application's host in the home.
+    pub(crate) host: u32,
+    /// The priority of the application's packets, unless the application chooses it.
     pub(crate) priority: Option<u8>,
+    /// The codepoint of the application's packets.
+    pub(crate) dscp: u8,
 }
 
 /// The state of a run.
@@ -143,8 +147,8 @@ impl<O: Observer> World<O> {
         set_timer(end, entry, &mut self.network, &mut self.reads);
     }
 
-    /// Notifies the application of the events of one end, and sets its timer. Removes the connection
-    /// if both ends have finished.
+    /// Notifies the application of the events of one end, and sets its timer. Removes the
+    /// connection if both ends have finished.
     #[inline(never)]
     fn notify(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
@@ -260,7 +264,7 @@ impl<O: Observer> World<O> {
                 self.drain(conn, side, Entry::Waits);
                 continue;
             }
-            // Emptying a list from its end costs less than using a ring buffer.
+            // Clearing a list after its last entry costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
             if !deliver_one(self) {
@@ -272,8 +276,9 @@ impl<O: Observer> World<O> {
     /// Opens a connection or datagram socket for an application; see [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
-        let tuple = tuple_of(index, app, open);
-        let priority = self.apps[app as usize].priority.unwrap_or(open.priority);
+        let of = &self.apps[app as usize];
+        let tuple = tuple_of(index, [of.host, app], open);
+        let (priority, dscp) = (of.priority.unwrap_or(open.priority), of.dscp);
         let sources =
             [(tuple, Side::Home), (tuple.reversed(), Side::Wan)].map(|(tuple, side)| Source {
                 flow: app,
@@ -282,7 +287,7 @@ impl<O: Observer> World<O> {
                 addresses: [tuple.source, tuple.destination],
                 side,
                 priority,
-                dscp: 0,
+                dscp,
             });
         let ends = (open.transport == Transport::Tcp).then(|| {
             let endpoints = &self.apps[app as usize].endpoints;

@@ -12,9 +12,9 @@ use aqmlab_core::{BitRate, Duration, Instant};
 
 /// The congestion window and its parameters.
 ///
-/// Hosts that count segments (Linux) have `segment == 1`; hosts that count bytes (FreeBSD,
-/// Windows) have `segment == mss`. All fields of this struct, and every `u64` of the other structs
-/// in this file, are in that unit.
+/// Hosts that count segments (Linux) have `segment == 1`; hosts that count bytes (FreeBSD, Windows)
+/// have `segment == mss`. Amounts of data in this file are in that unit, except those that their
+/// descriptions give in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The maximum amount of data in flight.

@@ -7,8 +7,8 @@ use crate::cc::CongestionControl;
 
 /// The configuration of a [`crate::Connection`].
 pub struct Config {
-    /// The host that the endpoint belongs to. Connections share it, because a copy in each takes
-    /// the cache from their state.
+    /// The host that the endpoint belongs to. Connections share it, because separate copies would
+    /// displace their state from the cache.
     pub profile: Arc<Profile>,
     /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,

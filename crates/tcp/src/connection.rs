@@ -202,7 +202,8 @@ impl Connection {
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Returns whether the application is awake at [`Self::poll_timeout`], before any timer expires.
+    /// Returns whether the application is awake at [`Self::poll_timeout`], before any timer
+    /// expires.
     #[inline]
     pub fn reads_next(&self) -> bool {
         self.tcb.timers.wakeup < self.tcb.timers.next_besides_wakeup()

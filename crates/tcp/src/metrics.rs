@@ -19,7 +19,8 @@ pub struct Metrics {
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, including backoff.
     pub rto: Duration,
-    /// The payload estimated to be in the network, in full-sized segments.
+    /// The payload estimated to be in the network. On Linux it is computed from full-sized
+    /// segments; on FreeBSD it is all outstanding data.
     pub in_flight_bytes: u64,
     /// The window that the peer offers.
     pub rwnd_bytes: u64,

@@ -51,9 +51,9 @@ profile! {
     @Linux frto (flag) = true;
     /// Whether PRR (RFC 6937) spreads reductions of the window rather than making them at once.
     @Linux prr (flag) = true;
-    /// Whether a reduction is undone that timestamps or DSACKs prove spurious.
+    /// Whether a reduction is undone if timestamps or DSACKs prove that it was spurious.
     @Linux undo (flag) = true;
-    /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
+    /// Whether new data is sent at each of the first two duplicate acknowledgements (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
     /// Whether, with SACK, an acknowledgement that reports new data is a duplicate, regardless of
     /// its window. Before 10.3, an acknowledgement was a duplicate if it carried no data and did
@@ -103,7 +103,7 @@ profile! {
     synack_retries (count) = 5, RETRIES;
     /// Retransmissions of data before giving up.
     retries (count) = 15, RETRIES;
-    /// The granularity of timers.
+    /// The tick of the host's clock, which is the granularity of its timers.
     tick (duration) = ms(4), Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
     /// Whether distant timers are coarser, as in Linux's timer wheel.
     @Linux timer_wheel (flag) = true;
@@ -122,14 +122,14 @@ profile! {
     @Linux ack_compression (count) = 44;
     /// The maximum delay of a compressed acknowledgement.
     @Linux ack_compression_delay (duration) = ms(1);
-    /// The slack of a compressed acknowledgement's delay.
+    /// The slack of the timer, which is added to the delay of a compressed acknowledgement.
     @Linux ack_compression_slack (duration) = Duration::from_micros(100);
     /// The time until the scheduler wakes an application that waits for data, for space in the send
     /// buffer or for the connection; zero for an application that acts at once.
     wakeup (duration) = Duration::from_micros(25);
     /// Whether the receive buffer grows.
     receive_tuning (flag) = true;
-    /// The initial receive buffer; half of it is window on Linux (`tcp_rmem[1]`).
+    /// The initial receive buffer, half of which Linux offers as window (`tcp_rmem[1]`).
     receive_buffer (bytes) = 131_072, BUFFER;
     /// The largest receive buffer (`tcp_rmem[2]`).
     receive_buffer_max (bytes) = 6_291_456, BUFFER;
@@ -147,7 +147,7 @@ profile! {
     @FreeBsd send_buffer_step (bytes) = 8_192;
     /// The memory of a buffered segment beyond its payload.
     @Linux segment_overhead (bytes) = 1_280;
-    /// The window of the minimum round-trip time.
+    /// The time over which the minimum round-trip time is taken.
     min_rtt_window (duration) = ms(300_000);
     /// The minimum interval between acknowledgements of unacceptable segments.
     challenge_interval (duration) = ms(500);
@@ -155,11 +155,12 @@ profile! {
     time_wait (duration) = ms(60_000);
     /// Whether new data leaves in bursts of several segments, as for segmentation offload.
     @Linux bursts (flag) = true;
-    /// The maximum memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero
-    /// for no bound.
+    /// The maximum memory of a connection's segments in the host's own queue
+    /// (`tcp_limit_output_bytes`); zero for no bound.
     @Linux small_queue (bytes) = 1_048_576;
-    /// The memory of a connection that the host's own queue always accepts, as in Linux 3.13 to
-    /// 3.18. It replaces the limits of `small_queue` and of two bursts; zero for other hosts.
+    /// The memory of a connection's segments that the host's own queue always accepts, as in Linux
+    /// 3.13 to 3.18. It replaces the limits of `small_queue` and of two bursts; zero for other
+    /// hosts.
     @Linux small_queue_least (bytes) = 0;
 }
 

@@ -72,8 +72,8 @@ fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     });
     assert!((4..=5).contains(&visits.len()), "{} visits", visits.len());
     for visit in &visits {
-        // First the data in flight falls to four segments, which takes up to two round trips with
-        // the queue.
+        // First the data in flight falls to four segments. This takes up to two round trips,
+        // including queueing delay.
         let span = visit.1.since(visit.0).as_secs_f64();
         assert!((0.200..0.400).contains(&span), "{span} s");
     }

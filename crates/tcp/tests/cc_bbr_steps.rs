@@ -345,8 +345,8 @@ fn repair_after_a_timeout_keeps_the_rate() {
     assert_eq!(script.cc.pacing_rate(), rate);
 }
 
-/// The first acknowledgement that ends the recovery of a timeout restores the window, with or without
-/// an event of the connection.
+/// The first acknowledgement that ends the recovery of a timeout restores the window, with or
+/// without an event of the connection.
 #[test]
 fn the_window_is_restored_after_a_timeout() {
     let mut script = Script::new();

@@ -145,8 +145,8 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
     }
 }
 
-/// C-82 for the window over time: at K after the loss, the window is back at its maximum. Between
-/// these times, the window follows the curve one round trip ahead.
+/// C-82 for the window over time: the window follows the curve, and is back at its maximum at K
+/// after the loss.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {
@@ -180,7 +180,7 @@ fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
         ("cubic", &[("tcp_friendliness", Value::Flag(true))][..], 14.0 + 50.0 * 0.53),
         // In RFC 9438, the growth is 0.529 up to the former maximum, and one from there.
         ("cubic_rfc", &[][..], 20.0 + (50.0 - 6.0 / 0.529)),
-        // The cubic function gives 0.4·(0.5−2.5)³+20, which is 17.
+        // The cubic function gives 0.4·(0.5−2.5)³+20, which is about 17.
         ("cubic", &[("tcp_friendliness", Value::Flag(false))][..], 17.0),
     ] {
         let rtt = Duration::from_millis(10);

@@ -11,8 +11,8 @@ use crate::arguments::{arguments, set_all};
 use crate::error::SpecError;
 use crate::spec::{Controller, Named, TcpSpec};
 
-/// The range of MTUs: from the smallest IP packet that every host must accept (RFC 791) to the
-/// largest IP packet.
+/// The range of MTUs: from the size that every IP module must forward without fragmentation (RFC
+/// 791) to the size of the largest IP packet.
 const MTUS: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 
 /// An endpoint, which makes the same configuration for each of its connections.
@@ -40,7 +40,7 @@ impl Endpoint {
         Ok(Self { profile: Arc::new(profile), cc, spec: spec.clone() })
     }
 
-    /// Shares the profile of an equal one in `known`, or adds it there.
+    /// Replaces the endpoint's profile by an equal profile in `known`, or adds it there.
     pub(crate) fn share_profile(&mut self, known: &mut Vec<Arc<Profile>>) {
         match known.iter().find(|profile| **profile == self.profile) {
             Some(equal) => self.profile = Arc::clone(equal),

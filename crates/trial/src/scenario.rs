@@ -15,11 +15,12 @@ pub const HOST_JITTER: Duration = Duration::from_micros(50);
 /// The largest extra delay of an application's start.
 pub const START_JITTER: Duration = Duration::from_millis(50);
 
-/// The bytes that lines charge beyond IP, and the bytes that the discipline before a line counts.
+/// The bytes beyond IP that lines charge, and those that the discipline in front of a line counts.
 ///
 /// `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
-/// check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
-/// tc-cake(8). With the others, a discipline of a Linux gateway counts the frame.
+/// check sequence. The others are `ethernet`, `docsis`, `pppoe-ptm` (VDSL) and `pppoe-llcsnap`
+/// (ADSL) of tc-cake(8). With all but `ip`, the discipline counts the Ethernet header, as on a
+/// Linux gateway.
 pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
     ("ip", overhead(0, 0, false, 0)),
     ("ethernet", overhead(14, 0, false, FRAME)),

@@ -7,8 +7,8 @@
 //! after the other applications, but never less than an equal share. Difference: all connections of
 //! an application count as one, because a person at home did not open them.
 //!
-//! Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity of
-//! a radio is not known in advance, so the traffic that it carried is shared.
+//! Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity
+//! of a radio is not known in advance, so the traffic that it carried is shared.
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};

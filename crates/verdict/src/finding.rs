@@ -152,6 +152,9 @@ fn compared(need: &Need, value: f64) -> String {
         (false, false) => ">",
     };
     let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
+    if value.total_cmp(&limit).is_eq() && limit.total_cmp(&need.best).is_eq() {
+        return said; // "0 % ≤ 0 %" says no more than "0 %"
+    }
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.
         let [(value, unit), (limit, _)] = [value, limit].map(|number| readable(number, need.unit));
@@ -223,6 +226,11 @@ mod tests {
         assert_eq!(compared(&delay(), 100.0), "100 ms ≤ 100 ms");
         assert_eq!(compared(&delay(), 100.2), "100.2 ms > 100 ms");
         assert_eq!(compared(&delay(), 300.0), "300 ms > 200 ms");
+        assert_eq!(
+            (compared(&late(), 0.0), compared(&late(), 2.0)),
+            ("0 %".into(), "2 % > 0 %".into())
+        );
+        assert_eq!(compared(&delay(), 200.037), "200.04 ms > 200 ms");
         assert_eq!(compared(&score(), 4.2), "4.2 ≥ 4");
         assert_eq!(compared(&score(), 3.9961), "3.996 < 4");
         assert_eq!(limits(&score()), "good from 4, tolerable from 3.6");

@@ -16,7 +16,8 @@ use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
 use crate::verdict::{Verdict, deciding};
 
-/// The need for any data at all. Only applications that received no data have this finding.
+/// The need for any data at all. Only applications that received no data in at least one trial have
+/// this finding.
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
@@ -103,8 +104,8 @@ fn is_transfer(app: &App) -> bool {
     needs.iter().any(|need| matches!(need.measure, Measure::FairShare | Measure::TransferTime))
 }
 
-/// Returns the needs of an application. A stated need replaces the kind's needs that have the same
-/// measure.
+/// Returns the needs of an application. A stated delay replaces the kind's needs on delays. A
+/// stated rate replaces its needs on the fair share and on the time of a transfer.
 fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
     let mut needs = needs_of(&app.app.kind).map_or_else(Vec::new, |needs| needs.needs.to_vec());
     let source = "the scenario";
@@ -214,7 +215,8 @@ impl Judged {
     }
 }
 
-/// Returns a need whose limits are scaled by the ratio of `most` to its best value.
+/// Returns a need whose limits are multiplied by the ratio of `most` to its best value, or by 1 if
+/// the ratio is larger.
 fn scaled(need: &Need, most: f64) -> Need {
     let scale = (most / need.best).min(1.0);
     Need {

@@ -38,4 +38,4 @@ pub use judge::{Judge, Stated};
 pub use medians::Medians;
 pub use rows::{AppRow, FlowRow};
 pub use trial::Trial;
-pub use verdict::{Report, Verdict};
+pub use verdict::{FindingReport, Report, Verdict};

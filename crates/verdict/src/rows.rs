@@ -8,7 +8,7 @@ use aqmlab_trial::{Column, Table};
 
 use crate::transfer;
 
-/// The numbers of a row of the table `flows` that judging reads, in the order of
+/// The numeric columns of the table `flows` that judging reads, in the order of
 /// [`FlowRow::numbers`].
 pub const FLOW_NUMBERS: [&str; 10] = [
     "active_from_s",
@@ -42,7 +42,7 @@ pub struct FlowRow {
     pub direction: String,
     /// Whether the application's data flow in this direction.
     pub primary: bool,
-    /// The numbers called [`FLOW_NUMBERS`]; NaN for a value that does not exist.
+    /// The values of the columns [`FLOW_NUMBERS`]; NaN for a value that does not exist.
     pub numbers: [f64; FLOW_NUMBERS.len()],
 }
 
@@ -58,7 +58,7 @@ pub struct AppRow {
 }
 
 impl FlowRow {
-    /// Returns the number called `name`, if it exists.
+    /// Returns the value of the column `name`, if it exists.
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         let at = FLOW_NUMBERS.iter().position(|known| *known == name)?;
         Some(self.numbers[at]).filter(|value| value.is_finite())

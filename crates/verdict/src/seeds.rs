@@ -4,7 +4,7 @@
 //! values below the median is binomial with a probability of 1/2 (the sign test; David and
 //! Nagaraja, "Order Statistics", 2003, §7.1). A paired difference is the median of the differences
 //! of the seeds. Two conditions with the same seed have the same random values. The interval of the
-//! difference is therefore narrower than the intervals of the two conditions.
+//! difference is therefore usually narrower than the intervals of the two conditions.
 
 use aqmlab_core::math;
 use serde::{Deserialize, Serialize};

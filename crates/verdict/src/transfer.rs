@@ -13,7 +13,8 @@ pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
 /// The largest transfer for which ITU-T G.1010 (Table I.2) states a time.
 const MOST_TIMED_BYTES: u64 = 10_000_000;
-/// The longest acceptable time in that table. An unfinished transfer of at least this age is bad.
+/// The longest acceptable time in that table. An unfinished transfer of at least this age is judged
+/// by its age.
 const ACCEPTED_MS: f64 = 60_000.0;
 
 /// The time of a transfer.

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 /// The bytes of a full-sized IP packet.
-const WHOLE_PACKET: u64 = 1_500;
-const ATM_CELL: u64 = 53;
-const ATM_PAYLOAD: u64 = 48;
+const WHOLE_PACKET: u32 = 1_500;
 
 /// A trial.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,6 +48,13 @@ pub struct Overhead {
     pub minimum: u64,
     /// Whether packets travel in ATM cells.
     pub atm: bool,
+}
+
+impl From<Overhead> for aqmlab_core::Overhead {
+    fn from(read: Overhead) -> Self {
+        let count = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        Self { bytes: count(read.bytes), minimum: count(read.minimum), atm: read.atm, counted: 0 }
+    }
 }
 
 /// An application.
@@ -141,7 +146,7 @@ impl App {
         if direction == "up" { &self.up } else { &self.down }
     }
 
-    /// Returns the propagation delay of both directions.
+    /// Returns the sum of the propagation delays of both directions.
     pub(crate) fn rtt_base_ns(&self) -> u64 {
         self.up.delay_ns.saturating_add(self.down.delay_ns)
     }
@@ -153,11 +158,7 @@ impl Link {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;
         }
-        let mut charged = WHOLE_PACKET.saturating_add(self.overhead.bytes);
-        charged = charged.max(self.overhead.minimum);
-        if self.overhead.atm {
-            charged = charged.div_ceil(ATM_PAYLOAD) * ATM_CELL;
-        }
-        Some(self.rate_bps as f64 / 1e6 * WHOLE_PACKET as f64 / charged as f64)
+        let charged = aqmlab_core::Overhead::from(self.overhead).on_link(WHOLE_PACKET);
+        Some(self.rate_bps as f64 / 1e6 * f64::from(WHOLE_PACKET) / charged.0 as f64)
     }
 }

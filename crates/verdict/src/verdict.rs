@@ -10,7 +10,7 @@ use crate::seeds::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
-/// The percentage of the fair share above which a transfer counts as having all of it.
+/// The percentage of the fair share from which a transfer counts as having all of it.
 const NEARLY_ALL_PERCENT: f64 = 99.0;
 /// The proportion of the fair share below which a part is not mentioned.
 const WORTH_A_WORD: f64 = 0.02;
@@ -28,12 +28,12 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// The word that each seed gives alone.
     pub words_by_seed: Vec<(u64, Word)>,
-    /// The needs of the application's kind; `None` for a kind of another version.
+    /// The needs of the application's kind; `None` for a kind that this version does not know.
     pub(crate) stated: Option<&'static Needs>,
     /// The time of a transfer that has a size, unless that time is judged.
     pub time: Option<TransferTime>,
     pub(crate) share: Option<FairShare>,
-    /// Measurements that no need has to name.
+    /// Measurements that are reported whatever the needs are.
     pub medians: Medians,
 }
 

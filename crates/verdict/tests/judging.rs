@@ -126,7 +126,8 @@ fn the_capacity_is_that_of_full_sized_packets() {
 
 #[test]
 fn a_small_transfer_is_judged_by_its_time() {
-    // Parameters, seconds that the transfer took, bytes that it read, and the judgement.
+    // A row has the parameters, the seconds that the transfer took, the bytes that it read, and the
+    // reason of the verdict.
     for (params, took_s, read, want) in [
         (json!({ "size": 5_000_000 }), Some(15.0), 5e6, "transferred in 15 s ≤ 15 s"),
         (json!({ "size": 5_000_000 }), Some(15.1), 5e6, "transferred in 15.1 s > 15 s"),
@@ -211,7 +212,7 @@ fn an_application_through_which_nothing_comes_is_bad_once_it_has_waited() {
     assert!(because.starts_with("data arrived 0 % < 100 %, loss 100 % >"), "{because}");
     assert_eq!(with(10.0, 0.0, 0.999, 0).0, Word::NoData);
     assert_eq!(with(0.0, 0.0, 60.0, 0).0, Word::NoData);
-    // Three base round trips are waited for.
+    // Data must arrive within three base round-trip times.
     assert_eq!(with(10.0, 0.0, 2.999, 1_000_000_000).0, Word::NoData);
     assert_eq!(with(10.0, 0.0, 3.0, 1_000_000_000).0, Word::Bad);
     assert_eq!(with(10.0, 1.0, 60.0, 0).0, Word::NoData);
@@ -310,7 +311,7 @@ fn a_sentence_names_word_effect_numbers_and_notes() {
     let found = judged(&trial, &[flow("save", "down", &known)], &apps, &Stated::default());
     assert_eq!(
         found[0].sentence,
-        "save: bad, it crawls, fair share reached 10 % (good from 50 %, tolerable from 12.5 %), \
+        "save: bad, it is slower than its share, fair share reached 10 % (good from 50 %, tolerable from 12.5 %), \
          1 of 10 Mbit/s: 9 Mbit/s unused, 20 MB in 16 s"
     );
     assert_eq!(found[0].findings[0].margin, Some(1.0 - 90.0 / 50.0));

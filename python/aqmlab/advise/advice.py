@@ -17,6 +17,7 @@ from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, 
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.base.unique_names import without_number
 from aqmlab.campaign.runner import Progress
 from aqmlab.households import line as lines
 from aqmlab.households import loading as households
@@ -28,7 +29,6 @@ from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
 """The value of `--line` that keeps the path that a scenario states."""
-
 
 _WITHOUT_MODEM = (
     "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
@@ -205,7 +205,7 @@ def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
         plain = {one.name: one.words for one in named_apps(household)}
 
     def words(app: str) -> str:
-        name = re.sub(r"-\d+$", "", app)
+        name = without_number(app)
         return plain.get(app) or plain.get(name) or about.app_groups.get(app, name)
 
     return [AppWords(app, "", words(app)) for app in about.apps]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ValidationError
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.text_files import file_text
-from aqmlab.households.household import tier_text
+from aqmlab.households.tier import is_one_rate, one_rate, said_tier, tier_text
 from aqmlab.scenario import merge
 from aqmlab.scenario.fields import Qdisc, Value
 from aqmlab.scenario.model import first_problem
@@ -109,7 +109,8 @@ def _built_in(name: str) -> merge.Layer:
 def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
-    They are sorted from slow to fast. Raises `ScenarioError`.
+    Tiers of a text without a unit are in Mbit/s. They are sorted from slow to fast. Raises
+    `ScenarioError`.
     """
     if asked in tier_lists():
         return _sorted(tier_lists()[asked].tiers, lambda _: "--tiers")
@@ -117,12 +118,15 @@ def tiers_of(asked: str) -> list[Tier]:
         layer = merge.read_toml(file_text(Path(asked)), Path(asked).name)
         made = _checked(TierList, layer)
         return _sorted(made.tiers, lambda number: layer.where(("tiers", str(number))))
+    if is_one_rate(asked):
+        raise one_rate(asked).at("--tiers")
     if "/" not in asked or not any(char.isdigit() for char in asked):
         known = [*tier_lists(), "a .toml file", '"25/5,50/20 Mbit/s"']
         raise ScenarioError.unknown("--tiers", "list of tiers", asked, known)
     parts = [part.strip() for part in asked.split(",") if part.strip()]
     unit = " ".join(parts[-1].split()[1:])
     texts = [part if " " in part or not unit else f"{part} {unit}" for part in parts]
+    texts = [said_tier(text) for text in texts]
     return _sorted(texts, lambda _: "--tiers")
 
 

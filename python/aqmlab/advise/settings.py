@@ -11,7 +11,8 @@ from aqmlab.advise.choices import Managed
 from aqmlab.households.line import Device
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.links import Overhead
-from aqmlab.scenario.parameters import spelled
+from aqmlab.scenario.parameters import Parameter, base_units
+from aqmlab.scenario.quantities import Duration
 
 _ETHERNET = Device(linux="eth0", bsd="em0", counted=14)
 """The network device of a gateway whose line is not known."""
@@ -47,7 +48,7 @@ def interface(overhead: Overhead, device: Device) -> dict[str, Any]:
 
 def discipline(qdisc: Qdisc) -> dict[str, Any]:
     """A discipline with its parameters, as tc spells them."""
-    params = {name: _tc(spelled(value)) for name, value in qdisc.params.items()}
+    params = {name: _tc(value) for name, value in qdisc.params.items() if value is not None}
     return {"qdisc": qdisc.kind, "params": params}
 
 
@@ -60,6 +61,10 @@ def _shaper(
     return {"bps": getattr(case.tier, way).bps * share // 100, **discipline(managed.qdisc)}
 
 
-def _tc(value: object) -> str:
-    """A parameter as tc spells it: without a space before the unit."""
-    return str(value).replace(" ", "").removesuffix("packets")
+def _tc(value: Parameter) -> bool | str:
+    """A parameter as tc spells it: a switch, a number, or a time with its unit."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Duration):
+        return f"{value.base_units / 1000:.10g}us"
+    return str(base_units(value))

@@ -22,6 +22,13 @@ def beside(path: Path) -> list[str]:
         return []
 
 
+def _nearest(path: Path) -> str | None:
+    """The file beside `path` with the nearest name. Suffixes do not make names similar."""
+    named = {Path(one).stem: one for one in beside(path)}
+    meant = nearest(path.stem, named)
+    return None if meant is None else named[meant]
+
+
 def file_text(path: Path) -> str:
     """The text of a user's file; raises `ScenarioError` if it cannot be read."""
     try:
@@ -29,7 +36,7 @@ def file_text(path: Path) -> str:
             data = file.read(MOST_BYTES + 1)  # the reported length may be wrong
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        meant = nearest(str(path), beside(path)) if isinstance(error, FileNotFoundError) else None
+        meant = _nearest(path) if isinstance(error, FileNotFoundError) else None
         hint = f"did you mean `{meant}`?" if meant else None
         raise ScenarioError(str(path), f"cannot be read: {reason.lower()}", hint) from None
     if len(data) > MOST_BYTES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class Names:
     """A generator of unique names. It appends the lowest free number to a repeated name.
@@ -28,3 +30,12 @@ class Names:
         self._next[wanted.casefold()] = number
         self._next.setdefault(own.casefold(), 2)
         return own
+
+
+def without_number(name: str) -> str:
+    """The name without the number that distinguishes it from equal names.
+
+    >>> [without_number(name) for name in ("web-12", "film-hd", "web", "-1")]
+    ['web', 'film-hd', 'web', '-1']
+    """
+    return re.sub(r"(?<=.)-[0-9]+\Z", "", name, flags=re.S)

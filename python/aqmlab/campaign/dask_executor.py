@@ -77,7 +77,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def room(self) -> int:
-        """The number of trials that the present workers should hold at once."""
+        """The number of trials that the present workers should hold simultaneously."""
         if time.monotonic() - self._counted > _COUNT_S:
             there = self._client.nthreads()
             self._examine([one for one in there if one not in self._trusted | self._others.keys()])
@@ -86,7 +86,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return max(1, self._threads * _AHEAD)
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Runs a trial on a worker of this build, after earlier submissions.
+        """Runs a trial on a worker of this build, with a lower priority than earlier submissions.
 
         A worker reports no progress.
         """
@@ -128,7 +128,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise RequestError(problem, "`aqmlab cluster` shows how to start workers") from None
 
     def _examine(self, workers: list[str]) -> None:
-        """Checks the build of new workers. Those with this build now also receive trials."""
+        """Checks the build of new workers. Workers with this build now also receive trials."""
         builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
         for worker, found in builds.items():
             if isinstance(found, BaseException):

@@ -26,7 +26,7 @@ _MOST_WORKERS = 1024
 """The maximum number of workers on one machine, even if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""The number of open files for each worker, including its start, and for other purposes."""
+"""The maximum number of open files per worker, also during its start, and of all others."""
 
 
 class Processes(AbstractContextManager["Processes"]):
@@ -50,7 +50,7 @@ class Processes(AbstractContextManager["Processes"]):
         return self._threads.submit(self._pool.run, order, moved)
 
     def check(self) -> None:
-        """Replaces stopped workers. The caller repeats this while no worker answers."""
+        """Replaces stopped workers: see `Worker.replace_stopped`."""
         self._pool.replace_stopped()
 
     def __exit__(

@@ -43,8 +43,8 @@ class Pace:
     """The finished share of a campaign's work, and the remaining time.
 
     `known` holds the seconds for one unit of cost of each engine with earlier runs on this machine.
-    Trials run in `processes` processes. If it is absent, the reports of the run give the number of
-    simultaneous trials.
+    Trials run in `processes` processes. If this number is absent, the sum of the run times divided
+    by the time since the start gives the number of simultaneous trials.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Pace:
         return [self._running[index].trial for index in sorted(self._running)]
 
     def _at_once(self) -> float | None:
-        """The number of trials that run at once."""
+        """The number of trials that run simultaneously."""
         left = max(1, self._trials - self._ended)
         if self._processes is not None:
             return min(self._processes, left)

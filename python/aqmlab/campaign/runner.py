@@ -93,9 +93,9 @@ def run(
     """Runs the missing trials of `campaign` in the folder `path`, and completes the folder.
 
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
-    `only`, it runs only the trials with these names. The folder is complete when no trial is
-    missing. Raises `RequestError` if the folder holds another campaign or a damaged file, and
-    `DiskError` if a file cannot be written. Finished trials are kept.
+    `only`, the function runs only the missing trials with these names. The folder is complete when
+    no trial is missing. Raises `RequestError` if the folder holds another campaign or a damaged
+    file, and `DiskError` if a file cannot be written. Finished trials are kept.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
@@ -211,7 +211,7 @@ def cores() -> int:
 
 
 def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
-    """Raises `RequestError` for a cluster and an engine that is prepared only on this machine."""
+    """Raises `RequestError` if a cluster would run an engine that this machine alone can run."""
     for engine, options in campaign.options.items():
         if options and place is not None and place.is_remote:
             raise RequestError(

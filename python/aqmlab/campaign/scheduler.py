@@ -122,7 +122,7 @@ class _Running:
                 raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
     def ended(self) -> list[tuple[Trial, Answer]]:
-        """Waits until a trial ends. Returns all trials that have ended since the last call."""
+        """Waits a few seconds for a trial to end. Returns the trials that have ended."""
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
         if gone or not ended:

@@ -18,8 +18,7 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""The number of scenarios that the cache keeps for each engine. It keeps the most recent scenarios.
-"""
+"""The maximum number of scenarios in the cache for each engine; the most recent ones stay."""
 
 
 class _Measured(Struct, frozen=True):
@@ -71,7 +70,7 @@ class Lot:
 
 
 def expected(lots: Iterable[Lot]) -> Expected | None:
-    """Predicts the resources of trials; `None` if this machine has not run their engines."""
+    """Predicts the resources of trials; `None` if one of their engines has never run here."""
     known = measurements.read(_FILE, _Known)
     found = [_expected(lot, known.get(lot.key, {})) for lot in lots if lot.trials]
     if not found or None in found:

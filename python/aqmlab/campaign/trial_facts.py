@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from msgspec import UNSET, structs
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
+from aqmlab.base.unique_names import without_number
 from aqmlab.campaign.store.manifest import DIRECTIONS, Direction, LinkFacts, Manifest, TrialEntry
 from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 
@@ -29,7 +29,7 @@ def stored_spec(text: str, trial: str) -> TrialSpec:
 
 
 def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
-    """The rate and the discipline of the slowest link of applications, for each direction.
+    """The rate and the discipline of the slowest link that an application uses, by direction.
 
     Links of a modem are excluded, because users compare settings of the gateway.
     """
@@ -100,7 +100,7 @@ def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
             alike.setdefault(app.name, {})[number] = hashlib.sha256(text).digest()
     groups: list[_Copies] = []
     for name, by_trial in alike.items():
-        own = _Copies(_stem(name), [name], by_trial)
+        own = _Copies(without_number(name), [name], by_trial)
         found = next((one for one in groups if one.are_like(own)), None)
         if found is None:
             groups.append(own)
@@ -118,12 +118,6 @@ def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
     return shown_names
 
 
-def _stem(name: str) -> str:
-    """The name of an application without its number."""
-    stem, _, number = name.rpartition("-")
-    return stem if re.fullmatch("[0-9]+", number) and stem else name
-
-
 def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
     """Everything about an application except its name and its start.
 
@@ -136,5 +130,6 @@ def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
     ]
     routes = [structs.replace(app.route(direction), links=()) for direction in DIRECTIONS]
     priority = None if app.priority is UNSET else app.priority
-    told = (app.app, priority, app.home, app.wan, span_ns, links, routes)
+    own = tuple(None if value is UNSET else value for value in (app.host, app.dscp))
+    told = (app.app, priority, own, app.home, app.wan, span_ns, links, routes)
     return _ENCODER.encode(told)

@@ -11,6 +11,7 @@ from aqmlab.campaign.scheduler import Silence
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.cli import console
 from aqmlab.cli.parameters.advise import AdviseParameters
+from aqmlab.results.verdicts.wording import unbroken
 
 _HEADS = {
     "tc": "A Linux gateway (as root; the device's name may differ)",
@@ -73,9 +74,18 @@ def _show(advice: Advice) -> None:
         table.add_row(str(tier), *cells)
     print(advice.title)
     console.stdout().print(table)
+    if any(
+        outcome.case.share for one in advice.results.values() for outcome in one.outcomes.values()
+    ):
+        print("In brackets: the share of the line's rate at which the router sends.\n")
     if advice.headline:
         print(advice.headline)
-    print("\n".join(one["text"] for one in advice.sentences))
+    for sentence in advice.sentences:
+        if sentence["about"] != "detail":
+            print(sentence["text"])
+    details = [sentence["text"] for sentence in advice.sentences if sentence["about"] == "detail"]
+    if details:
+        print("\nIn detail:", *details, sep="\n")
     if advice.case is not None and advice.settings:
         print(f"\nSettings for {advice.case.label}:")
         if advice.note:
@@ -88,7 +98,7 @@ def _cell(outcome: CaseOutcome | None) -> str:
     """The number of bad applications, or else of those that are not good; the share, if shaped."""
     if outcome is None:
         return "not run"
-    share = "" if outcome.case.share is None else f" ({outcome.case.share} %)"
+    share = "" if outcome.case.share is None else unbroken(f" ({outcome.case.share} %)")
     if outcome.bad:
         return f"{len(outcome.bad)} bad{share}"
     left = len(outcome.not_good)

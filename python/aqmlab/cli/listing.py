@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 
 from aqmlab._core import quantity
 from aqmlab.cli import console
 from aqmlab.cli.listed import Listed, ListedNeeds, refuse_unknown
 from aqmlab.cli.parameters.listing import TOPICS, ListingParameters
+
+_WIDTH = 120
+"""The largest width of a line of the overview."""
 
 
 def command(given: ListingParameters) -> int:
@@ -18,11 +22,11 @@ def command(given: ListingParameters) -> int:
     if given.as_json:
         console.print_json(found[given.topic] if given.topic else found)
         return 0
-    for kept, entries in found.items():
-        if given.topic is None:
-            print(f"{kept}\n")
-        for entry in entries:
-            print("\n".join(_text(entry)) + "\n")
+    if given.topic is None:
+        print("\n".join(_overview(found)))
+        return 0
+    for entry in found[given.topic]:
+        print("\n".join(_text(entry)) + "\n")
     return 0
 
 
@@ -30,6 +34,26 @@ def _entries(topic: str, name: str | None) -> list[Listed]:
     """The entries of a topic, from the module that knows them."""
     found: list[Listed] = resolve_name(TOPICS[topic])(topic, name)
     return found
+
+
+def _overview(found: Mapping[str, Sequence[Listed]]) -> Iterator[str]:
+    """Yields a line for each entry of each topic, and the commands that show more."""
+    for topic, entries in found.items():
+        yield topic
+        width = max((len(one["name"]) for one in entries), default=0)
+        yield from (_cut(_headline(one, width)) for one in entries)
+        yield ""
+    yield "`aqmlab list TOPIC` adds parameters and sources; `aqmlab list TOPIC NAME` shows one"
+
+
+def _headline(entry: Listed, width: int = 18) -> str:
+    """The name of an entry in a column of `width`, and its summary."""
+    return f"  {entry['name']:<{width}} {entry.get('summary') or entry.get('title', '')}"
+
+
+def _cut(line: str) -> str:
+    """A line of the overview, which ends with a whole word."""
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1].rpartition(" ")[0] + " …"
 
 
 def _span(names: list[str]) -> str:
@@ -49,7 +73,7 @@ def _needs(stated: ListedNeeds) -> str:
 
 def _text(entry: Listed) -> list[str]:
     """An entry as text: a line, its source, and a line per parameter."""
-    lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
+    lines = [_headline(entry)]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")
     if "figures" in entry:

@@ -13,6 +13,7 @@ from aqmlab.cli import console
 from aqmlab.cli.parameters.new import NewParameters
 from aqmlab.households import line as lines
 from aqmlab.households.household import Household
+from aqmlab.households.tier import said_tier
 from aqmlab.households.words import EXAMPLE, household_of
 
 _WHO = f"Who is at home, and what do they do at once?\nFor example: {EXAMPLE}\n"
@@ -44,7 +45,7 @@ def _asked(given: NewParameters) -> Household:
     household = _answer(_WHO, household_of)
     told = {"line": given.line, "tier": given.tier}
     for option, question in (
-        ("line", f"Which line? {', '.join(lines.lines())} [{household.line}] "),
+        ("line", f"Which line? {', '.join(_usual_names())} [{household.line}] "),
         ("tier", f"How fast, down and up? [{household.tier}] "),
     ):
         if (value := told[option]) is not None:
@@ -54,14 +55,20 @@ def _asked(given: NewParameters) -> Household:
     return household
 
 
+def _usual_names() -> list[str]:
+    """The name of each line that people say."""
+    return [one.words[0] if one.words else name for name, one in lines.lines().items()]
+
+
 def _kept(household: Household, key: str, text: str) -> Household:
     """The household with the answer `text`, or unchanged if it is empty."""
     return _with(household, key, text, key) if text.strip() else household
 
 
 def _with(household: Household, key: str, value: str, where: str) -> Household:
+    said = said_tier(value) if key == "tier" else value
     try:
-        return Household(**(household.to_dict() | {key: value}))
+        return Household(**(household.to_dict() | {key: said}))
     except ScenarioError as error:
         raise error.at(where) from None
 

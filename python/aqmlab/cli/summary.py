@@ -122,10 +122,11 @@ def _tally_table(found: Sequence[Tally], width: int) -> Table:
     for word in columns:
         table.add_column(word, no_wrap=True, min_width=len(word), justify="right")
     table.add_column("closest", overflow="fold")
-    table.add_column("not good", overflow="fold")
+    unsure = any(not each.is_sure for one in found for each in one.missed)
+    table.add_column("not good (?: seeds differ)" if unsure else "not good", overflow="fold")
     for one in found:
         counts = (str(one.counts[word]) for word in columns)
-        named = (_styled(each.word, escape(printable(each.app))) for each in one.missed)
+        named = (_styled(each.word, escape(_missed_name(each))) for each in one.missed)
         closest = closest_text(one.closest) if one.closest else ""
         table.add_row(
             console.Whole(unbroken(one.label.brief)),
@@ -134,6 +135,11 @@ def _tally_table(found: Sequence[Tally], width: int) -> Table:
             ", ".join(named),
         )
     return table
+
+
+def _missed_name(verdict: Verdict) -> str:
+    """The name of an application without a good verdict, with a mark if seeds differ on it."""
+    return printable(verdict.app) + ("" if verdict.is_sure else "?")
 
 
 def close(results: CampaignResults, report: RunReport | None = None) -> None:

@@ -86,14 +86,18 @@ class Engine(Protocol):
 
     @property
     def bit_cost(self) -> float:
-        """The run time for each bit/s of the links, relative to a second without traffic."""
+        """The run time per bit/s of the links, relative to that of a second without traffic."""
 
     @property
     def remark(self) -> str:
         """A remark that readers of the engine's results need; empty if there is none."""
 
-    def refusal(self, spec: TrialSpec) -> Refusal | None:
-        """The reason why the engine cannot run a trial, if it is known before the start."""
+    def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
+        """The reason why the engine cannot run a trial, if it is known before the start.
+
+        If `build` is false, the engine builds no program for the answer, which may then lack
+        reasons.
+        """
 
     def is_built(self) -> bool:
         """Returns whether trials can be checked and prepared without building a program."""

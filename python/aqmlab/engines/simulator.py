@@ -22,7 +22,7 @@ class Simulator:
     bit_cost: float = 1e-6
     remark: str = ""
 
-    def refusal(self, spec: TrialSpec) -> Refusal | None:
+    def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
         """The reason why the core cannot run a trial, if there is one."""
         return core_check.refusal(spec)
 

@@ -1,4 +1,4 @@
-"""The resolved trial as types, one to one with `crates/trial/src/spec.rs`.
+"""The resolved trial as types, each of which corresponds to a type in `crates/trial/src/spec.rs`.
 
 All numbers are in base units, and all names are known. The core's JSON Schema
 (`_core.trial_schema()`) states the same form, and a test compares the two.
@@ -24,8 +24,8 @@ Octet: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
 Argument: TypeAlias = int | float | str | bool | None
 """The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
 
-Shaper: TypeAlias = Literal["line", "htb", "dummynet"]
-"""The shaper: the wire itself, or Linux's HTB or FreeBSD's dummynet before a faster wire."""
+Shaper: TypeAlias = Literal["line", "htb", "dummynet", "cake"]
+"""The shaper: the wire itself, or HTB, dummynet or the discipline `cake` before a faster wire."""
 
 
 class _Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,7 +76,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """Zero for an 802.11n link, which has the rate of its radio."""
+    """The radio's own rate, or zero, for an 802.11n link."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""
@@ -129,7 +129,12 @@ class AppSpec(_Spec, frozen=True, kw_only=True):
     app: KindSpec
     """The generator, and its parameters."""
     priority: Octet | UnsetType | None = UNSET
-    """Linux's `skb->priority` of its packets; by default the application's own choice."""
+    """Linux's `skb->priority` of its packets; by default that of the codepoint, or the
+    application's own choice."""
+    host: str | UnsetType | None = UNSET
+    """The host in the home; by default a host of its own."""
+    dscp: Octet | UnsetType | None = UNSET
+    """The codepoint of its packets in both directions; by default zero."""
     start_ns: Natural
     stop_ns: Natural | None = None
     """The stop time; the end of the trial if absent."""
@@ -158,7 +163,7 @@ class MeasureSpec(_Spec, frozen=True, kw_only=True):
     window_ns: Natural = 1_000_000_000
     """The width of a throughput window."""
     step_ns: Natural = 250_000_000
-    """The distance between the starts of two windows."""
+    """The time between the starts of successive windows."""
     sample_ns: Natural = 100_000_000
     """The interval at which TCPs and queues are sampled; zero for never."""
     packets: bool = False

@@ -13,11 +13,12 @@ from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, sho
 from aqmlab.households import activity as known_activities
 from aqmlab.households import line as known_lines
 from aqmlab.households.activity import Activity
+from aqmlab.households.tier import tier_of
 from aqmlab.scenario import loading, merge, toml_writer
 from aqmlab.scenario.fields import Count, Frozen, FrozenDict, Seeds, Span, Times, Value, plain
 from aqmlab.scenario.model import first_problem
-from aqmlab.scenario.notation import Table, rate_pair, refuse_deep
-from aqmlab.scenario.quantities import NS_PER_S, Duration, Rate
+from aqmlab.scenario.notation import Table, refuse_deep
+from aqmlab.scenario.quantities import NS_PER_S, Duration
 
 MOST_PEOPLE, MOST_USES = 50, 500
 
@@ -86,29 +87,8 @@ def _share(value: object) -> str:
     return str(share)
 
 
-def _tier(value: object) -> str:
-    if not isinstance(value, str):
-        raise BadValueError(f"`{shown(value)}` is not a pair of rates", 'write "50/20 Mbit/s"')
-    down, up = rate_pair(value)
-    if "%" in value:
-        raise BadValueError(f"`{shown(value)}` is a share", 'write rates: "50/20 Mbit/s"')
-    if min(Rate.parse(down).bps, Rate.parse(up).bps) < 1_000:
-        raise BadValueError(f"`{shown(value)}` is too slow for a line", "write 1 kbit/s or more")
-    return tier_text(Rate.parse(down), Rate.parse(up))
-
-
-def tier_text(down: Rate, up: Rate) -> str:
-    """Both rates of a line in one text.
-
-    >>> tier_text(Rate.parse("12 Mbit/s"), Rate.parse("1.5 Mbit/s"))
-    '12/1.5 Mbit/s'
-    """
-    return f"{down.bps / 1e6:g}/{up.bps / 1e6:g} Mbit/s"
-
-
 def _line(value: object) -> str:
-    known_lines.find(value)
-    return str(value)
+    return known_lines.name_of(value)
 
 
 def _scenario(value: object) -> str:
@@ -146,7 +126,7 @@ class Household(Value):
     people: Annotated[dict[Name, Person], Frozen] = FrozenDict()
     things: Annotated[dict[Name, Uses], Frozen] = FrozenDict()
     line: Annotated[str, BeforeValidator(_line)] = "docsis"
-    tier: Annotated[str, BeforeValidator(_tier)] = "50/20 Mbit/s"
+    tier: Annotated[str, BeforeValidator(tier_of)] = "50/20 Mbit/s"
     rtt: Duration = Duration(20_000_000)
     duration: Span = Duration(60 * NS_PER_S)
     seeds: Seeds = 3

@@ -32,9 +32,10 @@ class Device(Value):
 
 
 class Line(Value):
-    """A kind of access line."""
+    """A kind of access line. `words` are other names of it that people say."""
 
     title: str
+    words: tuple[str, ...] = ()
     overhead: Overhead
     queue: Queues
     device: Device
@@ -65,6 +66,22 @@ def lines() -> Mapping[str, Line]:
 
 def find(name: object) -> Line:
     """The line called `name`; raises `BadValueError` if there is none."""
-    if not isinstance(name, str) or name not in lines():
-        raise BadValueError.unknown("line", shown(name), lines())
-    return lines()[name]
+    return lines()[name_of(name)]
+
+
+def name_of(said: object) -> str:
+    """The name of the line that `said` means: its name, or one of its words.
+
+    >>> name_of("docsis"), name_of("Cable")
+    ('docsis', 'docsis')
+    """
+    if not isinstance(said, str):
+        raise BadValueError.unknown("line", shown(said), lines())
+    word = said.strip().lower()
+    if word == "dsl":
+        hint = "write `adsl` for a line up to 24 Mbit/s, or `vdsl` for a faster line"
+        raise BadValueError(f"`{shown(said)}` is either of two kinds of line", hint)
+    for name, line in lines().items():
+        if word == name or word in line.words:
+            return name
+    raise BadValueError.unknown("line", shown(said), lines())

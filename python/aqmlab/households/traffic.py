@@ -19,6 +19,10 @@ MEASURED_FROM = "5 s"
 """The start of the statistics. By this time all activities without a later `start` have begun."""
 
 
+_SPEAKER = frozenset(("me", "i"))
+"""Names of the person who describes the household."""
+
+
 class NamedApp(NamedTuple):
     """An application of a household, with its name in the scenario and its name in plain words."""
 
@@ -81,6 +85,8 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 def words_of(owned: OwnedUse) -> str:
     """An activity and its owner in plain words."""
+    if owned.who.lower() in _SPEAKER:
+        return "my " + re.sub(r"^an? ", "", owned.use.activity.title)
     return _core.owned_activity(owned.who, owned.use.activity.title)
 
 

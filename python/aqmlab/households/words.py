@@ -4,14 +4,18 @@ The vocabulary is closed: numbers, people, the words of activities and a few joi
 else is an error with a suggestion. Clauses end at a comma, a semicolon or the end of a line. A
 clause names people and their activities, or an activity of the home that belongs to nobody:
 
-    clause   = [number] people [joining] activities  |  [number] activity
+    clause   = people ("and" people)* [joining] activities  |  [number] activity
+    people   = [number] person
     activities = activity (("and" | "with" | "while") activity)*
+
+The activities of a clause are those of each person in the clause.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import dropwhile
 from typing import NamedTuple, TypedDict
 
 from aqmlab.base.errors import BadValueError, ScenarioError, nearest, shown
@@ -38,13 +42,19 @@ PEOPLE = {
     "grandfather": "grandfather", "grandparent": "grandparent", "grandparents": "grandparent",
     "gamer": "gamer", "gamers": "gamer", "patient": "patient", "patients": "patient",
     "guest": "guest", "guests": "guest", "daughter": "daughter", "daughters": "daughter",
-    "son": "son", "sons": "son",
+    "son": "son", "sons": "son", "me": "me", "i": "me", "i'm": "me", "myself": "me",
+    "wife": "wife", "husband": "husband", "partner": "partner", "boyfriend": "boyfriend",
+    "girlfriend": "girlfriend", "brother": "brother", "brothers": "brother", "sister": "sister",
+    "sisters": "sister", "roommate": "roommate", "roommates": "roommate",
+    "housemate": "housemate", "housemates": "housemate", "grandma": "grandmother",
+    "grandpa": "grandfather", "girl": "girl", "girls": "girl", "boy": "boy", "boys": "boy",
 }  # fmt: skip
 """Words for people, each with the name that the file uses."""
 
 JOINING = frozenset(
     ("in", "on", "at", "with", "and", "while", "who", "doing", "watching", "listening", "to",
-     "using", "having", "making", "playing", "the", "their", "is", "are", "of", "&", "+")
+     "using", "having", "making", "playing", "the", "their", "is", "are", "am", "of", "&", "+",
+     "my", "our", "for", "does", "do")
 )  # fmt: skip
 """Words that are ignored."""
 
@@ -119,25 +129,43 @@ def _tokens(clause: str) -> list[str]:
 def _clause(
     tokens: list[str], clause: str, people: dict[str, _PersonTable], things: _Devices
 ) -> None:
-    count, rest = _number(tokens)
-    if not rest:
-        what = f"`{shown(clause)}` names nobody and nothing"
-        raise BadValueError(what, f"for example: {EXAMPLE}")
-    if rest[0] not in PEOPLE:
-        for part in _activities(tokens, clause):
+    groups, rest = _groups(tokens)
+    if not groups:
+        if not _number(rest)[1]:
+            what = f"`{shown(clause)}` names nobody and nothing"
+            raise BadValueError(what, f"for example: {EXAMPLE}")
+        for part in _activities(rest, clause):
             _add(things, _unused(part.key, things), part)
         return
-    parts = _activities(rest[1:], clause)
+    parts = _activities(rest, clause)
     if not parts:
-        problem = f"`{shown(clause)}` says nothing that anybody does"
-        raise BadValueError(problem, f"for example: {EXAMPLE}")
-    if not 1 <= count <= _MOST_OF_ONE:
-        raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
-    for _ in range(count):
-        devices: _Devices = {}
-        for part in parts:
-            _add(devices, _device(part.key), part)
-        people[_person(PEOPLE[rest[0]], people)] = {"devices": devices}
+        problem = f"`{shown(clause)}` does not say what they do"
+        raise BadValueError(problem, f"what do they do? For example: {EXAMPLE}")
+    for who, count in groups:
+        if not 1 <= count <= _MOST_OF_ONE:
+            raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
+        for _ in range(count):
+            devices: _Devices = {}
+            for part in parts:
+                _add(devices, _device(part.key), part)
+            people[_person(PEOPLE[who], people)] = {"devices": devices}
+
+
+def _groups(tokens: Sequence[str]) -> tuple[list[tuple[str, int]], list[str]]:
+    """The people at the front, each with a number, and the tokens behind them."""
+    groups: list[tuple[str, int]] = []
+    rest = list(tokens)
+    while True:
+        ahead = list(dropwhile(_AND_MY.__contains__, rest))
+        count, behind = _number(ahead)
+        if not behind or behind[0] not in PEOPLE:
+            return groups, rest
+        groups.append((behind[0], count))
+        rest = behind[1:]
+
+
+_AND_MY = frozenset(("and", "&", "+", "with", "my", "our", "the"))
+"""Words before a person."""
 
 
 def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
@@ -155,7 +183,9 @@ def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
     at, count = 0, 1
     while at < len(tokens):
         taken = _longest(tokens[at:])
-        if taken is not None:
+        if tokens[at] == "playing" and _longest(tokens[at + 1 :]) is not None:
+            at += 1  # what is played follows
+        elif taken is not None:
             words, key = taken
             found.append(_Part(key, count))
             at, count = at + words, 1
@@ -190,8 +220,9 @@ def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
     meant = nearest(" ".join(tokens), known) or nearest(tokens[0], known)
     where = f" in `{shown(clause)}`" if clause.lower() != tokens[0] else ""
     if tokens[0] in PEOPLE:
-        hint = "put a comma before each group of people"
-    elif meant is not None:
+        problem = f"`{shown(tokens[0])}`{where} begins a second group of people"
+        return BadValueError(problem, "put a comma before each group of people")
+    if meant is not None:
         hint = f"did you mean `{meant}`?"
     else:
         hint = "`aqmlab list activities` shows the words"

@@ -28,14 +28,13 @@ def choices() -> dict[str, Any]:
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
     offered = [*chosen["pastimes"], *chosen["things"], *_used(households.values())]
     lists = {name: _tiers(name) for name in tier_lists()}
-    tiers = dict.fromkeys(text for some in lists.values() for text in some["tiers"])
     return {
         "activities": {key: _activity(key) for key in dict.fromkeys(offered)},
         "pastimes": chosen["pastimes"],
         "things": chosen["things"],
         "people": [{"name": name, "does": does} for name, does in chosen["people"].items()],
         "households": households,
-        "lines": {name: _line(line, tiers) for name, line in lines().items()},
+        "lines": {name: _line(line) for name, line in lines().items()},
         "tiers": lists,
         "firstTiers": chosen["tiers"],
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
@@ -96,18 +95,14 @@ def _tiers(name: str) -> dict[str, Any]:
     return {"title": known.title, "tiers": [str(Tier.parse(text)) for text in known.tiers]}
 
 
-def _line(known: Line, tiers: Iterable[str]) -> dict[str, Any]:
-    """A line with its unmanaged queues at each tier, and the device facts for its settings."""
+def _line(known: Line) -> dict[str, Any]:
+    """A line with its unmanaged queues, and the device facts for its settings."""
     return {
         "title": known.title,
         "overhead": plain(known.overhead),
-        "queues": {text: _queues(known, Tier.parse(text)) for text in tiers},
+        "queue": {"down": known.queue.down, "up": known.queue.up},
         "device": interface(known.overhead, known.device),
     }
-
-
-def _queues(line: Line, tier: Tier) -> dict[str, str]:
-    return {way: line.fifo(way, getattr(tier, way)) for way in ("down", "up")}
 
 
 def _gateway(known: GatewayChoice) -> dict[str, Any]:

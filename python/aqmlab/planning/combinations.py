@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.engines import registry
+from aqmlab.engines.engine import Refusal
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve
@@ -17,13 +18,25 @@ from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Scenario, build
 
 
-def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, names: Iterable[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """The engines of a plan. `build` permits them to build the program that checks trials."""
+
+    names: tuple[str, ...]
+    build: bool
+
+    def refusal(self, spec: TrialSpec) -> Refusal | None:
+        """The first reason why one of the engines cannot run a trial."""
+        asked = (registry.engine(name).refusal(spec, build=self.build) for name in self.names)
+        return next(filter(None, asked), None)
+
+
+def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, engines: Engines) -> None:
     """Raises `ScenarioError` if one of the engines cannot run a trial."""
-    for name in names:
-        refusal = registry.engine(name).refusal(spec)
-        if refusal is not None:
-            where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
-            raise ScenarioError(where, refusal.problem, refusal.hint)
+    refusal = engines.refusal(spec)
+    if refusal is not None:
+        where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
+        raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
 def loop_place(layer: Layer, name: str) -> str:
@@ -87,7 +100,7 @@ class Combinations:
         return self._made[key]
 
 
-def resolve_point(changes: Combinations, point: variation.Point, names: Sequence[str]) -> Resolved:
+def resolve_point(changes: Combinations, point: variation.Point, engines: Engines) -> Resolved:
     """The trial of one combination."""
     layer = changes.at(point)
     scenario = changes.scenario(layer)
@@ -95,5 +108,5 @@ def resolve_point(changes: Combinations, point: variation.Point, names: Sequence
         resolved = resolve(scenario)
     except ScenarioError as error:
         raise error.at(layer.where(tuple(error.where.split(".")))) from None
-    _refuse(scenario, resolved.spec, layer, names)
+    _refuse(scenario, resolved.spec, layer, engines)
     return resolved

@@ -11,6 +11,7 @@ from aqmlab.engines.trial_spec import (
 )
 from aqmlab.planning.apps_spec import lowered_apps, start_warnings
 from aqmlab.planning.links_spec import lowered_links, target_warnings
+from aqmlab.planning.unlikely import unlikely
 from aqmlab.scenario.model import Measure, Scenario
 from aqmlab.scenario.quantities import Duration
 
@@ -46,7 +47,8 @@ def resolve(scenario: Scenario) -> Resolved:
         host_jitter_ns=scenario.path.host_jitter.ns,
         start_jitter_ns=scenario.path.start_jitter.ns,
     )
-    return Resolved(spec, (*start_warnings(spec, scenario), *target_warnings(links), *warnings))
+    own = (*start_warnings(spec, scenario), *target_warnings(links), *warnings)
+    return Resolved(spec, (*own, *unlikely(spec)))
 
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:

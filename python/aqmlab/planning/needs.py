@@ -5,29 +5,52 @@ The needs of each kind of application are in `crates/apps`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from aqmlab.base.errors import shown
+from aqmlab.base.unique_names import without_number
 from aqmlab.planning.plan import PlannedTrial
 from aqmlab.scenario.model import Report
 
 
 def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     """Yields a warning for each stated need without an application."""
-    names = {app.name for trial in trials for app in trial.spec.apps}
-    families = names | {name.rpartition("-")[0] for name in names}
+    known: set[str] = set()
+    for trial in trials:
+        names = _names(trial)
+        known |= names | {_family(name, names) for name in names}
     for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
         for name in said:
-            if name not in families:
+            if name not in known:
                 yield f"report.{key}.{shown(name)}: there is no such application"
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The value of each application of `trials`. In `said`, a value may belong to all copies."""
-    return {
-        app.name: said[family]
-        for trial in trials
-        for app in trial.spec.apps
-        for family in said
-        if app.name == family or app.name.rpartition("-")[0] == family
-    }
+    """The value of each application of `trials`.
+
+    In `said`, a value belongs to one application or to all copies of one. The value of a single
+    copy takes precedence.
+    """
+    found: dict[str, float] = {}
+    for trial in trials if said else ():
+        names = _names(trial)
+        for app in trial.spec.apps:
+            family = _family(app.name, names)
+            if app.name in said:
+                found[app.name] = said[app.name]
+            elif family in said:
+                found[app.name] = said[family]
+    return found
+
+
+def _names(trial: PlannedTrial) -> set[str]:
+    return {app.name for app in trial.spec.apps}
+
+
+def _family(name: str, names: Collection[str]) -> str:
+    """The application of which `name` is a numbered copy, or else `name` itself.
+
+    Beside copies, no application has the plain name (`apps_spec`).
+    """
+    plain = without_number(name)
+    return name if plain in names else plain

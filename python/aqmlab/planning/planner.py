@@ -19,7 +19,13 @@ from aqmlab.households import loading as households
 from aqmlab.households.household import Household
 from aqmlab.households.traffic import scenario_of
 from aqmlab.planning import teacup_reader
-from aqmlab.planning.combinations import Combinations, check_whole, loop_place, resolve_point
+from aqmlab.planning.combinations import (
+    Combinations,
+    Engines,
+    check_whole,
+    loop_place,
+    resolve_point,
+)
 from aqmlab.planning.needs import stated, unused
 from aqmlab.planning.overrides import (
     Assignment,
@@ -55,26 +61,25 @@ def load(
     """Plans `source` with the changes `sets` and `vary`.
 
     `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
-    runs every trial, and the engine becomes an additional condition. If `build` is false, and the
-    checker of an engine is not built yet, the simulator checks the trials in place of this engine.
-    Raises `ScenarioError`.
+    runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
+    without its checker builds none, and refuses only unsupported kinds. Raises `ScenarioError`.
     """
-    names = registry.named(engine)
-    unasked = () if build else registry.unbuilt(names)
-    # No engine can run a trial that the simulator refuses.
-    asked_of = tuple("sim" if name in unasked else name for name in names)
-    asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
+    engines = Engines(registry.named(engine), build)
+    if build and registry.unbuilt(engines.names):
+        # A build takes minutes, so unsupported kinds are refused before.
+        load(source, sets, vary, seeds, duration, engine, build=False)
+    asked = _Requested(tuple(sets), tuple(vary), seeds, duration, engines)
     if isinstance(source, Household):
         source = scenario_of(source)
     if not isinstance(source, Scenario) and Path(source).suffix == teacup_reader.SUFFIX:
         plan = teacup_reader.load(Path(source), asked.sets, asked.vary, seeds, duration)
-        _refuse_config(plan, asked_of)
+        _refuse_config(plan, engines)
     elif isinstance(source, Scenario):
         layer = merge.expand(Layer(source.to_dict()))
         plan = _from_layer(Found(layer, _slug(source.title), "", ""), asked)
     else:
         plan = _from_layer(_found(source), asked)
-    return _on_engines(plan, names)
+    return _on_engines(plan, engines.names)
 
 
 def _found(source: str | Path) -> Found:
@@ -97,8 +102,7 @@ class _Requested:
     vary: tuple[Variation, ...]
     seeds: Any
     duration: str | Duration | None
-    engines: tuple[str, ...]
-    """The engines that check whether they can run the trials."""
+    engines: Engines
 
 
 # --- Engines ---------------------------------------------------------------------------------
@@ -126,13 +130,13 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
 
-def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
+def _refuse_config(plan: Plan, engines: Engines) -> None:
     """Raises `ScenarioError` if an engine refuses a trial of a TEACUP config.
 
     The error names the trial, not a line.
     """
-    for name, trial in itertools.product(names, plan.trials):
-        refusal = registry.engine(name).refusal(trial.spec)
+    for trial in plan.trials:
+        refusal = engines.refusal(trial.spec)
         if refusal is not None:
             where = f"{plan.source}: trial {trial.id}: {'.'.join(map(str, refusal.at))}"
             raise ScenarioError(where, refusal.problem, refusal.hint)
@@ -192,7 +196,7 @@ def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
                 yield f"{one.option} applies to every value of the loop {shown(loop.name)}"
 
 
-def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
+def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     layer = found.layer
     scenario = check_whole(layer)
     loops = variation.loops(scenario.vary)
@@ -203,7 +207,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
                 refuse_unknown_app(layer, address, place)
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
-        count = variation.combinations(loops, len(seeds), len(names))
+        count = variation.combinations(loops, len(seeds), len(engines.names))
     except BadValueError as problem:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
     trials: list[PlannedTrial] = []
@@ -215,7 +219,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
     effects = conflicts.Effects(loops)
     for point in variation.points(loops):
-        resolved = resolve_point(changes, point, names)
+        resolved = resolve_point(changes, point, engines)
         effects.note(point.picks, trial_spec.values(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))

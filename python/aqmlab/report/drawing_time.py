@@ -1,8 +1,9 @@
 """Predicts the time of drawing from earlier drawings on this machine.
 
-The time of a drawing has a constant part, and a part that grows with the trials, whose rows are
-read. Earlier drawings of the same scenario or figure with different amounts of trials determine
-both parts. Without such drawings, the prediction is the mean of the known drawings.
+The time of a drawing has a constant part, and a part that grows with the simulated time of the
+trials, whose rows are read. Earlier drawings of the same scenario or figure with different
+simulated times determine both parts. Without such drawings, the prediction is the mean of the known
+drawings.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""The number of scenarios and figures that the cache keeps. It keeps those drawn most recently."""
+"""The maximum number of scenarios and figures in the cache, which keeps the latest drawn."""
 _MOST_DRAWINGS = 10
-"""The number of drawings that the cache keeps for each scenario or figure."""
+"""The maximum number of drawings in the cache for each scenario or figure, the latest."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
@@ -85,7 +86,7 @@ def note(kind: Kind, drawn: Wanted, seconds: float) -> None:
 
 
 def _seconds(drawings: Sequence[_Drawing], simulated_s: float) -> float:
-    """The time for this amount of trials, on the line through `drawings`."""
+    """The drawing's time at `simulated_s` on the line through `drawings`, or else their mean."""
     amounts, times = zip(*drawings, strict=True)
     mean = fmean(times)
     try:

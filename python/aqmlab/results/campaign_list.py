@@ -22,12 +22,12 @@ MOST_LISTED = 1_000
 """The maximum number of campaigns in a list."""
 
 _DEEPEST = 4
-"""The maximum depth of a campaign. A study's campaigns are two folders below the study's."""
+"""The maximum depth below the searched folder. A study's campaigns are two folders deep."""
 _MOST_FOLDERS = 20_000
 _MOST_FILES = 100_000
 """The maximum number of files whose sizes are added up."""
 _LARGEST_BYTES = 2**26
-"""The largest manifest that is read for a list."""
+"""The size of the largest manifest that is read for a list."""
 
 
 class CampaignLine(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class CampaignLine(Struct, frozen=True, kw_only=True):
 
     folder: str
     modified: str
-    """The time of the last change, UTC."""
+    """The time at which the manifest was last changed, in UTC."""
     size_bytes: int
     name: str | None = None
     engine: str | None = None
@@ -52,7 +52,7 @@ class CampaignLine(Struct, frozen=True, kw_only=True):
 
 
 def below(path: Path) -> tuple[list[CampaignLine], bool]:
-    """The campaigns below a folder, newest first, and whether there may be more."""
+    """The campaigns below a folder, newest first, and whether the list may lack some."""
     folders, is_cut = _folders(path)
     found = sorted(((_changed(one), one) for one in folders), reverse=True)
     lines = [_line(folder, at) for at, folder in found[:MOST_LISTED]]
@@ -69,7 +69,7 @@ def _folders(path: Path) -> tuple[list[Path], bool]:
         if seen > _MOST_FOLDERS:
             return found, True
         inner = _subfolders(folder)
-        if os.path.lexists(folder / MANIFEST):  # A campaign holds no other.
+        if os.path.lexists(folder / MANIFEST):  # No campaign contains another.
             found.append(folder)
         elif depth < _DEEPEST:
             waiting += [(one, depth + 1) for one in inner]
@@ -118,7 +118,7 @@ def _line(folder: Path, changed: float) -> CampaignLine:
 
 
 def _size_bytes(folder: Path) -> int:
-    """The total size of the files in a folder, or of the first 100,000 files."""
+    """The total size of the files below a folder, or of 100,000 of them if there are more."""
     sizes = (size for size, _ in zip(_sizes(folder), range(_MOST_FILES), strict=False))
     return sum(sizes)
 

@@ -1,7 +1,7 @@
 """Captures of a trial's packets, from a second run of the trial.
 
 A trial on the simulator, or in virtual time, gives the same packets in every run. The captures
-therefore hold the packets behind the stored results.
+therefore hold the packets from which the stored results were computed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from aqmlab.campaign.store import own_files
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
+
+EPOCH_S = 1_577_836_800
+"""The time at which captures begin: midnight of 1 January 2020, in Unix time."""
 
 
 def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:
@@ -42,7 +45,7 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
     files = (str(begun[0]), str(begun[1]))
     try:
         for made in begun:
-            made.touch()  # A path that cannot be written is an error before a long run.
+            made.touch()  # An unwritable path is reported before a long run.
         run = partial(load_runner(one.runner), spec.text(), captures=files)
         if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)

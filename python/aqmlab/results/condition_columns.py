@@ -1,4 +1,4 @@
-"""Adds numbers of conditions to tables of earlier versions, which lack them."""
+"""Adds the numbers of conditions to tables that earlier versions wrote without them."""
 
 from __future__ import annotations
 

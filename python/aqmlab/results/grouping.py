@@ -1,7 +1,7 @@
 """The grouping of trials into seeds of one condition.
 
-Every number over seeds combines trials with one label. This module refuses equal labels of
-different conditions, regardless of their origin.
+Every number over seeds combines trials with one label. This module raises an error if different
+conditions have one label, wherever the labels come from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
 
 
 def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None:
-    """Raises `LabError` if two trials have one label and differ in more than their seeds."""
+    """Raises `LabError` if trials with one label have one seed, or differ in more than seeds."""
     firsts: dict[Label, TrialEntry] = {}
     seen: dict[tuple[Label, int], TrialEntry] = {}
     for trial, label in zip(trials, labels, strict=True):

@@ -29,10 +29,10 @@ _OF_QUEUES = ("qdisc", "queue", "aqm")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A condition in words; the fields overlap, so each can stand alone."""
+    """A condition in words, in three parts that tables and figures also show separately."""
 
     queue: str
-    """The disciplines, and all other varied values at equal rate and round-trip time."""
+    """The disciplines, and the varied values that neither rate nor round-trip time shows."""
     rate: str
     """Down and up rates in Mbit/s, such as "12/1"."""
     rtt: str
@@ -116,8 +116,8 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
 def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
     """The conditions whose values are numbers that each determine one round-trip time.
 
-    An RTT of 50 ms can be a delay of 25 in each direction. A reader who varies 25 and 50 could
-    confuse the delay with the RTT.
+    Delays of 25 and 50 ms in each direction make RTTs of 50 and 100 ms. With the RTT alone, a
+    reader could take "50 ms" for the longer delay.
     """
     return [name for name in _names(texts) if _is_behind(texts, labels, name)]
 
@@ -187,7 +187,7 @@ def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]
 
 
 def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
-    """The last part of each condition's name; the whole name if another condition shares it."""
+    """The last part of each condition's name, or the whole name if that part is not unique."""
     names = _names(texts)
     short = {name: name.rsplit(".", 1)[-1] for name in names}
     known = Counter(name.casefold() for name in {*names, *short.values()})
@@ -201,7 +201,10 @@ def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
 
 
 def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
-    """The queue's name and the other varied values; a discipline's parameter appears once."""
+    """The queue's name and the other varied values.
+
+    A value that is the queue's name with parameters replaces the name.
+    """
     own, words = queue, []
     for name, shown in names.items():
         if name in conditions:
@@ -215,7 +218,7 @@ def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
 
 
 def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
-    """Rewords labels if two conditions have equal texts, such as "a=1 b=2"."""
+    """Rewords the labels of different conditions whose labels have the same text."""
     conditions = [tuple(sorted(own.items())) for own in texts]
     confused = _confused(labels, conditions)
     spelled = list(labels)

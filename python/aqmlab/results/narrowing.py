@@ -30,7 +30,7 @@ def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[T
 
 
 def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
-    """The manifest of a campaign with only these trials, without its sums over all trials."""
+    """The manifest of a campaign with only these trials, without the sums over all trials."""
     names = [trial.id for trial in own]
     failed = {name: manifest.failed[name] for name in names if name in manifest.failed}
     some = structs.replace(manifest, trials=tuple(own), failed=failed, events=None, packets=None)

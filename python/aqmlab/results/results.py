@@ -1,7 +1,7 @@
 """The results of a campaign, as tables.
 
-Tables are polars frames, read on first use. Every row of every table contains its trial, the varied
-conditions and the seed. Units are in the column names.
+Tables are polars frames, read on first use. Every row of every stored table contains its trial, the
+varied conditions and the seed. Units are in the column names.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class CampaignResults(StoredTables):
 
     The results of a running campaign cover the trials that had ended at the time of loading.
 
-    `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
-    `tcp_series`, `summary` and `trials` are polars frames, and so are the `verdicts` computed from
-    them. `table(name)` returns any of them. `judged` holds the verdicts as values.
+    Each stored table is an attribute with its name, such as `flows` or `queues`, and so are the
+    `verdicts` computed from them. All are polars frames, and `table(name)` returns any of them.
+    `judged` holds the verdicts as values.
     """
 
     _verdicts: list[Verdict] | None = None
@@ -47,12 +47,13 @@ class CampaignResults(StoredTables):
     """The applications in the order of their colours, which other results share. Without it, that
     of the manifest."""
 
-    if TYPE_CHECKING:  # The tables; a campaign that measured nothing has fewer of them.
+    if TYPE_CHECKING:  # The tables. Some are absent if nothing was measured for them.
         flows: pl.DataFrame
         windows: pl.DataFrame
         rtt: pl.DataFrame
         apps: pl.DataFrame
         app_series: pl.DataFrame
+        hosts: pl.DataFrame
         queues: pl.DataFrame
         queue_drops: pl.DataFrame
         queue_series: pl.DataFrame
@@ -87,7 +88,7 @@ class CampaignResults(StoredTables):
 
     @property
     def digest(self) -> str | None:
-        """The digest of every packet of every trial; `None` while trials are missing."""
+        """The digest over the packets of all trials; `None` while trials are missing."""
         return self.manifest.digest
 
     @property
@@ -199,11 +200,11 @@ class CampaignResults(StoredTables):
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """The verdicts as a frame, with a row for each need of each application."""
+        """The verdicts as a frame, with a row for each need, application and condition."""
         return self.table(VERDICTS)
 
     def to_json(self) -> list[TrialNumbers]:
-        """One object per trial: conditions, seed, digest, and the numbers of each flow."""
+        """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts."""
         return trials_as_json(self)
 
     def spec(self, trial: str) -> TrialSpec:

@@ -41,7 +41,7 @@ def _own(value_s: float | None, otherwise_s: float) -> float:
 
 
 def measured_text(manifest: Manifest) -> str:
-    """The interval that statistics cover, in words, also if it differs by trial."""
+    """The interval that statistics cover, or a few intervals if trials differ, in words."""
     found = list(dict.fromkeys(one[1:] for one in of_trials(manifest).values()))
     if len(found) == 1:
         return _text(*found[0])

@@ -63,13 +63,13 @@ class StoredTables:
         return tuple(sorted({*names, *self._snapshot.files.names}))
 
     def table(self, name: str) -> pl.DataFrame:
-        """A table by name; raises `RequestError` if there is none."""
+        """The table `name`; raises `RequestError` if there is no such table."""
         if name not in self._frames:
             self._frames[name] = self._read(lambda: self._collected(name, self._rows(name)))
         return self._frames[name]
 
     def height(self, name: str) -> int:
-        """The number of rows of a table, which is found without reading the rows."""
+        """The number of rows of a table, counted without reading all columns."""
         import polars as pl
 
         def count() -> int:
@@ -144,7 +144,7 @@ class StoredTables:
         return [self._snapshot.files]
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
-        """The collected rows; raises `RequestError` with the name of a file that lacks them."""
+        """The collected rows; raises `RequestError` for the table if they cannot be read."""
         import polars as pl
 
         _refuse_fork()
@@ -158,7 +158,7 @@ class StoredTables:
         return found
 
     def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of a table that belong to the wanted trials. All verdicts belong to them."""
+        """The rows of the wanted trials. Verdicts are made from these trials only."""
         import polars as pl
 
         rows = self.scan(name)

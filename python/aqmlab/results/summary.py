@@ -27,7 +27,7 @@ _NUMBERS = {
 
 
 _FEW = 10
-"""The least number of packets for reliable percentiles and windowed rates, by our choice."""
+"""The least number of packets for percentiles and windowed rates; a choice of this project."""
 
 _MOST_NAMED = 12
 

@@ -15,6 +15,7 @@ from typing import Any
 from aqmlab import _core
 from aqmlab.base.errors import BadValueError, shown, suggestion
 from aqmlab.scenario import parameters
+from aqmlab.scenario.notation import Table, kind_table
 from aqmlab.scenario.parameters import Parameter, Plain
 
 FAMILIES = {
@@ -164,6 +165,18 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
             return None
         params = {name: param for kind in profiles for name, param in kind.params.items()}
         return replace(profiles[0], params=params)
+
+
+def table_of(family: str, text: str) -> Table:
+    """The kind and parameters of a text such as "fq_codel limit=1000".
+
+    An unknown kind is refused before its parameters, because its parameters have no meaning.
+    """
+    try:
+        return kind_table(text)
+    except BadValueError:
+        load().find(family, text.split(maxsplit=1)[0])
+        raise
 
 
 def _meant(family: str, name: str, kinds: Mapping[str, Kind]) -> str:

@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from aqmlab.base.errors import BadMemberError, BadValueError, shown, suggestion
 from aqmlab.scenario import catalogue, kind_schema, seeds
-from aqmlab.scenario.notation import Table, kind_table
+from aqmlab.scenario.notation import Table
 from aqmlab.scenario.number_text import count, flag
 from aqmlab.scenario.parameters import Parameter, Plain, base_units, spelled
 from aqmlab.scenario.quantities import Duration, Quantity, Rate, Share, Size
@@ -231,7 +231,7 @@ class Choice(Value):
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
-            value = kind_table(value)
+            value = catalogue.table_of(cls.family, value)
         if not isinstance(value, Mapping):
             raise BadValueError(f"`{shown(value)}` is not a {catalogue.FAMILIES[cls.family]}")
         if "kind" not in value:

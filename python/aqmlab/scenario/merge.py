@@ -4,7 +4,7 @@ The layers of a scenario are the file that it extends, the file itself, one step
 parameter, and a `--set`. Each layer is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
 `path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, and an array of applications becomes a
 table by name. The expanded layer is then merged over the previous layer. The later layer therefore
-has precedence in any notation. Each key stores its location for messages.
+has precedence in any notation. A layer stores the location of each of its keys for messages.
 """
 
 from __future__ import annotations
@@ -152,11 +152,12 @@ def combine(layers: Iterable[Layer]) -> Layer:
 
 
 def merge(base: Layer, over: Layer) -> Layer:
-    """Merges `over` over `base`. Both stay unchanged, and the result shares unmerged tables.
+    """Merges `over` over `base`. Both stay unchanged; the result shares their unmerged tables.
 
-    A table with another `kind` replaces the one below, because the parameters of one kind do not
-    apply to another. A parameter that `over` sets is no longer varied by `base`. A `vary` table in
-    `over` replaces the `vary` table in `base`. An application set to "off" is removed.
+    A table in `over` replaces a table with another `kind` in `base`, because the parameters of one
+    kind do not apply to another. A parameter that `over` sets is no longer varied by `base`. A
+    `vary` table in `over` replaces the `vary` table in `base`. An application set to "off" is
+    removed.
     """
     data = _merged(base.data, over.data)
     if "vary" in over.data:

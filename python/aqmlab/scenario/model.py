@@ -2,8 +2,8 @@
 
 A scenario states everything on which a run depends, except the seed. Quantities are values with one
 canonical spelling (`Rate.parse("12mbit")` is "12 Mbit/s"), so equal quantities compare as equal.
-The constructors accept their notation and refuse unknown names and wrong units. Numbers in base
-units appear only in `aqmlab.planning.lowering`.
+The constructors accept quantities in scenario notation, and refuse unknown names and wrong units.
+Numbers in base units appear only in `aqmlab.planning.lowering`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
 from aqmlab.scenario.wifi import Wifi
 
 _DEFAULTS = _core.scenario_defaults()
-"""The defaults of some keys in nanoseconds, which the page needs, too."""
+"""The defaults of some keys, in nanoseconds. They are in the core because the page needs them."""
 
 
 class Modem(Value):

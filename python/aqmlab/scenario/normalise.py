@@ -14,8 +14,10 @@ from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
+from aqmlab.scenario import presets
+from aqmlab.scenario.catalogue import table_of
 from aqmlab.scenario.links import Link
-from aqmlab.scenario.notation import Table, kind_table, rate_pair
+from aqmlab.scenario.notation import Table, rate_pair
 
 Keys = tuple[str, ...]
 """The path of a member in nested tables."""
@@ -216,11 +218,13 @@ def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
         table = path.get(way)
         if isinstance(table, dict) and isinstance(table.get("qdisc"), str):
             table["qdisc"] = _located(layer, (*above, way, "qdisc"), table["qdisc"])
+        if isinstance(table, dict) and way != "wifi" and above == ("path",):
+            presets.apply(way, table)
 
 
 def _located(layer: Layer, keys: Keys, text: str) -> Table:
     try:
-        return kind_table(text)
+        return table_of("disciplines", text)
     except BadValueError as problem:
         raise problem.at(layer.where(keys)) from None
 

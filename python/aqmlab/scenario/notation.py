@@ -6,6 +6,7 @@ value on the command line is TOML if it parses as TOML.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -42,7 +43,7 @@ def rate_pair(text: str) -> tuple[str, str]:
         parts = [str(Share.parse(f"{part} %")) for part in _shares(text)]
         return parts[0], parts[-1]
     pair = _PAIR.fullmatch(text.strip())
-    if pair is None and re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()):
+    if pair is None and has_no_unit(text):
         raise BadValueError(
             f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
         )
@@ -51,6 +52,15 @@ def rate_pair(text: str) -> tuple[str, str]:
         return both, both
     down, down_unit, up, unit = pair.groups()
     return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}"))
+
+
+def has_no_unit(text: str) -> bool:
+    """Whether a text states two numbers without a unit.
+
+    >>> has_no_unit("25/5"), has_no_unit("25/5 Mbit/s")
+    (True, False)
+    """
+    return re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()) is not None
 
 
 def _shares(text: str) -> list[str]:
@@ -69,16 +79,36 @@ def kind_table(text: str) -> Table:
     """
     words = text.split()
     table: Table = {"kind": words[0] if words else ""}
-    for word in words[1:]:
+    for before, word in itertools.pairwise(words):
         name, equals, value = word.partition("=")
         if not equals or not name or name in table:
-            meant = "" if equals else f'"{shown(words[0])} {shown(word)}=…", as in '
-            raise BadValueError(
-                f"`{shown(word)}` is not a parameter",
-                f'write {meant}"fq_codel limit=1000 target=5ms"',
-            )
+            hint = _meant_word(words[0], before, word)
+            raise BadValueError(f"`{shown(word)}` is not a parameter", f"write {hint}")
         table[name] = parse_text(value)
     return table
+
+
+def _meant_word(kind: str, before: str, word: str) -> str:
+    """The probable meaning of a word that is not a parameter; `before` precedes it."""
+    if re.fullmatch(r"[^=]+=[0-9.]+", before) and word.lower() in _UNITS:
+        return f"`{shown(before)}{shown(word)}`, without a space"
+    if word in _TC_FLAGS:
+        return f"`{_TC_FLAGS[word]}`"
+    meant = "" if "=" in word else f'"{shown(kind)} {shown(word)}=…", as in '
+    return f'{meant}"fq_codel limit=1000 target=5ms"'
+
+
+_UNITS = frozenset(
+    ("ns", "us", "ms", "s", "b", "kb", "mb", "packets", "bit/s", "kbit/s", "mbit/s", "kbit", "mbit")
+)
+"""Units that people separate from their number."""
+
+_TC_FLAGS = {
+    f"{no}{flag}": f"{flag}={'false' if no else 'true'}"
+    for flag in ("ecn", "bytemode", "dq_rate_estimator")
+    for no in ("", "no", "no_")
+}
+"""The flags of tc, which are single words, as parameters."""
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:

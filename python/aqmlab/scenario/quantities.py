@@ -142,7 +142,7 @@ class Duration(Quantity):
         return self.ns
 
     def __str__(self) -> str:
-        """The duration in the largest unit that does not exceed the duration."""
+        """The duration in the largest of s, ms, us and ns that does not exceed the duration."""
         if self.ns == 0:
             return "0 s"
         steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
@@ -262,7 +262,7 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the largest unit of which it is a whole multiple."""
+        """The size in the first of MB, MiB, kB and KiB of which it is a multiple, or else in B."""
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"

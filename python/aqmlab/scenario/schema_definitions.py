@@ -15,9 +15,9 @@ NUMBER_PATTERN = r"^\s*[+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A schema under `$defs`, for types without a schema of their own.
+    """A named schema under `$defs`.
 
-    As an annotation it is the schema of the annotated type.
+    As an annotation, it replaces the JSON Schema of the annotated type.
     """
 
     name: str

@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def load(name: str | Path) -> Study:
-    """The built-in study of a name, or the study in a folder.
+    """The built-in study with this name, or the study in this folder.
 
     Raises `RequestError` if there is none.
     """

@@ -62,7 +62,7 @@ class SourcePlace:
             raise self.slip(error) from error
 
     def _place(self, error: Exception) -> tuple[Path, int | None, FrameType | None]:
-        """The last line of the study's files in the traceback, or the start of this place."""
+        """The innermost line of the study's files in the traceback; otherwise `file` and `line`."""
         if isinstance(error, SyntaxError) and error.filename and self._owns(error.filename):
             return Path(error.filename), error.lineno, None
         for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):

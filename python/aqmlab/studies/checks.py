@@ -8,8 +8,8 @@ Checks of one kind count together. They belong to the same part of the claim's s
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
 must hold. A check is contradicted if the number misses the bound by at least 5 % in at least 80 %
-of the seeds. 5 % is the smallest visible difference in a figure. Other results neither hold nor
-contradict, such as a tie, or a factor of 1.5 where the claim says two.
+of the seeds. 5 % is about the smallest difference that is visible in a figure. Other results
+neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 Only the paper's own words can require another share. "In all cases" requires all checks of a kind
 (`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim with another share states
@@ -28,7 +28,7 @@ from aqmlab import _core
 from aqmlab.studies.numbers import BySeed
 
 MOST_SEEDS = 0.8
-"""The share of seeds in which an ordering must hold, or must not, to be decided."""
+"""The share of seeds that must agree so that an ordering is decided."""
 
 VISIBLE = 0.05
 """The smallest relative deviation to the wrong side that contradicts a check."""
@@ -150,7 +150,7 @@ class Check:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval that contains the median with at least 95 % confidence."""
+        """An interval with at least 95 % confidence for the true median."""
         return interval(self.known)
 
     def to_json(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check that in each seed `these` are at least `those`, apart from an insignificant share."""
+    """A check that in each seed `these` are at least `those`, less the share `slack` of `those`."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 
@@ -234,7 +234,7 @@ def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[C
 
 
 def spread(low: BySeed, high: BySeed) -> BySeed:
-    """The difference between two quantiles."""
+    """The difference between two quantiles in each seed."""
     return {seed: high[seed] - low[seed] for seed in low}
 
 
@@ -261,7 +261,7 @@ def _ratio(these: BySeed, those: BySeed) -> BySeed:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that contains the median with at least 95 % confidence; the core computes it.
+    """An interval with at least 95 % confidence for the true median; the core computes it.
 
     With fewer than six values its ends are the minimum and the maximum, with a lower confidence.
 

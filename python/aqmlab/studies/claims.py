@@ -102,7 +102,7 @@ class CheckGroup:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the contradicting check, or the one with the least margin."""
+        """The check that decides: the contradicting check, or the weakest one that must hold."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -142,7 +142,7 @@ class Evidence:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the weakest check of the kind with the worst verdict."""
+        """The check that decides: the deciding check of the kind with the worst verdict."""
 
         def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)

@@ -98,7 +98,7 @@ class Count:
     missing: int | None
     """The number of missing trials, or `None` if it is unknown because the engine is not built."""
     simulated_s: float
-    """The simulated seconds of the missing trials."""
+    """The simulated seconds of the missing trials, or of all trials if `missing` is unknown."""
     expected: Expected | None = None
     """The expected time, if known."""
 
@@ -149,7 +149,7 @@ class Laboratory:
         return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The count without missing trials, because only a built engine identifies campaigns."""
+        """The count without the missing trials, which only a built engine can identify."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)

@@ -153,7 +153,7 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """The result of `rtt` minus the propagation delay in both directions."""
+        """The result of `rtt` minus the base round-trip time, except for a deviation."""
         rtt_ms = self.rtt(flow, at, span, direction=direction, take=take)
         base_ms = self.flow(flow, "rtt_base_ms", at, direction)
         less = 0.0 if take == "deviation" else 1.0
@@ -180,7 +180,7 @@ class Numbers:
     def gauge(
         self, link: str, gauge: str, at: At = NOWHERE, span: Span | None = None, take: Take = "mean"
     ) -> BySeed:
-        """A state of a link's queue over time, from `queue_gauges`: "drop_probability"."""
+        """A statistic of a gauge of a link's queue, from `queue_gauges`: "drop_probability"."""
         rows = statistic.within(self._of("queue_gauges", {"link": link, "gauge": gauge}, at), span)
         return self._taken(rows, "value", lambda own: statistic.of(own["value"], take))
 

@@ -75,7 +75,7 @@ class Selection(CampaignResults):
         return []
 
     def _renewed(self) -> bool:
-        """Returns false, because the trials ran before this object was created."""
+        """Returns false, because nothing changes the files of the selected trials meanwhile."""
         return False
 
     def only(self, wanted: Collection[str]) -> Selection:
@@ -90,7 +90,7 @@ class Selection(CampaignResults):
         )
 
     def by_chunk(self) -> Iterator[CampaignResults]:
-        """Yields the whole selection at once, because it has few trials of each campaign."""
+        """Yields the whole selection in one step, because it has few trials of each campaign."""
         yield self
 
     def _scan(self, source: Source, files: TableFiles, name: str) -> pl.LazyFrame:

@@ -64,7 +64,7 @@ def within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
 
 
 def windows_within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
-    """The windows of throughput, which overlap, that lie wholly in `span`.
+    """The windows of throughput that lie wholly in `span`. Windows overlap.
 
     The first window begins at zero, so its midpoint is half its width.
     """

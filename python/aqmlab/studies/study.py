@@ -73,7 +73,7 @@ class Study:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """The choices that the paper leaves open. Each has a short name and a reason."""
+        """The choices made where the paper states nothing, with reasons, by short name."""
         return self._about.choices
 
     def scenario(self, name: str, engine: str) -> Path:
@@ -94,9 +94,9 @@ class Study:
 
     @cached_property
     def apps(self) -> tuple[str, ...]:
-        """The applications of all scenarios, those of the scenario with the most ones first.
+        """The applications of all scenarios; scenarios with more applications come first.
 
-        Each has the same colour in all figures, by its place.
+        An application has the same colour in all figures, by its place in this order.
         """
         files = sorted(path for path in self.folder.glob("*.toml") if path.name != ABOUT)
         scenarios = [list(loading.find(path).layer.data.get("apps", {})) for path in files]
@@ -157,7 +157,7 @@ class Study:
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations of a study's module: the variable with the module's name in capitals."""
+        """The declarations in a study's module: the value of the variable named as the module."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)

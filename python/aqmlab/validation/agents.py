@@ -29,7 +29,7 @@ def digest_of(data: bytes) -> str:
 
 
 def record(folder: Path, digest: str) -> Path:
-    """The path of an agent's source in the set in `folder`, existing or not."""
+    """The path of the record of an agent's source in the set in `folder`, existing or not."""
     return folder / f"agent-{digest}.json"
 
 
@@ -71,7 +71,7 @@ def source(folder: Path, digest: str) -> AgentSource:
 
 
 def prune(folder: Path, named: Collection[str]) -> None:
-    """Removes the sources of agents that are not `named`."""
+    """Removes the records of agents whose digests are not in `named`."""
     wanted = {record(folder, digest).name for digest in named}
     for path in folder.glob(_PATTERN):
         if path.name not in wanted:
@@ -79,7 +79,7 @@ def prune(folder: Path, named: Collection[str]) -> None:
 
 
 def there(folder: Path) -> list[Path]:
-    """The sources of agents in the set in `folder`."""
+    """The records of agents in the set in `folder`."""
     return sorted(folder.glob(_PATTERN)) if folder.is_dir() else []
 
 

@@ -50,7 +50,7 @@ class Case:
 
     @property
     def excess(self) -> float:
-        """The error divided by the bound on chance.
+        """The error divided by the bound on chance, which counts as at least 2 %.
 
         Cases are sorted by this value, largest first.
         """
@@ -120,7 +120,7 @@ def _pairs(
 
 
 def _present(measured: Sequence[Measured], metric: str, item: str) -> list[float]:
-    """The values that exist; empty if most trials have none."""
+    """The values that exist; empty unless more than half of the trials have one."""
     found = [one.values.get(metric, {}).get(item) for one in measured]
     present = [value for value in found if value is not None]
     return present if 2 * len(present) > len(found) else []
@@ -211,7 +211,7 @@ def _shapes(
 
 
 def distance(one: Sequence[float], other: Sequence[float]) -> float:
-    """The mean distance of two curves over their common part, relative to their mean.
+    """The mean distance of two curves over their common part, relative to the mean of both.
 
     >>> distance([1, 1, 1], [3, 3, 3]), distance([2, 4], [2, 4, 9])
     (1.0, 0.0)

@@ -24,7 +24,7 @@ def sample_s(spec: TrialSpec) -> float:
 def curves_of(spec: TrialSpec, tables: Tables) -> Iterator[tuple[str, list[float]]]:
     """Yields the congestion window of each bulk transfer at every sample.
 
-    Gaps repeat the last value.
+    In a gap, the last value before it is repeated.
     """
     step_s = sample_s(spec)
     table = tables["tcp_series"]  # The table has no columns if no TCP ran.
@@ -80,7 +80,7 @@ def series(
     column: str,
     alike: Mapping[str, str],
 ) -> dict[str, list[list[float]]]:
-    """One point per second of each flow's data direction: time and value."""
+    """The first point of each second, time and value, of each flow's data direction."""
     kept: dict[str, dict[int, list[float]]] = defaultdict(dict)
     carried = {app.name: _carries(app) for app in spec.apps}
     for flow, way, t_s, value in zip(

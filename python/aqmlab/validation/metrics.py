@@ -1,9 +1,9 @@
 """Computes the compared metrics of one trial from the tables of either engine.
 
 A metric has items: a flow and its direction, or a link. Its resolution is the smallest meaningful
-difference in one trial, such as one packet, one rounding step of a transfer, or the jitter of a
-host. A difference within the resolution counts as zero. Each resolution follows from its cause, and
-never from the results.
+difference in one trial, such as one packet, the last digit of a rounded score, or the jitter of
+hosts. A difference within the resolution counts as zero. Each resolution follows from its cause,
+and never from the results.
 """
 
 from __future__ import annotations
@@ -119,6 +119,3 @@ METRICS = (
 """
 
 BY_NAME = {metric.name: metric for metric in METRICS}
-
-
-# --- Over time ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 | `cell`, `says` | the cell's name and a digest of its values                                  |
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the trial's `spec` |
 
-`spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
+`spec` is the exact text of the trial because the guest parses it, and that takes virtual time. The
 sources of the agents that made the cells are beside their files (`agents`).
 
 A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under
@@ -130,7 +130,7 @@ class Reference:
                     leftover.unlink(missing_ok=True)
 
     def usual_recipe(self) -> dict[str, str] | None:
-        """The recipe of most trials of the set; `None` if it is empty."""
+        """The most frequent recipe in the set; `None` if the set is empty."""
         made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
         if not made:
             return None

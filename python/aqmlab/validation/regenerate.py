@@ -1,13 +1,13 @@
 """Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
 
-Every finished trial is stored at once. After an interruption, even by kill -9, the same command
+Every finished trial is stored immediately. After an interruption, even by kill -9, the same command
 continues. All cells run with one seed before any cell runs with the next seed. An incomplete set
 therefore already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
 shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
-most of the set, so that one agent makes all of it. With `--renew`, this package's agent makes the
-trials.
+most trials of the set, so that one agent makes all trials if possible. With `--renew`, this
+package's agent makes the trials.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _trials(
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
     """`jobs`, each with the agent of its stored result, or else with the set's usual agent.
 
-    Raises `RequestError` if the set lacks that agent, and `MissingError` for missing programs.
+    Raises `RequestError` if that agent cannot be rebuilt, and `MissingError` for missing programs.
     """
     usual = (reference.usual_recipe() or {}).get("agent")
     has = {cell.name: reference.trials(cell) for cell, _ in jobs}

@@ -5,12 +5,13 @@ seeds. 95 % of such repetitions stay within the bound of `half_width`. A simulat
 statistically equal to the kernel also stays within the bound in 95 % of cases. A simulator that
 differs by more than chance does not.
 
-A cell with many seeds has its own standard deviation. Three seeds estimate the standard deviation
-poorly, and Student's factor for three seeds is large. A second estimate therefore shrinks the
-standard deviation towards the typical value of the cell's kin. The kin are the cells with ten seeds
-and the same class of discipline. The method is that of Smyth, "Linear models and empirical Bayes
-methods for assessing differential expression" (2004), with a fixed weight for the kin. The smaller
-bound applies, so neither an accident of three seeds nor a noisy kin can excuse a difference.
+For a cell with at least `KNOWN_SEEDS` seeds, the bound uses the cell's own standard deviation.
+Three seeds estimate the standard deviation poorly, and Student's factor for three seeds is large. A
+second estimate therefore shrinks the standard deviation towards the typical value of the cell's
+kin. A cell's kin are the cells with at least `KNOWN_SEEDS` seeds and the same `Cell.kin`. The
+method is that of Smyth, "Linear models and empirical Bayes methods for assessing differential
+expression" (2004), with a fixed weight for the kin. The smaller bound applies, so neither an
+accident of three seeds nor a noisy kin can excuse a difference.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def half_width(
     """The bound on the difference of two medians by chance; `None` if unknown.
 
     `kin` is the typical variance of the cell's kin, in `unit`. `others` is the number of seeds of
-    the other median. `tests` is the number of such bounds that must hold at once.
+    the other median. `tests` is the number of such bounds that must hold together.
     """
     if len(values) < LEAST_SEEDS:
         return None

@@ -79,6 +79,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     put("", 0)
     monkeypatch.setattr(agents, "find", lambda say: program)
+    monkeypatch.setattr(agents, "is_there", lambda: True)
     monkeypatch.setattr(machine, "find_qemu", lambda: "qemu")
     monkeypatch.setattr(image, "find_kernel", lambda: (tmp_path / "vmlinuz", "6.1.0"))
     return put
@@ -115,6 +116,25 @@ def test_a_modem_that_the_agent_refuses_is_named_by_its_table(home, agent) -> No
     with pytest.raises(ScenarioError) as caught:
         home('"40 ms" }', '"40 ms", modem = { rate = "9/1 Mbit/s" } }')
     assert (caught.value.where, caught.value.hint) == ("home.toml:3: path.modem", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('"40 ms" }', '"40 ms", qdisc = "red_floyd" }', "home.toml:3: path.qdisc"),
+        ('"40 ms" }', '"40 ms", wifi = { mcs = 7 } }', "home.toml:3: path.wifi"),
+        ('profile = "linux"', 'profile = "freebsd"', "home.toml:6: hosts.server.profile"),
+        ('wan = "server"', 'tcp = { cc = "newreno" }', "home.toml:12: apps.upload.tcp.cc"),
+    ],
+)
+def test_an_unsupported_kind_is_refused_before_the_agent_is_built(
+    home, agent, monkeypatch, old, new, where
+) -> None:
+    monkeypatch.setattr(agents, "is_there", lambda: False)
+    monkeypatch.setattr(agents, "find", lambda say: pytest.fail("the agent is built"))
+    with pytest.raises(ScenarioError) as caught:
+        home(old, new)
+    assert caught.value.where == where
 
 
 def test_an_agent_that_does_not_answer_is_no_refusal(home, agent) -> None:

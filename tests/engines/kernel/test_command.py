@@ -85,6 +85,7 @@ def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
     """Installs a fake kernel and agent in `folder`."""
     made = image.Image(folder / "vmlinuz", release, folder / "initramfs")
     patch.setattr(installed.agent, "find", lambda say: folder / "agent")
+    patch.setattr(installed.agent, "is_there", lambda: True)
     patch.setattr(installed.image, "find_kernel", lambda: (made.kernel, release))
     patch.setattr(installed.image, "build", lambda agent: made)
     patch.setattr(installed, "modules_of", lambda release: {"sch_fq_codel"})

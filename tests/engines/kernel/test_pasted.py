@@ -36,7 +36,7 @@ def test_the_kernel_then_has_what_the_commands_say(name, overhead, layer, qdisc)
     setup = Setup(scenario_of(HOME), line.lines()[name], gateways_of(qdisc))
     case = GatewayCase(Tier.parse("20/2 Mbit/s"), qdisc, 95)
     device = line.lines()[name].device.linux
-    shown = paste(settings(setup, case)["tc"], device)
+    shown = paste(settings(setup, case)["tc"] * 2, device)  # a second paste replaces the first
     assert shown.keys() == {device, "ifb4wan"}
     kind = {"sqm": "fq_codel"}.get(qdisc, qdisc)
     for own, rate in ((device, "1900Kbit"), ("ifb4wan", "19Mbit")):

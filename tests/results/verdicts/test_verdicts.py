@@ -7,8 +7,11 @@ from aqmlab.report.page import tables
 from aqmlab.results.labels import Label
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import tally, verdict
+from aqmlab.results.verdicts.columns import COLUMNS
 from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
+from aqmlab.results.verdicts.table import VerdictRow
 from aqmlab.results.verdicts.verdict import Finding, Medians, Verdict
+from aqmlab.results.verdicts.wording import closest_text
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
 
@@ -102,10 +105,12 @@ def test_the_terminal_and_the_report_count_alike(tmp_path, monkeypatch, capsys):
 
 
 def test_the_conclusion_names_who_is_served_in_which_condition():
-    def verdict_of(queue, name, word, margin=0.5):
+    def verdict_of(queue, name, word, margin=0.5, is_sure=True):
         label = Label(queue, "12/1", "")
         finding = Finding(
-            "need", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "", "", 1, 1, None, True, ()
+            *("need", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "at 1 ms", "", 1, 1, None),
+            is_sure,
+            (),
         )
         return Verdict(
             0, name, "game", word, "", "", "", "", 1, (), None, UNMEASURED, (finding,), label=label
@@ -121,6 +126,16 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
         "Every application gets what it needs with fq 12/1.",
         "pfifo 12/1: bad for call, tolerable for game, good for 0 of 2.",
     ]
+    unsure = [
+        verdict_of("fq", "game", "good", 0.1, is_sure=False),
+        verdict_of("pfifo", "call", "bad", -1.0, is_sure=False),
+    ]
+    assert tally.conclusion(tally.tallies(unsure)) == [
+        "Every application gets what it needs with fq 12/1.",
+        "fq 12/1: seeds differ on game.",
+        "pfifo 12/1: bad for call, good for 0 of 1; seeds differ on call.",
+    ]
+    assert closest_text(unsure[0]) == "game: at 1 ms, 10 % to spare, seeds differ"
 
 
 def test_differences_from_the_baseline_are_paired_by_seed(home_results):
@@ -142,3 +157,7 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
         label_called("pie", comparison.labels)
     rows = home_results.verdicts.filter(flow="call", need="one-way delay", decides=True)
     assert rows["difference"].null_count() == 1, "that of the baseline"
+
+
+def test_a_row_of_the_table_has_its_columns_in_order():
+    assert VerdictRow._fields == ("trial", *COLUMNS)

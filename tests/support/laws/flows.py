@@ -107,7 +107,7 @@ def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
 def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
     """Data that an application reads have arrived.
 
-    If it starts in the interval, they arrive in its active time.
+    If the application starts in the interval, the data arrive in its active time.
     """
     from_ns, _ = run.interval_ns
     for row in run.tables["flows"]:

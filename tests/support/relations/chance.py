@@ -14,8 +14,8 @@ BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
 """Applications whose sending depends only on their own clocks and streams.
 
-For `ONE_WAY` this is true of requests only. A game is not among them, because its server starts
-when a client's packet arrives and uses the same stream.
+This is true of both directions for `BOTH_WAYS`, and of requests only for `ONE_WAY`. A game is in
+neither, because its server starts when a client's packet arrives and uses the same stream.
 """
 
 

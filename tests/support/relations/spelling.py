@@ -140,7 +140,7 @@ def _said(known: catalogue.Catalogue, family: str, table: Table, rng: random.Ran
 
 
 def a_loop_of_one(table: Table, rng: random.Random) -> Iterator[str]:
-    """A loop over the present value only changes nothing."""
+    """A loop over only the present value changes nothing."""
     addresses = {
         "path.rtt": table["path"]["rtt"],
         "path.down.qdisc": table["path"]["down"]["qdisc"],

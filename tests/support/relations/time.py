@@ -20,7 +20,8 @@ STILL_MS = 1_000
 SHIFT_MS = 2_304_000
 """A common multiple of the ticks of hosts (1, 4, 10 ms; Linux's timer wheel, 32, 256, 2048 ms), of
 the timers of disciplines (15, 16, 30, 500 ms), and of a slot of 802.11 (9 us)."""
-TIMERS = ("tupdate", "tick", "interval")
+TIMERS = ("tupdate", "tick", "interval", "typical_rtt", "max_rtt")
+"""Parameters that set the period of a clock. `dualpi2` computes its period from the two RTTs."""
 
 
 def _ms(text: str) -> float:
@@ -84,7 +85,8 @@ def _without_own_clocks(table: Table) -> Table | None:
     def plain(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
-        return {key: plain(value) for key, value in part.items() if key not in TIMERS}
+        timers = (*TIMERS, "target") if part.get("kind") == "dualpi2_rfc" else TIMERS
+        return {key: plain(value) for key, value in part.items() if key not in timers}
 
     hosts = {side: _plain_host(host) for side, host in table["hosts"].items()}
     apps = {

@@ -134,8 +134,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn long(bytes: &[u8], at: usize) -> u64 {
-    // The halves are little-endian, because netlink uses the host's byte order. Tests check the
-    // byte order.
+    // The halves are in the host's byte order, as is everything in netlink.
     let (first, second) = (u64::from(word(bytes, at)), u64::from(word(bytes, at + 4)));
     if cfg!(target_endian = "little") { second << 32 | first } else { first << 32 | second }
 }

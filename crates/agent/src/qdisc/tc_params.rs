@@ -89,7 +89,8 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     });
     words.retain(|word| !word.is_empty());
     if known.kernel == "cake" {
-        cake::compose(at, &chosen.args, &mut words, &mut wanted.reads)?;
+        let counted = link.overhead.counted;
+        cake::compose(at, &chosen.args, counted, &mut words, &mut wanted.reads)?;
     }
     wanted.options = words.join(" ");
     if known.kernel == "sfq" {
@@ -98,7 +99,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// Applies the bounds of `sfq_change` to sizes.
+/// Applies the bounds of `sfq_change` to the sizes that are read back.
 fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     let divisor = args.count("divisor");
     let flows = args.count("flows").min(divisor);

@@ -5,9 +5,11 @@
 //! `ktime_get` records the exact time that the discipline read, in nanoseconds; the line names the
 //! caller. The kernel's own event reports dropped packets.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::layout::Types;
+use super::record;
 
 const TRACING: &str = "/sys/kernel/tracing";
 /// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
@@ -133,19 +135,30 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// The description of a gap in a recording.
-pub(crate) type Gap = String;
+/// A gap in a recording.
+#[derive(Debug)]
+pub(crate) struct Gap {
+    pub(crate) problem: String,
+    /// The places at which the discipline read the clock, in the form of a probe.
+    pub(crate) readings: BTreeSet<String>,
+}
 
-/// Sets the probes of a discipline, whose module must be loaded.
-/// Packets that are sent with their own headers (`raw`) are numbered by their identification.
-pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
+/// Sets the probes of a discipline, whose module must be loaded. If the places of its `readings` of
+/// the clock are known, only these are probed. Packets that are sent with their own headers (`raw`)
+/// are numbered by their identification.
+pub(crate) fn set(
+    doors: &Doors,
+    types: &Types,
+    raw: bool,
+    readings: &BTreeSet<String>,
+) -> Result<(), String> {
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
     // Full packet addresses, not hashed ones, identify the packets.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
-    for line in lines(doors, types, raw)? {
+    for line in lines(doors, types, raw)?.into_iter().chain(clock(readings)) {
         append("kprobe_events", &line)?;
     }
     write("trace", "")?;
@@ -155,14 +168,37 @@ pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String>
 }
 
 /// Stops the recording. Returns the recording, or the gap that makes it unusable.
-pub(crate) fn end() -> Result<Result<String, Gap>, String> {
+pub(crate) fn end(doors: &Doors) -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
     write("events/skb/consume_skb/enable", "0")?;
-    match missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?) {
-        Some(lost) => Ok(Err(lost)),
-        None => read("trace").map(Ok),
+    let problem = missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?);
+    let text = read("trace")?;
+    Ok(match problem {
+        Some(problem) => Err(Gap { problem, readings: readings(&text, doors.own) }),
+        None => Ok(text),
+    })
+}
+
+/// Returns the probes of clock readings: at these places, or everywhere.
+fn clock(readings: &BTreeSet<String>) -> Vec<String> {
+    if readings.is_empty() {
+        return vec!["r32:aqmlab/clock ktime_get ns=$retval:u64".into()];
     }
+    readings.iter().map(|place| format!("p:aqmlab/clock {place} ns=%ax:u64")).collect()
+}
+
+/// Returns the places in a recording to which the clock returned within functions of a discipline.
+/// Their names begin with `own`, or have it after a prefix.
+fn readings(text: &str, own: &str) -> BTreeSet<String> {
+    let place = |line: &str| {
+        let (caller, _) = line.split_once(" clock: (")?.1.split_once(" <- ktime_get)")?;
+        let (place, rest) = caller.split_once('/')?;
+        let place = if record::is_own(caller, own) { place } else { return None };
+        let module = rest.split_once(" [").and_then(|(_, module)| module.strip_suffix(']'));
+        Some(module.map_or(place.into(), |module| format!("{module}:{place}")))
+    };
+    text.lines().filter_map(place).collect()
 }
 
 fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String> {
@@ -182,7 +218,6 @@ fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String>
             "r8:aqmlab/taken {dequeue} skb=$retval:x64 \
              hash=+{hash}($retval):u32 tos=+{TOS}(+{data}($retval)):u8"
         ),
-        "r32:aqmlab/clock ktime_get ns=$retval:u64".into(),
     ];
     lines.extend(doors.extra.iter().map(|&line| line.into()));
     Ok(lines)
@@ -232,6 +267,16 @@ mod tests {
         assert_eq!(missing(&full, profile), Some("dropped events: 7".into()));
         let missed = profile.replace("300       0", "300       1");
         assert!(missing(stats, &missed).is_some_and(|line| line.contains("offer")));
+    }
+
+    #[test]
+    fn a_second_attempt_probes_the_places_where_the_discipline_read_the_clock() {
+        let text = "x [000] 1.0: clock: (tick_sched_timer+0x19/0x80 <- ktime_get) ns=1\n\
+                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=2\n\
+                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=3\n";
+        let places = readings(text, "cake_");
+        assert_eq!(clock(&places), ["p:aqmlab/clock sch_cake:cake_dequeue+0x6c ns=%ax:u64"]);
+        assert_eq!(clock(&BTreeSet::new()), ["r32:aqmlab/clock ktime_get ns=$retval:u64"]);
     }
 
     #[test]

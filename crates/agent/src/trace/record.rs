@@ -191,7 +191,7 @@ impl Reader<'_> {
     }
 
     fn is_own(&self, caller: &str) -> bool {
-        caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(self.own)
+        is_own(caller, self.own)
     }
 
     fn drew(&mut self, caller: &str, value: u64) {
@@ -298,6 +298,11 @@ impl Reader<'_> {
                 .collect::<Vec<_>>(),
         })
     }
+}
+
+/// Returns whether the name of a function begins with `own`, after `_` or `fq_` if there is one.
+pub(crate) fn is_own(caller: &str, own: &str) -> bool {
+    caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(own)
 }
 
 fn signed(value: u64) -> i64 {

@@ -54,13 +54,14 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 
 /// A transfer of up to 10 MB is judged by its time. Any other transfer is compared with its fair
 /// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1). G.1010
-/// accepts four times the preferred time, so a quarter of the fair share is tolerable.
+/// accepts four times the preferred time, so a quarter of that, 12.5 % of the fair share, is
+/// tolerable.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "bulk",
     "gets its part of the line",
     &[
         Need::from("fair share reached", Measure::FairShare, [100.0, 50.0, 12.5], "%")
-            .because("it crawls", "RFC 5348 §1; G.1010 Table I.2"),
+            .because("it is slower than its share", "RFC 5348 §1; G.1010 Table I.2"),
         Need::up_to("transferred in", Measure::TransferTime, [15_000.0, 60_000.0], "ms")
             .because("it takes too long", "G.1010 Table I.2: bulk data, up to 10 MB"),
     ],

@@ -19,7 +19,7 @@ const FIRST: Param = Param {
     name: "first",
     default: ms(0),
     bounds: bounds::WAIT,
-    doc: "Start of the first transfer, after that of the application.",
+    doc: "Time from the start of the application to the first transfer.",
 };
 const PERIOD: Param = Param {
     name: "period",

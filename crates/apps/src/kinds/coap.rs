@@ -5,8 +5,9 @@
 //! `NSTART` is 1, so the next request waits until the current one ends. The acknowledgement carries
 //! the response (§5.2.1). A repeated request gets the stored response again (§4.5).
 //!
-//! A retransmission is spurious if a response to an earlier copy arrives after it. A real
-//! acknowledgement does not distinguish copies; the tag does, for this measurement only.
+//! A retransmission is spurious if a response to an earlier copy arrives after the retransmission
+//! was sent. A real acknowledgement does not distinguish copies; the tag does, for this measurement
+//! only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -148,8 +149,8 @@ struct Coap {
 }
 
 impl Coap {
-    /// Begins the next request if it is due and no request is in progress. Otherwise waits for its
-    /// time.
+    /// Begins the next request if it is due and no request is in progress. If the request is not
+    /// yet due, sets a wake-up for it.
     fn next(&mut self, io: &mut dyn Io) {
         if !self.running || self.exchange.is_some() {
             return;

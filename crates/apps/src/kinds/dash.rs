@@ -3,10 +3,10 @@
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
 //! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
-//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s if
-//! the video also lasts at least 600 s. Above the limit, the player checks again after a second. A
+//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s
+//! for a video of at least 600 s. At or above the limit, the player checks again after a second. A
 //! segment that takes too long is abandoned: the player resets the connection and opens a new
-//! connection. A failed request is repeated up to three times, after a second each.
+//! connection. A failed request is repeated up to three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -54,6 +54,16 @@ const HEADER: Param = Param {
     doc: "Size of an HTTP response's header in bytes.",
 };
 
+/// The bounds of a reserve. A player stops at half a second.
+const RESERVE: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs(3_600));
+const BUFFERED: Param = Param {
+    name: "buffered",
+    default: Value::Duration(Duration::ZERO),
+    bounds: Bounds::span(Duration::ZERO, Duration::from_secs(3_600)),
+    doc: "Playing time in the buffer at the start, as in the middle of a video; the player then \
+          starts at its highest rate.",
+};
+
 /// Registers `dash` and `audio_stream`.
 pub const KINDS: &[Kind<dyn App>] = &[
     Kind {
@@ -98,6 +108,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 bounds: Bounds::Any,
                 doc: "Whether segments of one rate differ in size.",
             },
+            BUFFERED,
             REQUEST,
             HEADER,
         ],
@@ -121,6 +132,13 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 bounds: CHUNKS,
                 doc: "Playing time of a chunk.",
             },
+            Param {
+                name: "reserve",
+                default: params::ms(60_000),
+                bounds: RESERVE,
+                doc: "Playing time below which the player requests the next chunk.",
+            },
+            BUFFERED,
             REQUEST,
             HEADER,
         ],
@@ -188,7 +206,9 @@ fn build_video(args: &Args) -> Box<dyn App> {
 fn build_audio(args: &Args) -> Box<dyn App> {
     let chunk = args.duration("chunk");
     let rate: BitRate = args.rate("rate");
-    Box::new(Dash::new(config(args, chunk, Abr::Fixed(0), vec![(rate.as_bps(), Spread::NONE)])))
+    let ladder = vec![(rate.as_bps(), Spread::NONE)];
+    let reserve = Some(args.duration("reserve"));
+    Box::new(Dash::new(Config { reserve, ..config(args, chunk, Abr::Fixed(0), ladder) }))
 }
 
 fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) -> Config {
@@ -199,6 +219,8 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
         lines: &[],
         abr,
         length: None,
+        reserve: None,
+        buffered: args.duration("buffered"),
         request: args.bytes("request").0,
         header: args.bytes("header").0,
     }

@@ -64,8 +64,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 
 const LOSS: Measure = Measure::Own(&["loss_up_percent", "loss_down_percent"]);
 
-/// A request that reached the server: the number of its response, and the time at which it was
-/// sent.
+/// A request that reached the server: the number of its response, and its one-way delay.
 struct Waiting {
     answer: u16,
     sent: Duration,
@@ -101,7 +100,8 @@ impl Irtt {
             return;
         }
         // The response carries the server's own number and time. A real response also carries the
-        // request's number and time. This model stores them until the response is read.
+        // request's number and time. This model instead stores the request's delay until the
+        // response is read.
         self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();

@@ -80,7 +80,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "inflight",
             default: Value::Count(20),
             bounds: Bounds::Whole(1, 65_535),
-            doc: "Maximum of messages that await their acknowledgement.",
+            doc: "Maximum number of messages that await their acknowledgement.",
         },
         Param {
             name: "nodelay",
@@ -148,7 +148,8 @@ const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
     packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
 }
 
-/// The content of a control packet. A time is the time at which its message was due.
+/// The content of a control packet. The `Instant` of a variant is the time at which the message was
+/// due.
 #[derive(Clone, Copy, Debug)]
 enum Control {
     Connect,
@@ -211,7 +212,7 @@ impl Mqtt {
         self.last_sent = io.now();
     }
 
-    /// Returns the time of the next message.
+    /// Returns the time at which the next message is due.
     fn due(&self) -> Instant {
         self.started + self.interval * self.published
     }

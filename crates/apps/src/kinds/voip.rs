@@ -58,19 +58,19 @@ const PAYLOAD: Param = Param {
     name: "payload",
     default: bytes(160),
     bounds: PAYLOADS,
-    doc: "Voice in a packet in bytes.",
+    doc: "Bytes of voice in a packet.",
 };
 const INTERVAL: Param = Param {
     name: "interval",
     default: ms(20),
     bounds: bounds::SCHEDULE,
-    doc: "Voice in a packet in milliseconds.",
+    doc: "Duration of the voice in a packet.",
 };
 const LOOKAHEAD: Param = Param {
     name: "lookahead",
     default: ms(0),
     bounds: bounds::WAIT,
-    doc: "Delay of the codec beyond its packet.",
+    doc: "Delay of the codec beyond the duration of a packet.",
 };
 
 /// Registers `voip` and `voip_g729`.

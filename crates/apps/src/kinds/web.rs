@@ -4,7 +4,7 @@
 //! connections per host, with one request at a time on each. With HTTP/2, one connection per host
 //! carries all requests. The page load time ends with the last object. It consists of a DNS lookup,
 //! the handshakes, one round trip for each step that discovers objects, and the transfers. The
-//! pages are those of `page`; the pause is exponential with the 30 s of the 3GPP model.
+//! pages are those of `page`; the pause is exponential with a mean of 30 s, as in the 3GPP model.
 //!
 //! Differences: HTTP/2 responds in the order of requests, without priorities and without a limit
 //! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
@@ -52,7 +52,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "connections",
             default: Value::Count(6),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Maximum of connections to one host in HTTP/1.1.",
+            doc: "Maximum number of connections to one host in HTTP/1.1.",
         },
         Param {
             name: "depth",
@@ -141,8 +141,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 /// The tolerable time of a page.
 pub(crate) const MOST_MS: f64 = 4_000.0;
 
-/// Three of four pages must load in time. A page that is still loading counts after its time is
-/// over.
+/// Three of four pages must load in time. A page that is still loading counts once it has taken
+/// longer than the tolerable time.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "web",
     "pages open at once",

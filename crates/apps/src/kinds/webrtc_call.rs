@@ -9,7 +9,8 @@
 //! stands for many:
 //!
 //! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
-//!   encoded. While the pacer holds more than 100 ms of the target rate, frames are left out.
+//!   encoded. While the pacer holds more than 100 ms of video at the target rate, frames are left
+//!   out.
 //! - The mean size of a frame follows from the rate, and each frame has a lognormal factor. The
 //!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
@@ -19,11 +20,13 @@
 //!   `max_rate` suffices for.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
 //! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of
-//!   the E-model, with the values of G.711 with concealment. Sound and picture are not synchronised.
+//!   the E-model, with the values of G.711 with concealment. Sound and picture are not
+//!   synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
-//! begins within a frame's time. Sender and receiver reports of RTCP, simulcast, and an encoder that
-//! is too slow are left out. Forward error correction of the picture is off by default in WebRTC.
+//! begins less than a frame interval later. Sender and receiver reports of RTCP, simulcast, and an
+//! encoder that is too slow are left out. Forward error correction of the picture is off by default
+//! in WebRTC.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -107,7 +110,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "variation",
             default: Value::Number(0.25),
             bounds: Bounds::Real(0.0, 2.0),
-            doc: "Standard deviation of a frame's size, of the mean.",
+            doc: "Standard deviation of a frame's size, relative to the mean.",
         },
         Param {
             name: "audio_rate",
@@ -119,7 +122,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(1_200),
             bounds: Bounds::Whole(100, MOST_DATAGRAM - HEADERS as u64),
-            doc: "Video in a packet in bytes, at most.",
+            doc: "Maximum bytes of video in a packet.",
         },
         Param {
             name: "probing",
@@ -178,8 +181,8 @@ impl WebrtcCall {
         Self { carries, directions, settings, session: None }
     }
 
-    /// Opens the socket and starts each direction. The second direction starts within a frame's
-    /// time, because two cameras are not synchronised.
+    /// Opens the socket and starts each direction. The second direction starts less than a frame
+    /// interval later, because two cameras are not synchronised.
     fn start(&mut self, io: &mut dyn Io) {
         let conn = io.open(Open::udp(Side::Home));
         let mut session = Session { conn, wires: Default::default(), legs: vec![], stopped: None };
@@ -206,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Returns what the end `at` knows as a sender.
+    /// Returns the target rate and the round-trip time that the end `at` knows as a sender.
     fn reverse(&self, at: Side) -> Reverse {
         let sends = |leg: &&Leg| leg.direction == at.sends();
         let sender = self.legs.iter().find(sends).map(|leg| &leg.sender);

@@ -1,6 +1,6 @@
 //! The flows of two captures: the flow and the direction of each packet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use aqmlab_core::{Direction, Instant};
 
@@ -13,6 +13,9 @@ use super::sides::Sides;
 /// The maximum number of events held until the direction is known: for one flow, and for all flows.
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
+/// The maximum number of packets held because no packet of their flow was captured at both taps
+/// yet. Of more, the oldest are discarded.
+const EARLY: usize = 4_096;
 
 /// A flow, before and after its direction is known.
 enum Flow {
@@ -31,6 +34,8 @@ pub(super) struct Flows {
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,
+    /// Packets of flows without a packet at both taps so far. They count if such a packet follows.
+    early: VecDeque<Settled>,
     /// The number of packets of flows beyond [`Options::max_flows`].
     pub(super) left_out: u64,
 }
@@ -38,7 +43,16 @@ pub(super) struct Flows {
 impl Flows {
     /// Processes a packet with a known fate. `begun` has the start time of each capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
-        let Some((place, forward)) = self.find(packet, options) else { return };
+        let flows = self.all.len();
+        let Some((place, forward)) = self.find(packet, options) else {
+            self.hold(packet);
+            return;
+        };
+        if self.all.len() > flows {
+            for earlier in self.earlier(packet) {
+                self.take(&earlier, begun, options);
+            }
+        }
         let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
         let event = Event {
             tap: packet.tap,
@@ -80,6 +94,28 @@ impl Flows {
         self.all.into_iter().filter_map(meter).collect()
     }
 
+    /// Holds a packet that was captured at one tap.
+    fn hold(&mut self, packet: &Settled) {
+        if packet.mate.is_some() {
+            return;
+        }
+        if self.early.len() == EARLY {
+            self.early.pop_front();
+        }
+        self.early.push_back(*packet);
+    }
+
+    /// Removes and returns the held packets of the flow that begins with `packet`.
+    fn earlier(&mut self, packet: &Settled) -> VecDeque<Settled> {
+        let canonical = |tuple: Tuple| tuple.canonical().0;
+        let here = canonical(packet.tuple);
+        let there = packet.mate.map_or(here, |(tuple, _)| canonical(tuple));
+        let of_flow = |held: &Settled| [here, there].contains(&canonical(held.tuple));
+        let (found, kept) = std::mem::take(&mut self.early).into_iter().partition(of_flow);
+        self.early = kept;
+        found
+    }
+
     /// Returns the flow of a packet, and whether the packet's direction is that of the flow's
     /// tuple.
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
@@ -91,7 +127,7 @@ impl Flows {
                 let &(place, opposite) = self.aliases.get(&here.0)?;
                 return Some((place, here.1 == opposite));
             }
-            // A flow begins with a packet that both taps captured.
+            // A flow begins with a packet that both taps captured. Earlier packets are held.
             (None, _) => return self.known.get(&here.0).map(|&place| (place, !here.1)),
         };
         let place = match self.known.get(&at_first.0).copied() {

@@ -10,9 +10,9 @@ use crate::direction_meter::Limits;
 pub struct Options {
     /// The names of the two captures in messages.
     pub names: [String; 2],
-    /// The start of the statistics, after the first packet of the sender's capture.
+    /// The start of the statistics, counted from the first packet of the sender's capture.
     pub from: Instant,
-    /// The end of the statistics, after the first packet of the sender's capture.
+    /// The end of the statistics, counted from the first packet of the sender's capture.
     pub to: Instant,
     /// The width of a bin of the time series.
     pub step: Duration,

@@ -2,8 +2,8 @@
 //!
 //! Both captures are read side by side in bounded memory, and the packets of the two taps are
 //! matched ([`super::matching`]). The definitions are the same as for simulated flows. The clocks
-//! may differ. The reader first assumes equal clocks; the times of the first matched packet give
-//! the offset.
+//! may differ. Until a packet has matched, equally many packets are read from each capture. After
+//! that, the times of the last matched packet give the offset of the clocks.
 
 use std::io::Read;
 

@@ -1,8 +1,8 @@
 //! Ports behind a pipe: departures and their times.
 
-use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Packet, Rng, Value};
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Overhead, Packet, Rng, Value};
 
-use crate::{Overhead, Port, Shaper};
+use crate::{Port, Shaper};
 
 fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
     let kind = aqmlab_qdisc::kinds::find(kind).expect("a discipline");
@@ -131,11 +131,11 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     }
 }
 
-/// When a pipe is freed, the remaining credit of the tick is freed with it.
+/// When a pipe is freed, the remaining credit of the tick is lost.
 #[test]
 fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
-    // 40 bytes take 0.32 ms. The pipe is idle from 64 ms on. The credit left from the previous tick
-    // pays for the packet.
+    // 40 bytes take 0.32 ms. The garbage collector visits the pipe at 64 ms. Before that, the
+    // credit left from the previous tick pays for the second packet.
     for (first_us, second_us, want) in
         [(62_100, 63_200, [63_000, 63_200]), (63_100, 64_200, [64_000, 65_000])]
     {

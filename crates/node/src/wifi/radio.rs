@@ -5,7 +5,7 @@
 //!
 //! - The driver accepts frames until more than `ATH_MAX_QDEPTH` = 123 are pending (`ath_tx_start`).
 //!   It accepts frames again when fewer than 123 are pending (`ath_txq_skb_done`).
-//! - Two aggregates are ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
+//! - Up to two aggregates are ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
 //! - An aggregate holds at most 32 frames, 4096 us and 65532 bytes, and stays within the block-ack
 //!   window of 64. Delimiters pad small frames to `ATH_AGGR_MINPLEN` = 256 bytes
 //!   (`ath_tx_form_aggr`).
@@ -18,7 +18,7 @@ use aqmlab_core::{Duration, Instant, Packet, Rng};
 
 use super::phy::{DELIMITER, FRAMING, HtRate};
 
-/// `ATH_AGGR_MIN_QDEPTH`: the number of aggregates that are ready for the hardware.
+/// `ATH_AGGR_MIN_QDEPTH`: the maximum number of aggregates that are ready for the hardware.
 const READY_AGGREGATES: usize = 2;
 /// The number of frames in a block-ack window.
 const WINDOW: u64 = 64;

@@ -11,8 +11,10 @@ mod arrivals;
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{Args, BitRate, Digest, Duration, Ecn, Event, Instant, Kind, Packet, Rng, Value};
-use aqmlab_node::{Overhead, Port, Shaper};
+use aqmlab_core::{
+    Args, BitRate, Digest, Duration, Ecn, Event, Instant, Kind, Overhead, Packet, Rng, Value,
+};
+use aqmlab_node::{Port, Shaper};
 use aqmlab_qdisc::{Qdisc, flows, kinds};
 use aqmlab_recipe::value;
 

@@ -18,12 +18,12 @@
 //! packet is delivered and counts as the one signal of that dequeue.
 //!
 //! **An empty queue resets `first_above_time`.** From 2012 to 2026, Linux kept `first_above_time`
-//! when a queue was empty. A single queue did not suffer, because a backlog of one MTU is never
-//! signalled. In `fq_codel`, the backlog in that rule is that of *all* flows. An occasional ping
-//! beside a bulk flow therefore seemed to have been above target for an interval. Upstream
-//! 815980fe6dbb resets `first_above_time`, and so do Debian's 6.1.192 and this module. `c18_…` and
-//! the script `fq_codel_spares_sparse_flows.q` test the law and the composition.
-//! `fq_codel_linux_3_5` keeps the error.
+//! when a queue was empty. A single queue did not suffer, because CoDel signals no packet whose
+//! backlog behind it is at most one MTU. In `fq_codel`, the backlog in that rule is that of *all*
+//! flows. The sojourn time of an occasional ping beside a bulk flow therefore seemed to have been
+//! above target for an interval. Upstream 815980fe6dbb resets `first_above_time`, and so do
+//! Debian's 6.1.192 and this module. `c18_…` and the script `fq_codel_spares_sparse_flows.q` test
+//! the law and the composition. `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
 
@@ -53,10 +53,11 @@ pub struct Settings {
     pub dialect: Dialect,
     /// The acceptable standing sojourn time.
     pub target: Duration,
-    /// The time above target before the first signal: a worst-case RTT.
+    /// The time for which the sojourn time must be above target before the first signal: a
+    /// worst-case RTT.
     pub interval: Duration,
-    /// The largest backlog that is never signalled. FreeBSD learns this value from [`State::saw`]
-    /// and ignores the setting.
+    /// The largest backlog behind a packet at which CoDel neither marks nor drops the packet.
+    /// FreeBSD learns this value from [`State::saw`] and ignores the setting.
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
@@ -66,8 +67,8 @@ pub struct Settings {
     pub selector: Selector,
 }
 
-/// A set of packets by their ECN field: those whose field, masked, has a value
-/// (`ce_threshold_selector`). A mask of zero selects every packet.
+/// The packets whose ECN field, masked with `mask`, equals `value` (`ce_threshold_selector`). A
+/// mask of zero selects every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The value of the masked field.
@@ -99,13 +100,13 @@ pub struct Codel {
 /// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The end of the interval that began when the sojourn time rose above target; zero while it is
-    /// below target.
+    /// The end of the interval that began when the sojourn time rose above target. It is zero if
+    /// the last judged packet was below target or had at most `mtu` behind it.
     first_above_time: u64,
     /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
     /// state.
     drop_next: u64,
-    /// The sojourn time of the last packet dequeued.
+    /// The sojourn time of the last packet that the law judged.
     sojourn: u64,
     count: u32,
     last_count: u32,
@@ -144,14 +145,15 @@ impl State {
         self.count = self.count.wrapping_add(dropped);
     }
 
-    /// FreeBSD's `fq_codel`: takes a new flow out of dropping and below target (C-33). The call has
-    /// no visible effect, because the law has already reset its state when the queue became empty.
+    /// FreeBSD's `fq_codel`: ends the dropping state and the interval above target of a flow that
+    /// becomes active (C-33). The call has no visible effect, because the law has already reset its
+    /// state when the queue became empty.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
     }
 
-    /// Linux 3.5 to 4.6: an empty queue leaves the dropping state but stays above target.
+    /// Linux 3.5 to 4.6: for an empty queue, ends the dropping state but keeps `first_above_time`.
     pub fn stop_dropping(&mut self) {
         self.dropping = false;
     }

@@ -3,8 +3,8 @@
 //! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
 //! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
 //! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
-//! `wait`. As in these, the first packet above the lower threshold passes, and so does any packet
-//! that finds at most one packet queued.
+//! `wait`. As in both simulators, RED keeps the first packet that finds the average above the lower
+//! threshold, and any packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
@@ -28,7 +28,7 @@ pub struct Settings {
     /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise the
     /// probability jumps to 1 at the upper threshold.
     pub gentle: bool,
-    /// Whether drops are spaced apart.
+    /// Whether at least `1/p` packets lie between two drops, where `p` is the drop probability.
     pub wait: bool,
     /// The packet size assumed for idle times and automatic tuning.
     pub mean_packet: Bytes,
@@ -41,8 +41,8 @@ pub enum Tuning {
     Fixed {
         /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
-        /// The average above which all arrivals are dropped. With `gentle`, the drop probability
-        /// rises from this average on to 1.
+        /// Without `gentle`, the average from which all arrivals are dropped. With `gentle`, the
+        /// drop probability rises from `max_p` at this average to 1 at twice this average.
         max: f64,
         /// The weight of the current queue in the average.
         weight: f64,
@@ -143,12 +143,12 @@ impl Floyd {
         self.max_p
     }
 
-    /// Returns the average above which every arrival is dropped.
+    /// Returns the average from which every arrival is dropped.
     fn ceiling(&self) -> f64 {
         if self.settings.gentle { 2.0 * self.tuned.max } else { self.tuned.max }
     }
 
-    /// Updates the average. An idle period counts as a series of small queues.
+    /// Updates the average. An idle period counts as a series of arrivals at an empty queue.
     fn note(&mut self, now: Instant, waiting: usize) {
         let kept = 1.0 - self.tuned.weight;
         let faded = match self.idle_since.take() {

@@ -1,5 +1,6 @@
-//! PI2: a proportional-integral controller whose output signals classic traffic with its square and
-//! L4S traffic in proportion. Both kinds of congestion control then get similar rates.
+//! PI2: a proportional-integral controller for two queues. Classic packets are signalled with the
+//! square of its output as probability, and L4S packets with a probability proportional to its
+//! output. Classic and scalable congestion controls then get similar rates.
 //!
 //! Sources: RFC 9332; Linux 6.18 `net/sched/sch_dualpi2.c`, whose law is that of 6.17; De Schepper,
 //! Bondarenko, Tsang and Briscoe 2016, "PI2: A Linearized AQM for both Classic and Scalable TCP".
@@ -48,7 +49,7 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Returns the delay of the queue that has waited longer at `now`; zero if both are empty.
+    /// Returns the age of the older head at `now`; zero if both queues are empty.
     pub fn delay(self, now: Instant) -> Duration {
         age(self.classic, now).max(age(self.l4s, now))
     }
@@ -64,8 +65,8 @@ pub fn age(head: Option<Instant>, now: Instant) -> Duration {
 }
 
 /// Calls `update` with the delay at each expiry of `timer` until `now`. While the queues are empty,
-/// the delay is constant, so the function skips the other expiries after an update that changes
-/// nothing.
+/// the delay is constant, so after an update that changes nothing, the function skips the remaining
+/// expiries.
 #[inline]
 fn catch_up<S: Copy + PartialEq>(
     timer: &mut Timer,

@@ -22,7 +22,7 @@
 //! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight;
 //!   this module raises the burst and lowers the weight until they fit;
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
-//!   Until the rate is known it is 10 Mbit/s, the default of `tc`;
+//!   Until the rate is known, the table is built for 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
 //!   it begins at an empty dequeue. With a network card, the last departure and the empty dequeue
 //!   coincide. HTB never dequeues from an empty qdisc, so below HTB the average stays constant over
@@ -35,16 +35,16 @@ use super::timer::{Clock, Timer};
 /// The parameters of the law, as `tc` takes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The hard limit. It determines thresholds that are zero.
+    /// The hard limit. If `min` and `max` are both zero, they are derived from the limit.
     pub limit: Bytes,
-    /// The average above which arrivals are signalled; zero stands for a third of `max`.
+    /// The average from which arrivals are signalled at random; zero stands for a third of `max`.
     pub min: Bytes,
-    /// The average above which all arrivals are signalled; zero stands for a quarter of the limit,
+    /// The average from which all arrivals are signalled; zero stands for a quarter of the limit,
     /// or three times `min`.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
-    /// The packets of a permitted burst; zero stands for (2·min + max) / (3·avpkt).
+    /// The number of packets in a permitted burst; zero stands for (2·min + max) / (3·avpkt).
     pub burst: u64,
     /// The probability at `max`.
     pub probability: f64,

@@ -116,9 +116,9 @@ impl Timer {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Puts the timer into the state of a timer that has long been running. Its next expiry is
-    /// within one period, at the share `phase` of 2⁶⁴. A timer that expires once has already
-    /// expired.
+    /// Puts the timer into the state of a timer that has long been running. Its next expiry follows
+    /// within one period; `phase`, as a fraction of 2⁶⁴, gives its place in the period. A timer
+    /// that expires once has already expired.
     pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;
@@ -183,8 +183,8 @@ impl Timer {
     }
 
     /// Calls `update` for every expiry until `now`. Each call gets the `state` that the last call
-    /// left. The function stops when an update changes nothing, which bounds the cost of a long
-    /// idle time.
+    /// left. When an update changes nothing, the function skips the remaining expiries, which
+    /// bounds the cost of a long idle time.
     #[inline]
     pub fn catch_up<S: Copy + PartialEq>(
         &mut self,

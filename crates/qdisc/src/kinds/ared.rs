@@ -63,7 +63,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "max",
                 default: Value::Number(15.0),
                 bounds: AVERAGES,
-                doc: "Average queue in packets above which all are signalled (with gentle, more).",
+                doc: "Average queue in packets from which all are signalled (with gentle, from 2 max).",
             },
             Param {
                 name: "weight",
@@ -128,14 +128,14 @@ const WAIT: Param = Param {
     name: "wait",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether signals are spaced apart.",
+    doc: "Whether at least 1/p packets lie between two signals of probability p.",
 };
 
 const HARDDROP: Param = Param {
     name: "harddrop",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether packets are dropped rather than marked when the average is above all thresholds.",
+    doc: "Whether packets are dropped rather than marked where all arrivals are signalled.",
 };
 
 struct FloydQueue {
@@ -164,7 +164,7 @@ impl FloydQueue {
         })
     }
 
-    /// Applies the law's decision to `packet`; returns it unless it was dropped.
+    /// Applies the law's decision to `packet`; returns the packet unless it was dropped.
     fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let (reason, may_mark) = match action {
             Action::Keep => return Some(packet),

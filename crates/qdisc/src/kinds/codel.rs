@@ -64,7 +64,7 @@ pub(super) const INTERVAL: Param = Param {
     name: "interval",
     default: Value::Duration(Duration::from_millis(100)),
     bounds: bounds::MICROS,
-    doc: "Time above target before the first signal; a worst-case RTT.",
+    doc: "Time for which the sojourn must exceed target before the first signal; a worst-case RTT.",
 };
 
 /// Returns the parameter `ecn` with this default.
@@ -77,12 +77,13 @@ pub(super) const fn ecn(on: bool) -> Param {
     }
 }
 
-/// The parameter `mtu`: the largest backlog that is never signalled.
+/// The parameter `mtu`: the largest backlog behind a packet at which CoDel neither marks nor drops
+/// the packet.
 pub(super) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "Backlog up to which no packet is signalled; the link's largest packet.",
+    doc: "Backlog up to which no packet is marked or dropped; the link's largest packet.",
 };
 
 /// The parameter `ce_threshold` of Linux's step marking.

@@ -2,12 +2,13 @@
 //!
 //! Sources: those of [`crate::aqm::pi2`], with iproute2 `tc/q_dualpi2.c` for the parameters. ECT(1)
 //! and CE select the L4S queue, Not-ECT and ECT(0) the classic queue. Both queues share one limit.
-//! Without ECT(1) and CE the discipline is PI2: one FIFO, in which the square of `p′` is signalled.
+//! If no packet has ECT(1) or CE, the discipline is PI2: one FIFO whose packets are signalled with
+//! probability `p′²`.
 //!
 //! | | `dualpi2` (Linux) | `dualpi2_rfc` |
 //! |---|---|---|
 //! | limit | packets, and memory | bytes; an arrival needs room for a full frame |
-//! | native L4S signal | step at `step_thresh`, beside the coupled one | ramp, in place of it if larger |
+//! | native L4S signal | step at `step_thresh`, beside the coupled one | ramp, in place of the coupled one if larger |
 //! | scheduler | weighted round robin, classic 10 % | weighted round robin, classic 1/16, or time shift |
 //! | no PI2 signal | while less than two frames are left | – |
 //! | signals | at departure, or with `drop_early` at arrival | at departure |

@@ -15,14 +15,14 @@
 //! An empty queue also has different effects. It resets the law, except in Linux 3.5 to 4.6, which
 //! has the error of 2012 that [`crate::aqm::codel`] describes.
 //!
-//! A backlog of one MTU is never signalled. In Linux and in the RFC, this backlog is that of all
-//! flows, as RFC 8289 §4.4 requires for queues that share a link. In FreeBSD it is that of the
-//! flow's own queue.
+//! CoDel signals no packet if the backlog behind it is at most one MTU. In Linux and in the RFC,
+//! this backlog is that of all flows, as RFC 8289 §4.4 requires for queues that share a link. In
+//! FreeBSD it is that of the flow's own queue.
 //!
 //! Differences, each pinned by a test:
 //!
-//! - Linux charges `memory_limit` with the true size of its buffers, which depends on the driver;
-//!   [`Flows::memory`] models one driver;
+//! - Linux counts the true size of its buffers, which depends on the driver, against
+//!   `memory_limit`; [`Flows::memory`] models one driver;
 //! - until 4.1 Linux learned `mtu` from the packets that it dequeued, with 256 bytes initially;
 //!   here `mtu` is known from the start.
 
@@ -153,8 +153,8 @@ const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
 /// The number of bytes that a flow may send per round in dummynet.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
-/// The number of queues in dummynet. The hash is taken modulo the low 16 bits of this number, so 65
-/// 536 would make the kernel divide by zero.
+/// The number of queues in dummynet. The hash is taken modulo the low 16 bits of this number, so
+/// 65536 would make the kernel divide by zero.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
 /// The bounds of `target` and `interval` in `dn_sched_fq_codel.c`; `dn_aqm_codel.c` allows five
 /// seconds.
@@ -168,8 +168,8 @@ pub(super) const DROP_BATCH: Param = Param {
     doc: "Maximum number of packets dropped at once on overflow.",
 };
 
-/// The values and masks that select packets by their ECN field. Packets have no other bits of the
-/// field that `tc` compares.
+/// The values and masks that select packets by their ECN field. `tc` compares the whole traffic
+/// class; packets here have only its ECN bits.
 const SELECTORS: &[(&str, Selector)] = &[
     ("0x00/0x00", Selector { value: 0, mask: 0 }),
     ("0x01/0x03", Selector { value: 1, mask: 3 }),

@@ -144,7 +144,8 @@ trait Dialect: Law + Sized {
     fn woken(&mut self, now: Instant);
     /// Records that a flow became idle.
     fn rested(&mut self);
-    /// Records that a flow lost the packet at its head because the queue was full.
+    /// Records that a flow lost the packet at its head because all queues together had reached the
+    /// limit.
     fn head_dropped(&mut self);
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
 //! `limit` bytes. With `ecn`, ECN-capable packets are marked and others are dropped. With
-//! `harddrop`, all packets are dropped if the average is above `max`. With `nodrop`, packets that
-//! cannot be marked pass.
+//! `harddrop`, all packets are dropped if the average is above `max`. With `ecn` and `nodrop`,
+//! packets that are not ECN-capable are kept where others are marked.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -66,7 +66,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "nodrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether, with ecn, packets that cannot be marked pass.",
+            doc: "Whether, with ecn, packets that cannot be marked are kept instead of dropped.",
         },
         Param {
             name: "adaptive",
@@ -84,7 +84,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "tick",
             default: Value::Duration(Duration::from_millis(4)),
             bounds: bounds::TICK_OR_IDEAL,
-            doc: "Timer tick of the kernel; adaptation is rounded up to it; 0 for an ideal timer.",
+            doc: "Timer tick of the kernel; adaptation intervals are rounded up to it; 0 is ideal.",
         },
     ],
     build: |args: &Args| {
@@ -124,7 +124,7 @@ struct Habits {
 }
 
 impl Habits {
-    /// Applies the law's decision to `packet`; returns it unless it was dropped.
+    /// Applies the law's decision to `packet`; returns the packet unless it was dropped.
     fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let (reason, may_mark) = match action {
             Action::Keep => return Some(packet),

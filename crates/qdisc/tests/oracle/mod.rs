@@ -266,8 +266,8 @@ impl Law for Linux {
     }
 }
 
-/// Linux 3.5 to 4.6 within `fq_codel`: the same law with two differences. An empty flow stays above
-/// target, and an overflow drops one packet and does not count.
+/// Linux 3.5 to 4.6 within `fq_codel`: the same law with two differences. An empty flow keeps
+/// `first_above_time`, and an overflow drops one packet, which does not raise `count`.
 pub struct Linux35(Linux);
 
 impl Law for Linux35 {

@@ -26,7 +26,7 @@ fn metric(outcome: &Outcome, name: &str) -> f64 {
     number(outcome, "apps", &[("flow", "call"), ("metric", name)], "value")
 }
 
-/// Covers requirement C-104.
+/// Tests statement C-104.
 #[test]
 fn a_call_yields_to_cubic_in_a_deep_fifo_and_keeps_its_share_under_fair_queueing() {
     let deep = json!({"kind": "pfifo", "params": {"limit": 1_000}});

@@ -153,7 +153,8 @@ fn series_may_have_as_many_points_as_32_bits_hold() {
 
 #[test]
 fn the_order_of_applications_changes_no_number_of_theirs() {
-    // There is only one application, so that no two packets arrive at the same time.
+    // Each application has its own two links, so that no packets of different applications share a
+    // queue.
     let apps = traffic(0);
     let place =
         |order: &[usize]| -> Vec<Value> { order.iter().map(|&one| apps[one].clone()).collect() };

@@ -16,8 +16,8 @@ fn a_lone_download_fills_the_link_and_no_more() {
         let outcome = run(&spec);
         let row = [("flow", "file"), ("direction", "down")];
         let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
-        // CoDel reduces the window to 0.7 of the sum of the path's capacity and 5 ms of queue,
-        // which costs some throughput.
+        // When CoDel drops a packet, CUBIC reduces the window to 0.7 of the sum of the path's
+        // capacity and 5 ms of queue, which costs some throughput.
         assert!((11.0..=12.01).contains(&mbit), "{mbit} Mbit/s under {qdisc}");
     }
 }
@@ -139,7 +139,7 @@ fn the_mean_rate_is_over_the_time_that_an_application_ran() {
     }
 }
 
-/// Without a response to marks, an L4S flow still keeps its queue from the flows of the other one.
+/// An L4S flow that does not respond to marks still has a shorter queue than the classic flows.
 #[test]
 fn dualpi2_has_a_short_queue_for_ect1_beside_an_upload() {
     let file = app("file", "bulk", &json!({"direction": "up"}));

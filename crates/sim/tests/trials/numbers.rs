@@ -37,8 +37,7 @@ fn goodput_ends_when_its_flow_does() {
 
 #[test]
 fn throughput_is_over_the_time_of_the_steps_counted() {
-    // 1.3 s are 5.2 steps of 250 ms, and six steps are counted. For 99 ms, one step is counted,
-    // which is longer than 99 ms.
+    // 1.3 s are 5.2 steps of 250 ms, and 99 ms are less than one step.
     for stop_ms in [99, 1_300] {
         let outcome = run(&stopped_download(stop_ms));
         let row = [("flow", "a"), ("direction", "down")];

@@ -18,7 +18,7 @@ pub(crate) enum Expiry {
     /// The timer expires at the first tick that is not early.
     Tick,
     /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
-    /// of the present tick, which is up to one tick early.
+    /// of the present tick. The timer is therefore up to one tick early.
     Callout,
 }
 

@@ -1,7 +1,7 @@
 //! The end of a connection.
 //!
 //! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`,
-//! `tcp_timewait_state_process`. Difference: the stack reports the end of the peer's data to the
+//! `tcp_timewait_state_process`. Differences: the stack reports the end of the peer's data to the
 //! application as soon as the FIN is in order. The stack reports [`crate::Event::Closed`] when
 //! TIME-WAIT begins, not when it ends.
 

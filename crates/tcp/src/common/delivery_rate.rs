@@ -18,7 +18,8 @@ pub(crate) struct DeliveryRate {
     pub(crate) delivered: u64,
     /// The time of the last delivery.
     pub(crate) delivered_at: Instant,
-    /// The transmission time of the segment most recently acknowledged.
+    /// The time at which the send phase began: the start of the flight, or the time at which the
+    /// latest-sent acknowledged segment was sent.
     pub(crate) first_tx: Instant,
     /// The number of segments marked as lost, including retransmissions.
     pub(crate) lost: u64,
@@ -65,8 +66,8 @@ impl PendingSample {
     }
 }
 
-/// Returns whether a segment was transmitted after another. A segment is given by its transmission
-/// time and its end.
+/// Returns whether a segment was transmitted after another. A segment is given by the time at which
+/// it was sent, and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)

@@ -2,10 +2,10 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
-//! The application reads all segments that arrived before it ran at once. The receive buffer is
-//! then sized for more than one segment, and one acknowledgement may cover two segments. Segments
-//! often follow each other within [`crate::Profile::wakeup`] where a queue sends them at line rate,
-//! such as behind a token bucket.
+//! When the application runs, it reads all segments that have arrived. The receive buffer is then
+//! sized for more than one segment, and one acknowledgement may cover two segments. Segments often
+//! follow each other within [`crate::Profile::wakeup`] where a queue sends them at line rate, such
+//! as behind a token bucket.
 
 use aqmlab_core::{Duration, Instant};
 

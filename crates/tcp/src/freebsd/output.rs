@@ -248,8 +248,8 @@ impl FreeBsd {
         }
     }
 
-    /// Sets the retransmission timer for outstanding data, or the persist timer for data that cannot
-    /// be sent.
+    /// Sets the retransmission timer for outstanding data, or the persist timer for data that
+    /// cannot be sent.
     fn arm_if_waiting(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit != XmitTimer::Off {
             return;

@@ -84,8 +84,8 @@ impl RttEstimator {
         self.publish(rtt, clock);
     }
 
-    /// Sets the timeout of a SYN after `shift` timeouts. The timeout does not grow before the sixth
-    /// timeout.
+    /// Sets the timeout of a SYN after `shift` timeouts. The timeout grows only from the fifth
+    /// timeout on.
     pub(super) fn back_off_syn(&self, rtt: &mut Rtt, shift: u32, clock: &Clock) {
         let span = self.initial << shift.saturating_sub(4).min(6);
         rtt.rto = clock.span(self.range(span, self.minimum));

@@ -18,7 +18,7 @@ use crate::tcb::Tcb;
 const LOW_WATER: u64 = 2_048;
 /// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The bytes of an mbuf in addition to a cluster (`MSIZE`). The next constants are its payload
+/// The bytes of an mbuf in addition to a cluster (`MSIZE`). The next two constants are its payload
 /// without a cluster, with and without a packet header.
 const MBUF: u64 = 256;
 const HEADED: u64 = 168;

@@ -20,8 +20,8 @@ pub(super) struct CwndUsage {
     max_packets_out: u32,
     /// The sequence number whose acknowledgement ends the round trip.
     round_end: u64,
-    /// The maximum number of segments in flight since the window was last found too large
-    /// (`snd_cwnd_used`).
+    /// The maximum number of segments in flight since the window last limited the sender or was
+    /// last reduced for lack of use (`snd_cwnd_used`).
     used: u32,
     /// The time when the window was last fully used or changed (`snd_cwnd_stamp`).
     stamp: Instant,

@@ -111,8 +111,8 @@ impl Linux {
         }
     }
 
-    /// Records a CE mark until the peer has reduced its window, and makes the next acknowledgement
-    /// prompt (`tcp_ecn_check_ce`).
+    /// Starts the echo of a CE mark, which lasts until the peer sends CWR, and makes the next
+    /// acknowledgements prompt (`tcp_ecn_check_ce`).
     #[inline]
     fn check_ce(&mut self, tcb: &mut Tcb, ecn: Ecn) {
         if !tcb.options.ecn {

@@ -110,8 +110,9 @@ impl Linux {
     }
 
     /// Sends an acknowledgement after the application has read all data, if one is due
-    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in two cases: a small segment emptied the
-    /// buffer and no reply is likely, or the window has at least doubled.
+    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in three cases: more than one full-sized
+    /// segment is unacknowledged, a small segment ended the data and no reply is likely, or the
+    /// window has at least doubled.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {

@@ -106,14 +106,15 @@ impl RcvAutotune {
         self.is_on && self.ends_round(now) && end > self.from + self.space
     }
 
-    /// Returns whether the round trip that is being counted is over.
+    /// Returns whether the current round trip is over.
     #[inline]
     fn ends_round(&self, now: Instant) -> bool {
         self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
     }
 
-    /// Records that the application has read up to `end`. Once per round trip, returns the bytes of
-    /// this round trip, and the maximum of earlier round trips if that is lower.
+    /// Records that the application has read up to `end`. At the end of a round trip, returns the
+    /// bytes of this round trip and the maximum of earlier round trips, if that is lower and the
+    /// buffer may grow.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {
@@ -149,8 +150,9 @@ impl Linux {
         }
     }
 
-    /// Grows the buffer to twice the data of the last round trip. The sender may be in slow start,
-    /// so the growth of that data is added once more.
+    /// Grows the buffer so that it holds twice the data of the last round trip and sixteen
+    /// segments. The sender may be in slow start, so this amount is increased by twice the relative
+    /// growth of the data.
     fn enlarge_buffer(&mut self, tcb: &Tcb, copied: u64, before: u64) {
         let advmss = u64::from(tcb.options.advmss.max(1));
         let steady = 2 * copied + 16 * advmss;

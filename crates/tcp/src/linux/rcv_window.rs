@@ -29,8 +29,8 @@ pub(super) struct RcvWindow {
     adv_win_scale: u32,
     /// The scale of the window, from the start of the transfer.
     shift: u8,
-    /// The memory of unread data below which only `ssthresh` limits the window, and that window.
-    /// Most segments need neither of the two computed again.
+    /// The memory of unread data below which only `ssthresh` limits the window. The next field is
+    /// the window in that case. For most segments, neither has to be computed again.
     little: u64,
     wide: u64,
 }
@@ -99,8 +99,8 @@ impl RcvWindow {
         self.ssthresh = tcb.rcv.wnd;
     }
 
-    /// Sets the window at the start of the transfer. Returns the space that the window is expected
-    /// to fill (`tcp_init_buffer_space`).
+    /// Sets the window at the start of the transfer. Returns the number of bytes expected in a
+    /// round trip (`tcp_init_buffer_space`).
     pub(super) fn init(&mut self, tcb: &Tcb) -> u64 {
         let advmss = u64::from(tcb.options.advmss);
         let most = self.window_in(self.buffer);
@@ -224,9 +224,9 @@ impl Linux {
         window.min(65_535 << shift) as u32
     }
 
-    /// Grows the offer by two segments for each segment whose memory is in proportion to its
-    /// payload. `uncharged` is the part of the held memory that does not count yet
-    /// (`tcp_grow_window`).
+    /// Grows the limit of the window by two full-sized segments for each segment that arrives, as
+    /// far as the buffer has space. `uncharged` is the part of the held memory that does not count
+    /// yet (`tcp_grow_window`).
     #[inline]
     pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
         if self.rcv_window.ssthresh >= self.rcv_window.clamp {

@@ -37,7 +37,8 @@ impl RttEstimator {
         }
     }
 
-    /// Adds a sample, and computes the timeout without backoff. `una` and `nxt` delimit round trips.
+    /// Adds a sample, and computes the timeout without backoff. `una` and `nxt` delimit round
+    /// trips.
     pub(super) fn sample(
         &mut self,
         rtt: &mut Rtt,
@@ -54,8 +55,8 @@ impl RttEstimator {
     }
 
     /// Updates the estimates as Linux does. The variation is at least the minimum timeout. The
-    /// variation rises at once, and falls once per round trip. If the round-trip time decreases,
-    /// the deviation changes at an eighth of the speed.
+    /// variation rises at once, and falls once per round trip. If a sample is below the smoothed
+    /// time, the deviation rises at an eighth of the usual speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
@@ -183,9 +184,8 @@ mod tests {
         // mdev4 is 40 ms, 30 ms, and then 22.5 + 380 = 402.5 ms. srtt is 20 + 380/8 = 67.5 ms. The
         // sum of 470 ms is rounded up to ticks.
         assert_eq!(up.rto, ms(472));
-        // Falling round-trip time: srtt is 61.5625 ms; mdev4 rises by an eighth of zero. The
-        // maximum of the round was the floor, so the variation falls by a quarter of the
-        // difference.
+        // Falling round-trip time: srtt is 61.5625 ms, and mdev4 falls to 349.375 ms. This is the
+        // maximum of the round, so the variation falls by a quarter of the difference of 53.125 ms.
         let down = after(&Profile::linux(), &[20, 20, 400, 20]);
         assert!(down.rto < up.rto, "{} {}", down.rto, up.rto);
         assert!(down.rto > ms(400), "{}", down.rto);

@@ -61,8 +61,8 @@ impl Linux {
             ack.set(flag::SET_XMIT_TIMER);
             self.check_filled_hole(tcb, &removed, (prior_fack, prior_sacked), ack);
         } else if let (true, Some(rtt), Some(front)) = (measured, sack_rtt, tcb.board.front()) {
-            // A sample of data sent before the head's last retransmission does not count, because
-            // it could delay the timeout indefinitely.
+            // Data that was sent after the head's last transmission does not restart the timer,
+            // because it could delay the timeout indefinitely.
             if rtt > now.since(front.sent) {
                 ack.set(flag::SET_XMIT_TIMER);
             }
@@ -73,8 +73,8 @@ impl Linux {
     }
 
     /// Removes segments that were sent once and are acknowledged, and measures the round trip. Does
-    /// what [`Self::clean_rtx_queue`] does for such segments. The last one was sent last, so it
-    /// alone determines what each of them would.
+    /// what [`Self::clean_rtx_queue`] does for such segments. The last segment was sent last, so
+    /// its sample is that of the acknowledgement.
     #[inline]
     pub(super) fn remove_originals(
         &mut self,
@@ -194,8 +194,9 @@ impl Linux {
         }
         let Some(rtt) = sample else { return false };
         let cc_rtt = ack.cc_rtt.unwrap_or(rtt);
-        // A sample that a delayed acknowledgement may have lengthened does not count. Such a sample
-        // would raise the minimum if every acknowledgement is delayed.
+        // A sample that a delayed acknowledgement may have lengthened does not count. If every
+        // acknowledgement is delayed, such a sample would become the minimum when the present one
+        // expires.
         let is_delayed =
             ack.has(flag::MAYBE_DELAYED) && tcb.rtt.min().is_some_and(|min| cc_rtt > min);
         if !is_delayed {

@@ -15,7 +15,7 @@ use crate::tcb::Tcb;
 struct Blocks {
     list: [(u64, u64); 4],
     count: usize,
-    /// The index of the duplicate.
+    /// The index of the block that reports a duplicate, if there is one.
     duplicate: Option<usize>,
 }
 
@@ -73,8 +73,8 @@ impl Linux {
         true
     }
 
-    /// Counts a duplicate in segments, unless a retransmission of this end cannot have caused it
-    /// (`tcp_dsack_seen`).
+    /// Counts a duplicate in segments. Returns `None` if no retransmission of this end can have
+    /// caused it (`tcp_dsack_seen`).
     fn count_dsack(&mut self, tcb: &Tcb, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
         if start >= end || end - start > tcb.snd.max_window {
             return None;

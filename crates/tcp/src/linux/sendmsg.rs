@@ -129,8 +129,8 @@ impl Linux {
         taken
     }
 
-    /// Sends data when an `skb` is full. If the `skb` carries PSH, sends all data that may be sent.
-    /// If the `skb` is the next to be sent, sends one burst.
+    /// Sends data when an `skb` is full. If PSH is due, the `skb` carries it, and all data that may
+    /// be sent is sent. Otherwise, if the `skb` is the only unsent one, one burst is sent.
     fn push_full_skb(&mut self, tcb: &mut Tcb) {
         if self.sndbuf.needs_push(tcb) {
             self.sndbuf.mark_push(tcb.snd.written());

@@ -10,8 +10,8 @@
 //! check raises the limit while the congestion window is not full.
 //!
 //! An `skb` carries PSH (`tcp_mark_push`) in two cases. A write ended in it and the next write did
-//! not continue it. Or it was full, and more than half a window had been written since the last
-//! PSH.
+//! not continue it. Or it was full, and more than half of the peer's largest window had been
+//! written since the last PSH.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,8 @@ use crate::{Event, Profile};
 const DOUBLED: u64 = 2;
 /// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The cost of an `skb` beyond its data, including its page list: `SKB_TRUESIZE(0)`.
+/// The cost of an `skb` beyond its data, `SKB_TRUESIZE(0)`, in two parts: the shared information,
+/// which includes the page list, and the `skb` itself.
 const SHARED_INFO: u64 = 320;
 const SKB: u64 = 256;
 
@@ -174,8 +175,8 @@ impl SendBuffer {
         (start + goal).saturating_sub(tcb.snd.written())
     }
 
-    /// Grows the limit to the memory of two windows, or of three with BBR, for the segments that
-    /// cost most. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
+    /// Grows the limit to the memory of two windows, or of three with BBR. Each segment counts with
+    /// its maximum cost. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
     #[inline]
     fn expand(&mut self, tcb: &Tcb, degree: u32) {
         let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
@@ -193,8 +194,8 @@ impl SendBuffer {
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }
 
-    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory decide,
-    /// without the cost of each `skb`.
+    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory
+    /// decide, so the `skb`s need not be counted.
     #[inline(never)]
     fn is_third_free(&self, tcb: &Tcb) -> bool {
         let is_enough =
@@ -229,7 +230,8 @@ impl Linux {
         if tcb.has_cwnd_space() {
             self.sndbuf.expand(tcb, self.reordering.degree());
         }
-        // In most cases the payload alone decides.
+        // In most cases the payload alone exceeds two thirds of the limit, so the memory of the
+        // `skb`s need not be computed.
         tcb.snd.buffered() <= self.sndbuf.limit / 3 * 2 && self.sndbuf.is_third_free(tcb)
     }
 

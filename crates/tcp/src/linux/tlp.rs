@@ -21,8 +21,8 @@ pub(super) struct Tlp {
     high_seq: u64,
     /// Whether the probe repeated old data (`tlp_retrans`).
     repeats: bool,
-    /// Whether the timer is to be set after the data that an acknowledgement lets leave. Data that
-    /// leaves sets the timer itself.
+    /// Whether the timer is to be set once the data that an acknowledgement permits has been sent.
+    /// If data is sent, the timer is set at that time.
     is_postponed: bool,
 }
 
@@ -98,7 +98,8 @@ impl Linux {
         true
     }
 
-    /// Postpones the timer for a probe until data has left. Returns whether a probe is due.
+    /// Postpones the timer for a probe until data has left. Returns whether the timer was
+    /// postponed.
     #[inline]
     pub(super) fn postpone_loss_probe(&mut self, tcb: &Tcb) -> bool {
         self.tlp.is_postponed = !tcb.board.is_empty() && self.may_probe_loss(tcb);

@@ -29,8 +29,8 @@ const WINDOW_SHARE: u64 = 3;
 /// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this,
 /// or if the next acknowledgement is expected later than this.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
-/// The round-trip time that halves a burst, as the binary logarithm of microseconds
-/// (`tcp_tso_rtt_log`).
+/// The round-trip time that halves the addition to a burst on a short path, as the binary logarithm
+/// of microseconds (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 
 /// The data that is sent at once.
@@ -120,7 +120,8 @@ impl Linux {
         let is_last = bytes == unsent;
         let head = Head { bytes, is_last, fin: is_last && tcb.snd.fin_pending() };
         let is_small = bytes <= u64::from(mss);
-        // The congestion window does not delay the last segment of all.
+        // The congestion window does not delay the last segment of the stream, which carries the
+        // FIN.
         let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push)? };
         if !tcb.fits_window(bytes) {
             return None;

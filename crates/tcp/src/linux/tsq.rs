@@ -2,11 +2,11 @@
 //! reports by `note_waiting`. This module also computes the send rate (`sk_pacing_rate`).
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
-//! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, and at
-//! most `tcp_limit_output_bytes` unless the connection paces. The send rate is the window divided
-//! by the round-trip time, times 2 in slow start and times 1.2 later. In Linux 3.13 to 3.18
-//! (`tcp_write_xmit` of 3.14), the limit is `tcp_limit_output_bytes`, or a millisecond of the rate
-//! if that is more.
+//! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, whichever
+//! is more, and at most `tcp_limit_output_bytes` unless the connection paces. The send rate is the
+//! window divided by the round-trip time, times 2 below half of the slow-start threshold and times
+//! 1.2 from there. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
+//! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
 
 use aqmlab_core::Bytes;
 

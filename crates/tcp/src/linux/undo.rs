@@ -1,8 +1,9 @@
 //! The undoing of spurious window reductions.
 //!
-//! Sources: RFC 3522 (Eifel: a timestamp echoes an original that was also retransmitted), RFC 3708
-//! (a duplicate is reported for every retransmission); Linux 6.1 `tcp_init_undo`, `tcp_may_undo`,
-//! `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_*`.
+//! Sources: RFC 3522 (Eifel: the peer echoes the timestamp of an original that was also
+//! retransmitted), RFC 3708 (a duplicate is reported for every retransmission); Linux 6.1
+//! `tcp_init_undo`, `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`,
+//! `tcp_try_undo_*`.
 
 use aqmlab_core::TcpHeader;
 
@@ -110,8 +111,8 @@ impl Linux {
     }
 
     /// Returns whether the data acknowledged now was sent before the first retransmission. This
-    /// also holds if there was no retransmission. Without SACK, the state outlasts recovery, when
-    /// the first retransmission is no longer known.
+    /// also holds if there was no retransmission. Without SACK, the state is kept after the repair,
+    /// and the first retransmission is then no longer known.
     fn is_packet_delayed(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let delayed = match self.undo.retrans_stamp {
             Some(stamp) => echoes_before(header, stamp),

@@ -22,7 +22,7 @@ _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, 
 
 
 def read(data: bytes) -> pa.Table:
-    """The table of a stream; raises `ValueError` for a stream that aqmlab did not write."""
+    """The table of a stream; raises `ValueError` if aqmlab cannot have written the stream."""
     import pyarrow as pa
 
     _refuse_absurd(data)
@@ -85,7 +85,7 @@ class _Table:
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """Some of its tables have been removed."""
+        """The whole number in a field; 0 if the field is absent."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 

@@ -47,7 +47,7 @@ class ConditionedTrial(Protocol):
 
 
 PATH = (*(f"rate_{way}_mbit" for way in DIRECTIONS), RTT_BASE)
-"""The columns of every trial."""
+"""The columns of a trial's path, which every trial has."""
 
 
 def columns(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:

@@ -1,10 +1,11 @@
-"""The tables of a campaign as a data set, with one file for each hundred trials of each table.
+"""The tables of a campaign as a data set: each table has a file for each hundred trials, a chunk.
 
 A chunk is sealed as soon as its trials are finished: its tables are written, then its record, and
 its trial files are removed. A campaign of any size therefore needs the memory of one chunk, and
 sealed chunks can be queried while other trials run. Chunks follow the order of trials, not their
-conditions. Their number is then known in advance, and values of conditions need not be valid file
-names. Neighbouring trials share the values of the outer loops, on which queries usually filter.
+conditions. The number of chunks is then known in advance, and values of conditions need not be
+valid file names. Neighbouring trials share the values of the outer loops, on which queries usually
+filter.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 100
-"""Trials in a chunk. Each table of 1500 trials has fifteen files of a few megabytes."""
+"""The number of trials in a chunk. With 1500 trials, each table has fifteen files."""
 
 
 @dataclass(slots=True)
@@ -233,7 +234,7 @@ class Dataset:
     def _make_alike(self) -> None:
         """Gives all files of a table the same columns.
 
-        Some readers read the columns of one file only.
+        Some readers take the names of columns from one file only.
         """
         import pyarrow.parquet as pq
 

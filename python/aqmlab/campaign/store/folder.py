@@ -71,7 +71,7 @@ class Trial:
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """The key of the trial: its labels in tables, and all inputs of its run."""
+        """The trial's part of the campaign's key: name, seed, conditions, engine, resolution."""
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
@@ -226,7 +226,7 @@ class Folder:
             self._lock = None
 
     def refuse_replaced(self) -> None:
-        """Raises `RequestError` if another folder has replaced the folder that this process locked.
+        """Raises `RequestError` if the folder that this process locked was removed or replaced.
 
         A lock belongs to the locked file, not to its path.
         """

@@ -68,7 +68,7 @@ class LinkFacts(Struct, frozen=True):
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trial in a manifest.
 
-    It contains only those members in which it differs from its campaign.
+    A member with a default is present only if its value differs from the campaign's.
     """
 
     id: Annotated[str, Meta(pattern=_NAME, max_length=255)]
@@ -82,7 +82,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rtt_base_ms: Mapping[str, _Number]
     """The round-trip time of each application without queues."""
     apps: Mapping[str, str] = {}
-    """The kinds of applications whose kind differs from that in the campaign's first trials."""
+    """The kind of each application whose kind differs from that in `CampaignFacts.apps`."""
     duration_s: _Number | None = None
     measure_from_s: _Number | None = None
     measure_to_s: _Number | None = None
@@ -108,7 +108,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The scenario after inheritance and overrides."""
     trials: Annotated[tuple[TrialEntry, ...], Meta(min_length=1)]
     apps: Mapping[str, str]
-    """The kind of each application."""
+    """The kind of each application in the first trial that has it."""
     app_groups: Mapping[str, str]
     """The name of each application in figures."""
     stated_tolerances_ms: Mapping[str, _Number]
@@ -122,7 +122,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     qdisc_source: str | None = None
     """The source of the disciplines for the engine `kernel`."""
     run_on: str | None = None
-    """The place where the engine `kernel` ran."""
+    """The machine on which the engine `kernel` ran: "vm" or "host"."""
     versions: Mapping[str, str]
 
 
@@ -171,7 +171,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
         return structs.replace(self, **{name: getattr(other, name) for name in _FROM_RUN})
 
     def text(self) -> str:
-        """The manifest as JSON without its checksum. The members with results follow each other."""
+        """The manifest as JSON without its checksum. The members with results come last."""
         told = to_builtins(self)
         results = {} if self.files is None else {one: getattr(self, one) for one in _RESULTS}
         kept = {one: value for one, value in told.items() if one not in (*_RESULTS, "checksum")}

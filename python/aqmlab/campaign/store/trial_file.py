@@ -246,11 +246,3 @@ def fault_of(path: Path, origin: TrialIdentity) -> str | None:
     except UNREADABLE as error:
         is_told = isinstance(error, OSError) and error.strerror is not None
         return reason_of(error) if is_told else "its contents are not those recorded"
-
-
-def is_whole(path: Path, origin: TrialIdentity) -> bool:
-    """Returns whether `path` holds the complete result of a trial."""
-    try:
-        return fault_of(path, origin) is None
-    except FileNotFoundError:
-        return False

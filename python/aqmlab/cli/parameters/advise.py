@@ -25,7 +25,7 @@ class AdviseParameters:
     tiers: Annotated[
         str,
         typer.Option(
-            metavar="TIERS", help="nbn, us, eu, a .toml file, or a list: '25/5,50/20 Mbit/s'."
+            metavar="TIERS", help="nbn, us, eu, a .toml file, or a list in Mbit/s: 25/5,50/20."
         ),
     ] = "nbn"
     gateways: Annotated[
@@ -38,7 +38,7 @@ class AdviseParameters:
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="LINE",
-            help="docsis, vdsl, adsl, gpon, ethernet, ip; own is a scenario's own path.",
+            help="cable, fibre, vdsl, adsl, ethernet, ip; own is a scenario's own path.",
         ),
     ] = None
     seeds: Annotated[

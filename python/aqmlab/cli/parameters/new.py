@@ -26,11 +26,11 @@ class NewParameters:
     ] = None
     tier: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RATES", help="The line's speed today, such as '50/20 Mbit/s'."),
+        typer.Option(metavar="RATES", help="The line's speed today, down/up in Mbit/s: 50/20."),
     ] = None
     line: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="LINE", help="docsis, vdsl, adsl, gpon, ethernet or ip."),
+        typer.Option(metavar="LINE", help="cable, fibre, vdsl, adsl, ethernet or ip."),
     ] = None
     out: Annotated[
         Path,

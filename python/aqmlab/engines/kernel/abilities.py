@@ -1,23 +1,24 @@
 """The trials that the kernel engine can run, as far as known before a machine starts.
 
 The agent decides whether it can run a trial (`aqmlab-agent check`), so this check and the machine
-refuse the same trials.
+refuse the same trials. Before the agent is built, `missing` finds the unsupported kinds.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from aqmlab.base.failures import LabError
 from aqmlab.engines.core_check import address
 from aqmlab.engines.engine import Refusal
-from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel import agent, image, kinds, machine
 from aqmlab.engines.kernel.options import QdiscSource, RunOn
-from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.engines.trial_spec import TrialSpec, WifiSpec
+from aqmlab.scenario import catalogue
 
 _WITH_SIM = "`--qdisc-source sim` puts the simulator's own link between the kernel's TCPs"
 
@@ -33,13 +34,41 @@ def refusal(
     qdisc_source: QdiscSource = "kernel",
     run_on: RunOn = "vm",
     program: Path | None = None,
+    *,
+    build: bool = True,
 ) -> Refusal | None:
     """The reason why the agent, or another `program`, refuses a resolved trial, if it does.
 
+    If `build` is false and the agent is not built yet, only the kinds of the trial are checked.
     Raises `MissingError` for missing requirements before it builds the agent.
     """
     _require_installed(run_on)
+    if not build and not agent.is_there():
+        return next(missing(spec, qdisc_source), None)
     return ask(program or agent.find(to_stderr), spec, words(qdisc_source, run_on))
+
+
+def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[Refusal]:
+    """The parts of a trial whose kinds the kernel engine does not have."""
+    disciplines = kinds.kinds("disciplines", qdisc_source)
+    hint = _WITH_SIM if qdisc_source == "kernel" else None
+    for index, link in enumerate(spec.links):
+        if isinstance(link.wifi, WifiSpec):
+            problem = "a radio of 802.11n (path.wifi): the kernel engine has wires only"
+            yield Refusal(("links", index, "wifi"), problem)
+        elif link.qdisc.kind not in disciplines:
+            problem = f"`{link.qdisc.kind}`: the kernel engine has {', '.join(disciplines)}"
+            yield Refusal(("links", index, "qdisc"), problem, hint)
+    simulated = set(catalogue.load()["tcp"]) - set(kinds.CONTROLLERS)
+    for index, app in enumerate(spec.apps):
+        for side, tcp in (("home", app.home), ("wan", app.wan)):
+            if tcp.profile not in kinds.PROFILES:
+                problem = f"`{tcp.profile}`: a Linux kernel cannot be this host"
+                yield Refusal(("apps", index, side, "profile"), problem)
+            elif tcp.cc is not None and tcp.cc.kind in simulated:
+                known = ", ".join(kinds.CONTROLLERS)
+                problem = f"`{tcp.cc.kind}`: the kernel engine has {known}"
+                yield Refusal(("apps", index, side, "cc"), problem)
 
 
 def words(qdisc_source: QdiscSource, run_on: RunOn) -> list[str]:

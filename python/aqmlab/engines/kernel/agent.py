@@ -19,7 +19,7 @@ from aqmlab.engines.kernel.errors import MissingError
 _TARGET = "x86_64-unknown-linux-gnu"
 _NAME = "aqmlab-agent"
 PACKAGED = Path(__file__).parent / _NAME
-"""The agent of a wheel. A source tree uses its own, which is as new as its sources."""
+"""The agent of a wheel. A source tree builds its own agent from its present sources."""
 _MANIFEST = Path("crates") / "agent" / "Cargo.toml"
 _SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/*.rs")
 

@@ -28,7 +28,7 @@ from aqmlab.engines.kernel.errors import APT_LINE, MissingError
 TOOLS = ("ip", "tc", "ethtool")
 _KEPT = 4
 _BUSY_S = 24 * 3600.0
-"""The age up to which used files are kept, because a running campaign may need them."""
+"""Seconds since the last use for which files stay, because a campaign may still need them."""
 _MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
 _PASTED = ("ifb", "act_mirred", "cls_matchall")
@@ -106,7 +106,7 @@ def prune(folder: Path) -> None:
 
 
 def find_kernel() -> tuple[Path, str]:
-    """The newest installed kernel with modules. A cloud kernel is preferred."""
+    """The newest installed kernel with modules; readable and cloud kernels take precedence."""
     found = []
     for path in _BOOT.glob("vmlinuz-*"):
         release = path.name.removeprefix("vmlinuz-")

@@ -62,13 +62,13 @@ class LinuxKernel:
         remark = "in real time, so digests differ from run to run"
         return remark if self.is_in_real_time else ""
 
-    def refusal(self, spec: TrialSpec) -> Refusal | None:
+    def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
         """The reason why the agent cannot run a trial, if there is one.
 
         Raises `MissingError` for missing requirements before it builds the agent.
         """
         found = core_check.refusal(spec)
-        return found or abilities.refusal(spec, self.qdisc_source, self.run_on)
+        return found or abilities.refusal(spec, self.qdisc_source, self.run_on, build=build)
 
     def is_built(self) -> bool:
         """Returns whether the agent is built; raises `MissingError` for missing requirements."""

@@ -13,9 +13,10 @@ _UNDER_HTB = {"idle_from": "request"}
 
 
 MEMORY_UNLIKE = (range(129, 162), range(641, 674))
-"""Lengths at which a sent packet takes less memory than one that a driver received, which
-`crates/qdisc/src/flows.rs` models. The sender's buffer has 31 bytes before the packet, and the
-driver's has 64. The size of both buffers is a power of two."""
+"""Lengths at which a packet from a local sender takes less memory than a packet from a driver.
+`crates/qdisc/src/flows.rs` models packets from a driver. The sender's buffer has 31 bytes before
+the packet, and the driver's has 64. The size of both buffers is a power of two.
+"""
 
 
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {

@@ -1,12 +1,13 @@
-// One trial in ns-3: hosts at both ends of a line that a token bucket shapes each way.
+// Runs one trial in ns-3. A token bucket shapes the line between the hosts in each direction.
 //
 //   home-1 --+                                       +-- wan-1
 //   home-2 --+-- gateway ==( bucket, discipline )== edge --+-- wan-2
 //
-// Each application has a pair of hosts of its own, whose link to the edge has half of its base
-// round-trip time. Reads the trial as lines of words from standard input (plan.py writes them),
-// and writes to the folder that it is given: `packets`, a record for each packet with when it
-// passed the four places; and `said`, lines about the rest. All times are nanoseconds.
+// Each application has its own pair of hosts. The delay of its WAN host's link is half of its base
+// round-trip time. The program reads the trial as lines of words from standard input (plan.py
+// writes them). It writes two files to the folder of its argument: `packets`, with the times at
+// which each packet was sent, offered to the queue, dequeued and received; and `said`, lines about
+// everything else. All times are in nanoseconds.
 
 #include <algorithm>
 #include <cstdint>
@@ -43,15 +44,16 @@ const char* const WAYS[] = {"up", "down"};
 
 const uint16_t FIRST_PORT = 5000;
 
-// What happened to a packet; zero is never. A multiple of eight bytes, without holes.
+// Times and properties of a packet; a time of zero means never. Its size is a multiple of eight
+// bytes, without padding between members.
 struct Passage
 {
     int64_t sent = 0;
-    int64_t offered = 0; // came to the queue
-    int64_t out = 0;     // left it
+    int64_t offered = 0; // to the queue
+    int64_t out = 0;     // of the queue
     int64_t arrived = 0;
     uint32_t sequence = 0;
-    uint16_t length = 0; // of IP
+    uint16_t length = 0; // with the IP header
     uint16_t payload = 0;
     uint16_t flow = 0;
     uint16_t conn = 0;
@@ -71,7 +73,7 @@ Now()
     return Simulator::Now().GetNanoSeconds();
 }
 
-// A packet's place in g_passages.
+// The index of a packet in g_passages.
 class Identity : public Tag
 {
   public:
@@ -110,7 +112,7 @@ class Identity : public Tag
     uint32_t place = 0;
 };
 
-// ---- What passes ------------------------------------------------------------------------------
+// ---- Records of packets -----------------------------------------------------------------------
 
 Passage
 Dissect(Ptr<const Packet> packet)
@@ -184,7 +186,8 @@ Lost(Ptr<const Packet> packet)
     }
 }
 
-std::map<std::pair<int, std::string>, uint64_t> g_reasons; // by way; marks begin with "+"
+// By direction and reason; reasons of marks begin with "+".
+std::map<std::pair<int, std::string>, uint64_t> g_reasons;
 
 void
 Dropped(Way way, Ptr<const QueueDiscItem> item, const char* reason)
@@ -203,7 +206,8 @@ Marked(Way way, Ptr<const QueueDiscItem>, const char* reason)
 
 using Words = std::vector<std::string>;
 
-// "Attribute=value" for an object; ns-3 ends the program for what it does not know.
+// Sets attributes of an object from words like "Attribute=value". ns-3 ends the program if an
+// attribute is unknown.
 void
 Attributes(const Ptr<Object>& object, const Words& words, size_t from)
 {
@@ -321,16 +325,16 @@ AddFlow(const Words& words)
 
 // ---- TCP --------------------------------------------------------------------------------------
 
-// A transfer over a connection that the home opens.
+// A transfer over a connection that the home host opens.
 struct Transfer
 {
     uint16_t flow;
     uint16_t conn;
     int64_t start;
-    int64_t stop;    // when to write no more; 0 is never
+    int64_t stop;    // when writing ends; 0 means never
     Way way;
-    uint64_t size;   // 0 is no end
-    uint32_t buffer; // of the sender
+    uint64_t size;   // in bytes; 0 means unlimited
+    uint32_t buffer; // of the sender, in bytes
     uint64_t written = 0;
     uint64_t read = 0;
     uint32_t window = 0;
@@ -340,7 +344,8 @@ struct Transfer
     Ptr<Socket> client;
     Ptr<Socket> sender;
 
-    // Holds twice the largest window there was, as Linux's send buffer grows and never shrinks.
+    // Keeps up to twice the largest window so far in the send buffer, because Linux's send buffer
+    // grows and never shrinks.
     void Fill(Ptr<Socket> socket, uint32_t)
     {
         const bool over = stop != 0 && Now() >= stop;
@@ -513,7 +518,7 @@ SampleWindows(int64_t step)
 
 // ---- Datagrams --------------------------------------------------------------------------------
 
-// Datagrams at a constant rate one way; answered by their like, if they are probes.
+// Datagrams at a constant rate in one direction. Each probe is answered by a datagram of its size.
 struct Datagrams
 {
     uint16_t flow;
@@ -589,7 +594,7 @@ AddDatagrams(const Words& words)
 
 // ---- A trial ----------------------------------------------------------------------------------
 
-// default ATTRIBUTE VALUE, before anything is made; run SEED DURATION SAMPLE
+// default ATTRIBUTE VALUE (before any object is created); run SEED DURATION SAMPLE
 bool
 Begin(const Words& words, int64_t& duration)
 {

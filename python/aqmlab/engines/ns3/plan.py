@@ -3,13 +3,14 @@
 Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1. Otherwise the comparison would
 count ns-3's defaults, often those of papers, as errors of its models. Three cases need care:
 
-- HTB sends one more packet while a class has any tokens left, and charges it. ns-3's bucket sends a
-  packet only if it has tokens for the whole packet. A bucket that is one packet deeper has the same
-  effect.
+- HTB sends a packet if its class has any tokens left, and charges the class afterwards. ns-3's
+  bucket sends a packet only if it has tokens for the whole packet. A bucket that is one packet
+  deeper has the same effect.
 - Linux includes the Ethernet header in limits and quanta of bytes, and ns-3 counts IP bytes. Limits
   are set to the same number of full packets, and quanta to one full packet.
-- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`. Linux's RED
-  does not. With `MeanPktSize` set to a full packet, both give full packets the same probability.
+- In byte mode, RED of ns-3 multiplies a packet's drop probability by the packet's size divided by
+  `MeanPktSize`. Linux's RED does not. With `MeanPktSize` set to a full packet, both give full
+  packets the same probability.
 """
 
 from __future__ import annotations

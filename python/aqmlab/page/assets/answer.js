@@ -28,9 +28,15 @@ export function evidence(ladder, home, apps) {
   return {
     tiers: tiersOf(home),
     today_tier: home.tier,
-    apps: apps.map(({ name, who, title }) => ({ name, who, title })),
+    apps: apps.map(({ name, who, title }) => ({ name, ...owned(who, title) })),
     gateways: [gateway("today", ladder.today, home), gateway("better", ladder.better, home)],
   };
+}
+
+/** An owner and an activity; those of the speaker are "my" own. */
+function owned(who, title) {
+  const isSpeaker = /^(me|i)$/i.test(who);
+  return isSpeaker ? { who: "", title: `my ${title.replace(/^an? /, "")}` } : { who, title };
 }
 
 function gateway(side, answers, home) {

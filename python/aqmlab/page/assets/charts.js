@@ -74,7 +74,7 @@ export function chart(place, title, today, better, spelled) {
 
 function described(title, today, better, spelled) {
   const most = (series) => Math.max(0, ...series.y.filter((value) => value !== null));
-  return `${title}. Today at most ${spelled(most(today))}, with the better gateway at most ${spelled(most(better))}.`;
+  return `${title}. Today at most ${spelled(most(today))}, with the better router at most ${spelled(most(better))}.`;
 }
 
 /**

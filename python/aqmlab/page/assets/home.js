@@ -8,12 +8,15 @@ import { choices, has } from "./choices.js";
  * @typedef {{
  *   people: {name: string, does: string[]}[],
  *   things: {does: string, count: number}[],
- *   line: string, tiers: string, tier: string, rtt: number,
+ *   line: string, tiers: string, tier: string, own: string | null, rtt: number,
  *   today: Shaping, better: Shaping, toml: string | null,
- * }} Home `toml` is the scenario that the visitor wrote. */
+ * }} Home `own` is the speed that the visitor entered, and `toml` the scenario. */
 
 export const MOST_PEOPLE = 12;
 export const MOST_COUNT = 9;
+/** The least and the greatest rate of a speed that the visitor enters, in Mbit/s. A faster line
+    would take minutes in a browser. */
+export const SPEEDS = [0.1, 1000];
 /** The longest text that a link holds. */
 export const MOST_TOML = 12_000;
 /** Each character of a text takes up to nine of the link. */
@@ -34,12 +37,33 @@ export function household(key, tiers = choices.firstTiers) {
   const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
   const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
   const better = { ...today, kind: choices.better };
-  return { people, things, line, tiers, tier: nearestTier(tier, tiers), rtt, today, better, toml: null };
+  const near = nearestTier(tier, tiers);
+  return { people, things, line, tiers, tier: near, own: null, rtt, today, better, toml: null };
 }
 
-/** The tiers to choose from, from slow to fast. @param {Home} home */
-export function tiersOf(home) {
-  return choices.tiers[home.tiers].tiers;
+/** The tiers to choose from and the visitor's own speed, from slow to fast. @param {Home} home */
+export function tiersOf({ tiers, own }) {
+  const list = choices.tiers[tiers].tiers;
+  if (own === null || list.includes(own)) return list;
+  return [...list, own].sort((one, other) => {
+    const [[down, up], [down2, up2]] = [ratesOf(one), ratesOf(other)];
+    return down - down2 || up - up2;
+  });
+}
+
+/** The rates of a tier down and up, in Mbit/s. @param {string} tier */
+export function ratesOf(tier) {
+  return tier.replace(" Mbit/s", "").split("/").map(Number);
+}
+
+/**
+ * The tier with these rates in Mbit/s, or `null` if a rate is out of bounds.
+ * @param {number} down
+ * @param {number} up */
+export function ownTier(down, up) {
+  const rates = [down, up].map((rate) => Math.round(rate * 100) / 100);
+  const isSound = rates.every((rate) => rate >= SPEEDS[0] && rate <= SPEEDS[1]);
+  return isSound ? `${rates.join("/")} Mbit/s` : null;
 }
 
 /**
@@ -69,9 +93,11 @@ export function fragment(home) {
   const link = new URLSearchParams();
   for (const { name, does } of home.people) link.append("person", [name, ...does].join("~"));
   for (const { does, count } of home.things) link.append("thing", `${does}~${count}`);
+  if (home.people.length + home.things.length === 0) link.set("empty", "1");
   link.set("line", home.line);
   link.set("tiers", home.tiers);
   link.set("tier", home.tier.replace(" Mbit/s", ""));
+  if (home.own !== null) link.set("own", home.own.replace(" Mbit/s", ""));
   link.set("rtt", String(home.rtt));
   for (const side of /** @type {const} */ (["today", "better"])) {
     const { kind, down, up } = home[side];
@@ -106,6 +132,7 @@ export function readFragment(text) {
     if (value !== null && has(known, value)) home[key] = value;
     else if (value !== null) wrong(key, value);
   }
+  readOwn(link.get("own"), home, wrong);
   readTier(link.get("tier"), home, wrong);
   const rtt = link.get("rtt");
   if (rtt !== null && /^\d{1,3}$/.test(rtt) && +rtt >= 1 && +rtt <= 300) home.rtt = +rtt;
@@ -115,13 +142,20 @@ export function readFragment(text) {
   const toml = link.get("toml")?.replace(/\r\n?/g, "\n") ?? null;
   if (toml === null || toml.length <= MOST_TOML) home.toml = toml;
   else wrong("scenario", toml);
-  const known = ["person", "thing", "line", "tiers", "tier", "rtt", "today", "better", "toml"];
-  for (const key of new Set(link.keys())) if (!known.includes(key)) wrong("part", key);
+  for (const key of new Set(link.keys())) if (!PARTS.includes(key)) wrong("part", key);
   if (problems.length > 0) problems.push("It was left out; everything else is as the link says.");
   return { home, problems };
 }
 
+const PARTS = [
+  ...["person", "thing", "empty", "line", "tiers", "tier", "own", "rtt", "today", "better"],
+  "toml",
+];
+
 function readPeople(link, home, wrong) {
+  const empty = link.get("empty");
+  if (empty === "1") Object.assign(home, { people: [], things: [] });
+  else if (empty !== null) wrong("part", `empty=${empty}`);
   if (!link.has("person") && !link.has("thing")) return;
   const people = [];
   for (const text of link.getAll("person")) {
@@ -129,7 +163,7 @@ function readPeople(link, home, wrong) {
     const known = does.filter((one) => has(choices.activities, one));
     does.filter((one) => !has(choices.activities, one)).forEach((one) => wrong("activity", one));
     if (people.length >= MOST_PEOPLE) wrong("person beyond the twelfth", name);
-    else people.push({ name: cleanName(name), does: [...new Set(known)] });
+    else people.push({ name: unusedName(name, people), does: [...new Set(known)] });
   }
   const things = [];
   for (const text of link.getAll("thing")) {
@@ -141,6 +175,14 @@ function readPeople(link, home, wrong) {
   if (people.some((one) => one.does.length > 0) || things.length > 0)
     Object.assign(home, { people, things });
   else wrong("household in which nobody does anything", "");
+}
+
+function readOwn(text, home, wrong) {
+  if (text === null) return;
+  const rates = /^(\d{1,4}(?:\.\d{1,2})?)\/(\d{1,4}(?:\.\d{1,2})?)$/.exec(text);
+  const own = rates ? ownTier(+rates[1], +rates[2]) : null;
+  if (own === null) wrong("speed", text);
+  home.own = own;
 }
 
 function readTier(text, home, wrong) {
@@ -173,6 +215,19 @@ export function cleanName(text) {
     .replace(/\s+/g, " ")
     .trim();
   return [...kept].slice(0, 24).join("") || "Someone";
+}
+
+/**
+ * A name on one line that no other person has: with a number if somebody has the plain name.
+ * @param {string} text
+ * @param {{name: string}[]} others */
+export function unusedName(text, others) {
+  const wanted = cleanName(text);
+  const isTaken = (name) => others.some((one) => one.name === name);
+  let name = wanted;
+  for (let number = 2; isTaken(name); number += 1)
+    name = `${[...wanted].slice(0, 21).join("").trim()} ${number}`;
+  return name;
 }
 
 /** @param {string} text */

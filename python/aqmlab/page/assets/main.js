@@ -18,6 +18,8 @@ import { showQueue } from "./view_queue.js";
 
 const TABLES = ["flows", "windows", "rtt", "queue_series"];
 const EMPTY = "Nobody is at home. Add somebody, or a thing.";
+const IDLE = "Nobody does anything yet. Choose what somebody does.";
+const ESTIMATE = "First estimate. The whole minute is still being simulated.";
 const SIDES = /** @type {const} */ (["today", "better"]);
 
 const simulator = new Simulator(() => refresh());
@@ -120,15 +122,19 @@ function refresh() {
   const advice = simulator.ask({ do: "advice", evidence: evidence(ladder, home, apps) })?.advice;
   const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
   const sentences = advice && !isEmpty && isWhole(ladder) ? advice.sentences : [];
-  const open = { kind: "open", text: isEmpty ? EMPTY : "Simulating your home…" };
+  const nothing = home.people.length > 0 ? IDLE : EMPTY;
+  const open = { kind: "open", text: isEmpty ? nothing : "Simulating your home…" };
   showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
-  if (simulator.isStarted && drawn.settings !== home) {
-    drawn.settings = home;
-    showDo(home, gatewaySettings());
+  const kind = advice?.headline?.kind;
+  if (simulator.isStarted && (drawn.settings !== home || drawn.kind !== kind)) {
+    Object.assign(drawn, { settings: home, kind });
+    showDo(home, gatewaySettings(), kind);
   }
   const [today, better] = SIDES.map((side) => best(home, side));
   const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
   document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
+  const isEstimate = !isEmpty && advice?.headline && !isMinute;
+  byId("estimate").textContent = isEstimate ? ESTIMATE : "";
   document.body.classList.toggle("busy", !isEmpty && !(today && better));
   document.body.dataset.open = String(simulator.open);
   document.body.classList.toggle("empty", isEmpty);

@@ -98,7 +98,7 @@ export function scenario(home, gateway, { seconds, measuredFrom }) {
 
 /** The path. The line is a modem with a queue at each end, and the gateway may shape. */
 function path(home, gateway) {
-  const { overhead, queues } = choices.lines[home.line];
+  const { overhead, queue } = choices.lines[home.line];
   const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));
   const made = { rtt: `${home.rtt} ms` };
   const modem = { overhead };
@@ -109,11 +109,25 @@ function path(home, gateway) {
     made[way] = isOwn ? own : { rate: choices.unshaped };
     modem[way] = {
       rate: rates[way],
-      qdisc: managed && !isOwn ? managed.qdisc : queues[home.tier][way],
+      qdisc: managed && !isOwn ? managed.qdisc : fifo(queue[way], rates[way]),
     };
   }
   return { ...made, modem };
 }
+
+/**
+ * The unmanaged queue of a line, which `aqmlab.households.line` computes in the same way.
+ * @param {string} stated the number of packets or the milliseconds that the queue holds
+ * @param {string} rate */
+function fifo(stated, rate) {
+  const size = Number.parseFloat(stated);
+  if (stated.endsWith("packets")) return `pfifo limit=${size}`;
+  const bits = Math.round(Number.parseFloat(rate) * 1e6);
+  return `bfifo limit=${Math.max(Math.floor((bits * size) / 8000), LEAST_BYTES)}B`;
+}
+
+/** The size of ten full-sized Ethernet frames, the minimum size of a modem's queue. */
+const LEAST_BYTES = 15_140;
 
 /** One rate of a tier; index 0 is the downlink. */
 export function rateOf(tier, at) {

@@ -1,4 +1,4 @@
-// The conclusion, and the number of applications served at each tier.
+// The conclusion, and the number of applications with each verdict at each speed.
 
 import { choices } from "./choices.js";
 import { tiersOf } from "./home.js";
@@ -34,16 +34,17 @@ export function showAnswer(headline, sentences, counts, home, change) {
   const shown = byId("headline");
   shown.className = headline.kind;
   if (shown.textContent !== headline.text) shown.textContent = headline.text;
+  const isShort = ({ about }) => about !== "detail";
   refill(
     byId("reasons"),
-    sentences.map(({ about, text }) => el("p", { class: `about-${about}` }, text)),
+    [...sentences.filter(isShort).map(said), details(sentences.filter((one) => !isShort(one)))],
   );
   const better = choices.gateways[home.better.kind].title;
   const rows = tiersOf(home).map((tier, place) => row(tier, place, counts, home, change));
   const head = el(
     "tr",
     {},
-    ...["Tier, Mbit/s", capital(choices.gateways[home.today.kind].title), capital(better)].map(
+    ...["Speed, Mbit/s", capital(choices.gateways[home.today.kind].title), capital(better)].map(
       (text) => el("th", { scope: "col" }, text),
     ),
   );
@@ -52,11 +53,29 @@ export function showAnswer(headline, sentences, counts, home, change) {
     el(
       "table",
       { class: "ladder" },
-      el("caption", {}, "How many are served at each tier"),
+      el("caption", {}, "How everyone fares at each speed"),
       el("thead", {}, head),
       el("tbody", {}, rows),
     ),
   );
+}
+
+function said({ about, text }) {
+  return el("p", { class: `about-${about}` }, text);
+}
+
+/** Whether the visitor has opened the details. */
+let isOpen = false;
+
+function details(sentences) {
+  if (sentences.length === 0) return false;
+  const made = el(
+    "details",
+    { open: isOpen, toggle: () => (isOpen = made.open) },
+    el("summary", { "data-key": "details" }, "In detail"),
+    sentences.map(said),
+  );
+  return made;
 }
 
 function row(tier, place, counts, home, change) {
@@ -82,13 +101,19 @@ function row(tier, place, counts, home, change) {
 /** @param {import("./answer.js").TierCount | undefined} count */
 function cell(count) {
   if (count === undefined) return el("td", { class: "open" }, "…");
-  const { served, judged, word } = count;
-  const isAll = served === judged;
-  const all = isAll ? "all served" : `${served} of ${judged} served, at worst`;
+  const { good, served, judged, word } = count;
+  const parts = [
+    [good, "good"],
+    [served - good, "tolerable"],
+    [judged - served, "bad"],
+  ];
+  const counts = parts.filter(([number]) => +number > 0).map((part) => part.join("\u00a0"));
+  const told = good === judged ? `all ${judged} good` : counts.join(", ");
+  const share = (number) => (judged ? number / judged : 0);
   const bar = el("span", {
     class: `bar ${word}`,
-    style: `--part: ${judged ? served / judged : 0}`,
+    style: `--share-good: ${share(good)}; --share-served: ${share(served)}`,
     "aria-hidden": "true",
   });
-  return el("td", {}, bar, el("span", { class: "told" }, all), " ", badge(word));
+  return el("td", {}, bar, el("span", { class: "told" }, told));
 }

@@ -23,8 +23,8 @@ export function showApps(apps, today, better, title) {
       "li",
       { class: "app" },
       el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
-      side("Today", verdictOn(today, name), shortly(today, name), "today"),
-      side(capital(title), verdictOn(better, name), shortly(better, name), "better"),
+      side("Today", verdictOn(today, name), "today"),
+      side(capital(title), verdictOn(better, name), "better"),
       minute(name, today, better),
     ),
   );
@@ -38,25 +38,26 @@ function verdictOn(answer, name) {
   return known ?? { app: name, word: "no data", because: "", felt: "", medians: none };
 }
 
-function side(heading, { word, because, felt }, numbers, name) {
+function side(heading, { word, felt, medians }, name) {
   return el(
     "div",
     { class: `side ${name}` },
     el("p", { class: "condition" }, heading),
     el("p", {}, badge(word), felt && el("span", { class: "felt" }, ` ${felt}`)),
-    el("p", { class: "because" }, because),
-    el("p", { class: "because" }, numbers),
+    el("p", { class: "because" }, shortly(medians)),
   );
 }
 
-/** The rate and the round trips, unless the verdict names them. */
-function shortly(answer, name) {
-  const { because, medians } = verdictOn(answer, name);
-  const { throughput_mean_mbit: mbit, rtt_p95_ms: ms } = medians;
+/** The rate and the round trips. */
+function shortly({ throughput_mean_mbit: mbit, rtt_p95_ms: ms }) {
   if (!mbit) return "";
-  return ms === null || because.includes("round trips")
-    ? rate(mbit)
-    : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
+  return ms === null ? rate(mbit) : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
+}
+
+/** The numbers that decide both verdicts. */
+function reasons(name, today, better) {
+  const because = (answer) => verdictOn(answer, name).because;
+  return el("p", { class: "because" }, `Today: ${because(today)}. Better: ${because(better)}.`);
 }
 
 function minute(name, today, better) {
@@ -87,7 +88,8 @@ function minute(name, today, better) {
         } else opened.delete(name);
       },
     },
-    el("summary", { "data-key": `minute-${name}` }, "The minute"),
+    el("summary", { "data-key": `minute-${name}` }, "The numbers and the minute"),
+    reasons(name, today, better),
     legend(),
     place,
   );
@@ -95,12 +97,13 @@ function minute(name, today, better) {
   return details;
 }
 
-function legend() {
+/** The colours of both routers in charts. */
+export function legend() {
   return el(
     "p",
     { class: "legend" },
     el("span", { class: "key today" }, "today"),
-    el("span", { class: "key better" }, "better gateway"),
+    el("span", { class: "key better" }, "better router"),
   );
 }
 

@@ -32,6 +32,8 @@ export function showCheck(given) {
   );
 }
 
+const ON_FILES =
+  "This page is a file, so the link works only on this computer. To share it, send the file, too.";
 const TOO_LONG = "The link leaves out the edited scenario, which is too long for a link. Save it.";
 
 function build() {
@@ -91,6 +93,7 @@ function build() {
       el("button", { type: "button", click: () => copy(parts.link.value, copied) }, "Copy the link"),
       copied,
     ),
+    location.protocol === "file:" && el("p", { class: "aside", id: "on-files" }, ON_FILES),
     parts.told,
     el(
       "details",
@@ -112,8 +115,8 @@ function build() {
       el(
         "div",
         { class: "chips", role: "group", "aria-label": "Scenario of" },
-        radio("today", "today’s gateway"),
-        radio("better", "the better gateway"),
+        radio("today", "today’s router"),
+        radio("better", "the better router"),
       ),
       el("label", { for: "toml" }, "Scenario"),
       parts.text,

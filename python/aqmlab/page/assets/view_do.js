@@ -1,30 +1,25 @@
-// The settings of the better gateway, ready to paste.
+// The steps to a better router, and its settings, ready to paste.
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
 import { shapes } from "./home.js";
 import { rateOf } from "./scenario.js";
 
+const ON_RESTARTS =
+  "Paste them into the gateway’s shell, as root. To undo them, restart the gateway: they do not outlive a restart.";
 const SYSTEMS = [
   {
     key: "uci",
     name: "OpenWrt",
-    about: "In a terminal of the router. They install SQM and switch it on.",
+    about:
+      "Paste them into a terminal of the router. To undo them: uci set sqm.wan.enabled='0'; uci commit sqm; service sqm restart",
   },
-  {
-    key: "tc",
-    name: "Linux",
-    about: "As root, on the gateway. Name its own interface to the line.",
-  },
-  {
-    key: "dnctl",
-    name: "FreeBSD or OPNsense",
-    about: "As root, on the gateway. Name its own interface to the line.",
-  },
+  { key: "tc", name: "Linux", about: ON_RESTARTS },
+  { key: "dnctl", name: "FreeBSD or OPNsense", about: ON_RESTARTS },
 ];
 
-/** The system whose settings are shown. */
-let system = "uci";
+/** The displayed state: the system whose commands are shown, and whether they are. */
+const shown = { system: "uci", isOpen: false };
 
 /**
  * The rates to enter in a router's menu.
@@ -36,32 +31,67 @@ function menuRates(home) {
     .map(([way, name], at) => {
       if (!shapes(home.better, way)) return "";
       const mbit = (Number.parseFloat(rateOf(home.tier, at)) * home.better[way]) / 100;
-      return `${Number(mbit.toPrecision(3))} Mbit/s for the ${name}`;
+      return `${name} ${Number(mbit.toPrecision(3))} Mbit/s`;
     })
     .filter(Boolean)
-    .join(" and ");
+    .join(", ");
 }
 
 /**
  * @param {import("./home.js").Home} home
  * @param {Record<string, string> | null | undefined} settings by system
- */
-export function showDo(home, settings) {
+ * @param {string | undefined} kind of the headline: what is wrong at this speed */
+export function showDo(home, settings, kind) {
   const { title } = choices.gateways[home.better.kind];
-  if (!settings) {
+  if (kind === "fine") {
+    refill(byId("do-view"), el("p", {}, `Nothing. What you have is enough at ${home.tier}.`));
+  } else if (kind === "tier") {
+    refill(byId("do-view"), el("p", {}, `A better router is not enough at ${home.tier}. ${ON_LINES}`));
+  } else if (!settings) {
     refill(
       byId("do-view"),
       el(
         "p",
         {},
-        `There is nothing to set in a router for ${title}: it is a property of the line’s own devices. Ask your provider, or choose a gateway that shapes.`,
+        `There is nothing to set in a router for ${title}: it is a property of the line’s own devices. Ask your provider, or choose a router that shapes.`,
       ),
     );
-    return;
+  } else {
+    const more = kind === "both" && el("p", {}, `A better router helps some of you. ${ON_LINES}`);
+    refill(byId("do-view"), more, steps(home), commands(home, settings, title));
   }
+}
+
+const ON_LINES = "“Slower and faster” above shows which speed is enough, with each router.";
+
+/** The steps in words, for a router with a menu. */
+function steps(home) {
+  const said = [
+    "Run a speed test that shows the delay under load (“bufferbloat”), and note the delay.",
+    `In your router’s menu, look for “SQM”, “Smart Queues” or “QoS” and switch it on. If it asks for a discipline, choose fq_codel or cake. Enter ${menuRates(home)}.`,
+    "There is no such menu? You need a router with SQM. Put it behind your provider’s box, and connect all devices to it.",
+    "Run the test again. If the delay under load is still long, lower both rates by 5 %.",
+  ];
+  return el(
+    "ol",
+    {},
+    said.map((text) => el("li", {}, text)),
+  );
+}
+
+/** The commands for routers without a menu. */
+function commands(home, settings, title) {
+  const told = el("span", { role: "status" });
+  const about = el("p", { class: "aside" });
+  const text = el("pre", { tabindex: 0, "aria-label": "Commands" });
+  const draw = () => {
+    about.textContent = SYSTEMS.find(({ key }) => key === shown.system)?.about ?? "";
+    text.textContent = settings[shown.system];
+    told.textContent = "";
+  };
   const choose = ({ target }) => {
-    system = target.value;
-    showDo(home, settings);
+    shown.system = target.value;
+    draw();
   };
   const radio = ({ key, name }) =>
     el(
@@ -71,16 +101,14 @@ export function showDo(home, settings) {
         type: "radio",
         name: "system",
         value: key,
-        checked: key === system,
+        checked: key === shown.system,
         "data-key": `system-${key}`,
         change: choose,
       }),
       el("span", {}, name),
     );
-  const about = SYSTEMS.find(({ key }) => key === system)?.about;
-  const told = el("span", { role: "status" });
   const copy = () =>
-    navigator.clipboard.writeText(settings[system]).then(
+    navigator.clipboard.writeText(settings[shown.system]).then(
       () => {
         told.textContent = "Copied.";
       },
@@ -88,29 +116,28 @@ export function showDo(home, settings) {
         told.textContent = "Select the text and copy it.";
       },
     );
-  refill(
-    byId("do-view"),
-    el(
-      "p",
-      {},
-      `In your router’s menu, look for “SQM”, “smart queues” or “QoS”. Enter ${menuRates(home)}. If your router has no such menu, it needs one that has. Where it runs one of these systems, these commands give you ${title} at ${home.tier}:`,
-    ),
+  const button = el(
+    "button",
+    { type: "button", "data-key": "copy-settings", click: copy },
+    "Copy the commands",
+  );
+  const made = el(
+    "details",
+    { open: shown.isOpen, toggle: () => (shown.isOpen = made.open) },
+    el("summary", { "data-key": "commands" }, "Commands for OpenWrt, Linux and FreeBSD"),
+    el("p", {}, `They set up ${title} at ${home.tier}. ${ON_DEVICES}`),
     el(
       "div",
       { class: "chips", role: "group", "aria-label": "System of the router" },
       SYSTEMS.map(radio),
     ),
-    el("p", { class: "aside" }, about),
-    el("pre", { tabindex: 0, "aria-label": "Commands" }, settings[system]),
-    el(
-      "div",
-      { class: "buttons" },
-      el(
-        "button",
-        { type: "button", "data-key": "copy-settings", click: copy },
-        "Copy the commands",
-      ),
-      told,
-    ),
+    about,
+    text,
+    el("div", { class: "buttons" }, button, told),
   );
+  draw();
+  return made;
 }
+
+const ON_DEVICES =
+  "They name the interface towards the line, such as eth0. Yours may have another name: replace it in every line.";

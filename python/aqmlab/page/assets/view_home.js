@@ -2,7 +2,7 @@
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
-import { MOST_COUNT, MOST_PEOPLE, cleanName, household } from "./home.js";
+import { MOST_COUNT, MOST_PEOPLE, household, unusedName } from "./home.js";
 import { capital, listed } from "./words.js";
 
 /**
@@ -16,6 +16,7 @@ export function showHome(home, change) {
 function presets(home, change) {
   const choose = ({ target }) => {
     if (target.value) change({ ...home, ...pick(household(target.value, home.tiers)) });
+    else change({ ...home, people: [], things: [] });
   };
   const options = Object.entries(choices.households).map(([key, one]) =>
     el("option", { value: key }, one.title),
@@ -44,7 +45,8 @@ function people(home, change) {
   const add = (person) => {
     opened.clear();
     opened.add(home.people.length);
-    change({ ...home, people: [...home.people, structuredClone(person)] });
+    const name = unusedName(person.name, home.people);
+    change({ ...home, people: [...home.people, { name, does: [...person.does] }] });
   };
   const isFull = home.people.length >= MOST_PEOPLE;
   const buttons = choices.people.map((person) =>
@@ -63,7 +65,9 @@ function people(home, change) {
   return el(
     "div",
     {},
-    el("ul", { class: "people" }, cards),
+    cards.length > 0
+      ? el("ul", { class: "people" }, cards)
+      : el("p", { class: "aside" }, "Nobody is at home yet. Add a person:"),
     el("div", { class: "adders", role: "group", "aria-label": "Add a person" }, buttons),
   );
 }
@@ -75,7 +79,8 @@ function card(home, person, place, change) {
     opened.clear();
     change({ ...home, people: home.people.filter((_, at) => at !== place) });
   };
-  const rename = ({ target }) => replace({ ...person, name: cleanName(target.value) });
+  const others = home.people.filter((_, at) => at !== place);
+  const rename = ({ target }) => replace({ ...person, name: unusedName(target.value, others) });
   const offered = [...new Set([...choices.pastimes, ...choices.things, ...person.does])];
   const chips = offered.map((key) => {
     const isOn = person.does.includes(key);
@@ -186,5 +191,5 @@ function things(home, change) {
       ),
     );
   });
-  return el("div", {}, el("h3", {}, "Meanwhile"), el("ul", { class: "things" }, rows));
+  return el("div", {}, el("h3", {}, home.people.length > 0 ? "Meanwhile" : "What runs at home"), el("ul", { class: "things" }, rows));
 }

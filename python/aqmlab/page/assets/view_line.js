@@ -1,8 +1,8 @@
-// The part of the page with the line, the tier and both gateways.
+// The part of the page with the line, its speed and both routers.
 
 import { choices } from "./choices.js";
-import { byId, el, refill } from "./dom.js";
-import { nearestTier, shapes, tiersOf } from "./home.js";
+import { byId, el, notify, refill } from "./dom.js";
+import { SPEEDS, nearestTier, ownTier, ratesOf, shapes, tiersOf } from "./home.js";
 import { capital, listed } from "./words.js";
 
 /**
@@ -19,10 +19,10 @@ export function showLine(home, change) {
       { class: "fields" },
       select(
         "tiers",
-        "Tiers on sale",
+        "Speeds on sale",
         Object.entries(choices.tiers).map(([key, { title }]) => [key, capital(title)]),
         home.tiers,
-        (tiers) => change({ ...home, tiers, tier: nearestTier(home.tier, tiers) }),
+        (tiers) => change({ ...home, tiers, tier: kept(home, tiers) }),
       ),
       select("line-kind", "Kind of line", kinds, home.line, (line) => change({ ...home, line })),
       select("rtt", "Servers are", DISTANCES, nearest(home.rtt), (rtt) =>
@@ -32,12 +32,17 @@ export function showLine(home, change) {
     el(
       "div",
       { class: "fields" },
-      gateway("today", "Gateway today", home, change),
-      gateway("better", "A better gateway", home, change),
+      gateway("today", "Router today", home, change),
+      gateway("better", "A better router", home, change),
     ),
     SIDES.some((side) => shapes(home[side], "down") || shapes(home[side], "up")) &&
       el("p", { class: "aside" }, ON_SHARES),
   );
+}
+
+/** The own speed, or the tier of another list that is nearest to the tier. */
+function kept({ tier, own }, tiers) {
+  return tier === own ? tier : nearestTier(tier, tiers);
 }
 
 const SIDES = /** @type {const} */ (["today", "better"]);
@@ -89,11 +94,43 @@ function tier(home, change) {
   return el(
     "div",
     { class: "tier" },
-    el("label", { for: "tier" }, "Tier ", el("strong", {}, home.tier), " down/up"),
+    el("label", { for: "tier" }, "Speed ", el("strong", {}, home.tier), " down/up"),
     slider,
     el("div", { class: "ticks", "aria-hidden": "true" }, ticks),
+    speed(home, change),
   );
 }
+
+/** Two boxes for a speed that is not in the list. */
+function speed(home, change) {
+  const rates = ratesOf(home.tier);
+  const set = (at, { target }) => {
+    const [down, up] = rates.map((rate, place) => (place === at ? Number(target.value) : rate));
+    const own = ownTier(down, up);
+    if (own === null) {
+      notify([`A speed is between ${SPEEDS[0]} and ${SPEEDS[1]} Mbit/s here. ${ON_SPEEDS}`]);
+      target.value = String(rates[at]);
+    } else change({ ...home, own, tier: own });
+  };
+  const box = (at, words) => {
+    const id = `own-${words}`;
+    const number = el("input", {
+      type: "number",
+      id,
+      min: SPEEDS[0],
+      max: SPEEDS[1],
+      step: "any",
+      "data-key": id,
+      value: String(rates[at]),
+      change: (event) => set(at, event),
+    });
+    return el("label", { for: id }, words, number);
+  };
+  const boxes = [box(0, "down"), box(1, "up")];
+  return el("p", { class: "speed" }, "Or your own speed: ", boxes, " Mbit/s");
+}
+
+const ON_SPEEDS = "On the command line, aqmlab advise simulates faster lines.";
 
 function gateway(side, title, home, change) {
   const now = home[side];

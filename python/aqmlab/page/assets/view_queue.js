@@ -3,6 +3,7 @@
 import { colour } from "./charts.js";
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
+import { legend } from "./view_apps.js";
 import { capital, time } from "./words.js";
 
 /** The one-way delay of speech up to which its verdict is good. */
@@ -10,7 +11,7 @@ const NOTICED_MS = choices.noticedMs;
 const SPEED = 4;
 
 /** The displayed state, which other changes of the page leave as it is. */
-const shown = { at: 0, way: "", isPlaying: false, last: 0 };
+const shown = { at: 0, isMoved: false, way: "", isPlaying: false, last: 0 };
 /** The queueing delay of each sample, in milliseconds. @type {{today: number[], better: number[],
     step: number, most: number}} */
 let waits = { today: [], better: [], step: 0.1, most: NOTICED_MS };
@@ -28,11 +29,13 @@ export function showQueue(today, better, title, isFair) {
   const [one, other] = [waiting(today, way), waiting(better, way)];
   const most = Math.max(NOTICED_MS * 1.2, ...one.y, ...other.y);
   waits = { today: one.y, better: other.y, step: one.step, most };
+  if (!shown.isMoved) shown.at = Math.max(0, one.y.indexOf(Math.max(...one.y)));
   if (!parts.slider) build();
   parts.titles[1].textContent = capital(title);
   parts.aside.textContent = isFair
     ? "Each application has a queue of its own here: a word does not wait behind the backup."
     : "";
+  parts.end.textContent = `${Math.round(waits.today.length * waits.step)} s`;
   parts.slider.max = String(Math.max(0, waits.today.length - 1));
   for (const radio of parts.radios) radio.checked = radio.value === way;
   parts.redraw = { today, better, title, isFair };
@@ -56,7 +59,7 @@ function waiting({ tables, links }, way) {
 function build() {
   const tank = (name) => el("canvas", { class: "tank", role: "img", id: `tank-${name}` });
   const seek = ({ target }) => {
-    shown.at = +target.value;
+    Object.assign(shown, { at: +target.value, isMoved: true });
     draw();
   };
   const choose = ({ target }) => {
@@ -75,6 +78,8 @@ function build() {
     titles: [el("h3", {}, "Today"), el("h3", {}, "")],
     told: [el("p", { class: "wait" }), el("p", { class: "wait" })],
     aside: el("p", { class: "aside" }),
+    scale: el("p", { class: "aside" }),
+    end: el("span"),
     strip: el("canvas", { class: "strip", "aria-hidden": "true" }),
     slider: el("input", {
       type: "range",
@@ -112,14 +117,17 @@ function build() {
       ways.map(([, label]) => label),
     ),
     el("div", { class: "tanks" }, column("today", 0), column("better", 1)),
+    parts.scale,
+    legend(),
     parts.strip,
+    el("p", { class: "axis", "aria-hidden": "true" }, el("span", {}, "0 s"), parts.end),
     el("div", { class: "player" }, parts.play, parts.slider, parts.clock),
   );
   new ResizeObserver(draw).observe(byId("queue-view"));
 }
 
 function toggle() {
-  shown.isPlaying = !shown.isPlaying;
+  Object.assign(shown, { isPlaying: !shown.isPlaying, isMoved: true });
   if (shown.at >= waits.today.length - 1) shown.at = 0;
   parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
   shown.last = performance.now();
@@ -145,10 +153,13 @@ function draw() {
   drawTank(parts.today, now.today, "--today");
   drawTank(parts.better, now.better, "--accent");
   drawStrip(place);
+  const full = time(waits.most);
+  const row = time((waits.most * (BLOCK + GAP)) / depth(parts.today.clientHeight));
+  parts.scale.textContent = `A full tank is ${full} of waiting, and a row of squares is ${row}. Below, the wait over time, from 0 to ${full}.`;
   parts.told[0].textContent = said(now.today);
   parts.told[1].textContent = said(now.better);
   parts.today.setAttribute("aria-label", `Today: ${said(now.today)}`);
-  parts.better.setAttribute("aria-label", `Better gateway: ${said(now.better)}`);
+  parts.better.setAttribute("aria-label", `Better router: ${said(now.better)}`);
   parts.slider.value = String(place);
   const seconds = (place * waits.step).toFixed(1);
   parts.slider.setAttribute(
@@ -173,17 +184,26 @@ function sheet(canvas) {
   return { pen, width, height };
 }
 
+/** The size of a block of packets and the space between blocks, in pixels. */
+const [BLOCK, GAP] = [9, 2];
+/** The space of the mouth below a tank, and the space above the tank, in pixels. */
+const [MOUTH, ABOVE] = [14, 10];
+
+/** The height of a full tank in pixels. */
+function depth(height) {
+  return height - MOUTH - ABOVE;
+}
+
 /** Draws a queue as a tank: packets as blocks, and a mark at the noticeable delay. */
 function drawTank(canvas, ms, name) {
   const { pen, width, height } = sheet(canvas);
-  const [floor, side] = [height - 14, 8];
-  const level = (value) => floor - (floor - 10) * Math.min(1, value / waits.most);
-  const [block, gap] = [9, 2];
+  const [floor, side] = [height - MOUTH, 8];
+  const level = (value) => floor - depth(height) * Math.min(1, value / waits.most);
   pen.fillStyle = colour(name);
   const top = level(ms);
-  for (let y = floor - block; y >= top - block / 2 && ms >= 1; y -= block + gap) {
-    for (let x = side + 4; x + block <= width - side - 3; x += block + gap)
-      pen.fillRect(x, y, block, block);
+  for (let y = floor - BLOCK; y >= top - BLOCK / 2 && ms >= 1; y -= BLOCK + GAP) {
+    for (let x = side + 4; x + BLOCK <= width - side - 3; x += BLOCK + GAP)
+      pen.fillRect(x, y, BLOCK, BLOCK);
   }
   pen.strokeStyle = colour("--quiet");
   pen.lineWidth = 2;

@@ -1,7 +1,8 @@
-"""Checks that the traffic passes the queues of the routers.
+"""Checks that the traffic passes through the queues of the routers.
 
-A queue with an error in its `source` or `dest` matches no packets. The packets then pass the router
-without this queue, on a testbed as in the simulator. The results do not show this error.
+A queue with an error in its `source` or `dest` matches no packets. The packets then cross the
+router without passing through this queue, on a testbed as in the simulator. The results do not show
+this error.
 """
 
 from __future__ import annotations

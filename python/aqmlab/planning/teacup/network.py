@@ -1,10 +1,10 @@
 """Converts the router queues of a TEACUP config to links and routes.
 
 Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux, the last matching rule of
-iptables marks a packet, and the packet passes only the queue of this rule. On FreeBSD, with
-`net.inet.ip.fw.one_pass=0`, the packet passes every matching pipe in order. On both systems the
-emulated delay follows the queue. HTB sets the rate of a Linux router, with the default bursts of
-`tc`. Dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes), and
+iptables marks a packet, and the packet passes through the queue of this rule only. On FreeBSD, with
+`net.inet.ip.fw.one_pass=0`, the packet passes through every matching pipe in order. On both systems
+the emulated delay follows the queue. HTB sets the rate of a Linux router, with the default bursts
+of `tc`. Dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes), and
 dummynet at layer 3 counts IP bytes.
 
 Differences: loss is applied after the last queue, although dummynet on FreeBSD applies it before
@@ -53,7 +53,7 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if a packet passes forward, false if it passes backward, and else `None`."""
+        """Returns true if its packets pass through forward, false if backward, else `None`."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
@@ -93,7 +93,7 @@ class Network:
         return RouteSpec(links=tuple(links), delay_ns=delay_ns, loss=round(1.0 - passed, 12))
 
     def through(self, source: str, dest: str) -> list[tuple[Queue, bool]]:
-        """The queues that a packet passes, each with true if it passes forward."""
+        """The queues that a packet passes through, each with true for the forward direction."""
         return [
             step
             for router in self._routers_between(source, dest)

@@ -1,8 +1,8 @@
 """Figures of a campaign: one file and one list entry per figure.
 
 A figure declares the tables that it needs and the campaigns to which it applies. It makes one
-drawing, or several if one could not show all conditions legibly. `drawing.FigureDefinition` is all
-that it may declare, and it reads only `CampaignResults`. The list is
+drawing, or several if one could not show all conditions legibly. `drawing.FigureDefinition` has all
+that a figure declares. A figure reads only `CampaignResults`. The list of figures is
 `scenario.figure_names.FIGURES`.
 """
 

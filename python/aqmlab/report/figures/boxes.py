@@ -53,9 +53,11 @@ class BoxFigure:
     """The column of a further percentile, to which a thin line extends."""
     least_floor: float = 0.0
     """The lower bound of the axis's least decade."""
+    zero: str = ZERO
+    """The meaning of a median of zero, in the legend."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One figure with a panel for each rate."""
+        """One drawing with a panel for each rate."""
         frame = data.carrying(results, "flows")
         choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)
@@ -65,7 +67,7 @@ class BoxFigure:
             panel_title(axes, f"{rate} Mbit/s (down/up)" if rate else "")
             self._panel(axes, _lookup(rows, rate, self._columns), choice)
         self._scale(panels, rows, choice)
-        _legend(made, choice, panels)
+        _legend(made, choice, panels, self.zero)
         caption = (
             f"{self.title} of each application by {choice.compared}{data.place_note(choice.rtts)}. "
             f"Markers are medians, bars reach from the 25th to the 75th percentile"
@@ -127,7 +129,7 @@ class ShownPart:
     def of(
         cls, frame: pl.DataFrame, looks: Mapping[str, Look], most_rtts: int = data.MOST_RTTS
     ) -> ShownPart:
-        """The part of `frame` that stays readable. `looks` are those of queues."""
+        """The part of `frame` that stays readable. `looks` has the look of each queue."""
         rates, note_rates = data.chosen(frame, "rate_label", data.MOST_RATES, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
         queues, note_queues = data.chosen_queues(frame, looks)
@@ -148,12 +150,12 @@ class ShownPart:
 
     @property
     def compared(self) -> str:
-        """The conditions beside each other, in a caption."""
+        """The word in a caption for the things that are compared."""
         return "queue" if self.rates != [""] or self.rtts != [""] else "condition"
 
 
 Box = tuple[float | None, ...]
-"""The 25th, 50th and 75th percentile, and the tail if there is one."""
+"""The 25th, 50th and 75th percentile, and the 95th if the figure shows a tail."""
 Found = dict[tuple[str, str, str], Box]
 """Boxes by application, queue and round-trip time."""
 
@@ -168,7 +170,7 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
 
 
 def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, marker: str) -> None:
-    """Draws boxes at their positions on an axis; the axis has a zero if any box needs it."""
+    """Draws boxes at their positions; zeros and missing values are marked at zero."""
     missing = [x for x, (_, middle, *_) in boxes if middle is None]
     known = [(x, low, middle, high) for x, (low, middle, high, *_) in boxes if middle is not None]
     bars = [(x, max(low or 0, 0), high) for x, low, _, high in known if (high or 0) > 0]
@@ -191,7 +193,7 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
                   label=NO_DATA)  # fmt: skip
 
 
-def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
+def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes], zero: str) -> None:
     from matplotlib.lines import Line2D
 
     marked = len(choice.rtts) == 1
@@ -202,8 +204,8 @@ def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
             handles.append(Line2D([], [], color="#555555", marker=marker, linestyle=""))
             labels.append(f"RTT {rtt}")
     drawn = {line.get_label() for axes in panels for line in axes.lines}
-    for marker, text in (("v", ZERO), ("x", NO_DATA)):
-        if text not in drawn:
+    for marker, label, text in (("v", ZERO, zero), ("x", NO_DATA, NO_DATA)):
+        if label not in drawn:
             continue
         face = "white" if marker == "v" else "#555555"
         handles.append(

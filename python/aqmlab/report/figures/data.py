@@ -24,7 +24,7 @@ MOST_RTTS = 8
 MOST_GROUPS = 12
 """The maximum number of round-trip times in a figure with bars."""
 MOST_PANELS = 4
-"""The maximum number of conditions over time if there is one queue."""
+"""The maximum number of conditions in a figure over time if there is only one queue."""
 MOST_APPS = 16
 MOST_QUEUES = 8
 _MOST_NAMES = 12
@@ -68,7 +68,8 @@ def _left_out(values: Sequence[str], kept: Sequence[str], what: str) -> list[str
 def arranged(results: CampaignResults) -> dict[str, Label]:
     """The labels of trials as figures compare them.
 
-    If there is one queue and a few lines, figures compare the lines as they would compare queues.
+    If there is one queue and there are at most `MOST_QUEUES` places (rates and round-trip times),
+    figures compare the places as they would compare queues.
     """
     labels = results.labels
     places = set(labels.values())
@@ -114,7 +115,7 @@ def labelled(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def conditions(results: CampaignResults) -> dict[str, Look]:
-    """The look of each queue that figures show, or of each line if they compare lines."""
+    """The look of each queue that figures show, or of each place if they compare places."""
     names = list(dict.fromkeys(label.queue for label in arranged(results).values()))
     return condition_looks(spread(names, MOST_QUEUES))
 

@@ -221,9 +221,9 @@ _DECADE = 10.0
 def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -> None:
     """Gives panels with a common y-axis a scale on which all `sizes` are visible.
 
-    `sizes` are positive and typical of each part of the data. Within a decade, the axis is linear
-    and begins at zero. Otherwise it is logarithmic, and linear below its least decade if there are
-    `zeros`.
+    `sizes` are positive and typical of each part of the data. If the data span less than a decade,
+    the axis is linear and begins at zero. Otherwise it is logarithmic, with a linear section below
+    its least decade if there are `zeros`.
     """
     known = [size for size in sizes if math.isfinite(size) and size > 0]
     tops = [float(axes.dataLim.ymax) for axes in panels if axes.has_data()]
@@ -245,7 +245,7 @@ def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -
 def log_axis(axis: XAxis | YAxis) -> None:
     """Makes an axis logarithmic with plain numbers: 0.1, 1, 10, 1000.
 
-    If a panel spans less than two decades, it also has the numbers 2 and 5.
+    If a panel spans less than two decades, its axis also has the numbers 2 and 5 of each decade.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -290,7 +290,7 @@ def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str])
 
 
 _ROW, _HANDLE, _LONGEST = 110, 6, 76
-"""Numbers of characters: a row of the legend, the line beside a name, and a row of wide letters."""
+"""Numbers of characters: a legend's row, the sample beside a label, and a label's longest line."""
 
 
 def plain_text(text: str) -> str:

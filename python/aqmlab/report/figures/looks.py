@@ -47,7 +47,7 @@ class Look:
 
 
 def shows_copies(results: CampaignResults) -> bool:
-    """Whether each copy of an application has its own colour, if there are enough colours."""
+    """Returns whether there are enough colours for each copy of an application to have its own."""
     return len(results.manifest.apps) <= len(APP_COLOURS)
 
 
@@ -55,7 +55,7 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
     """The look of each application by its names in figures, with and without a direction.
 
     Copies of an application share its colour, unless each copy has its own colour. The line style
-    distinguishes directions, and rounds of colours.
+    distinguishes directions, and applications whose colours repeat.
     """
     manifest = results.manifest
     groups = {name: manifest.app_groups.get(name, name) for name in manifest.apps}
@@ -73,7 +73,7 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
 
 
 def _lines(turn: int) -> tuple[Line, Line]:
-    """The line styles of both directions in a round of colours."""
+    """The line styles of both directions, after the colours were used `turn` times."""
     pairs: Sequence[tuple[Line, Line]] = ((LINES[0], LINES[1]), (LINES[2], LINES[3]))
     return pairs[turn % len(pairs)]
 

@@ -22,7 +22,7 @@ _RIM, _RIMS = 1.2, 3.0
 
 
 def calmest_above(axes: Axes) -> None:
-    """Orders lines over time by how much they move; call it when the axes are final.
+    """Draws the lines that fluctuate least on top; call it when the axes are final.
 
     A line that fluctuates hides the lines behind it; a steady line hides little.
     """
@@ -32,7 +32,7 @@ def calmest_above(axes: Axes) -> None:
         return float(np.abs(np.diff(_points(axes, line)[:, 1])).sum())
 
     for order, line in enumerate(sorted(axes.lines, key=moves, reverse=True)):
-        line.set_zorder(2 + order / (len(axes.lines) + 1))  # Lines have the order 2 and texts 3.
+        line.set_zorder(2 + order / (len(axes.lines) + 1))  # By default, lines have 2 and texts 3.
 
 
 def rim_covered(panels: Sequence[Axes], along: Literal["x", "y"] = "x") -> list[str]:

@@ -9,6 +9,7 @@ _BOXES = BoxFigure(
     columns=("throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit"),
     axis="throughput (Mbit/s)",
     least_floor=1e-3,
+    zero="idle for half of the time or longer",
 )
 
 FIGURE = FigureDefinition("Throughput per application", ("flows",), _BOXES.draw)

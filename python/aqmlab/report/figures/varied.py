@@ -55,9 +55,9 @@ class VariedQuantity:
     names: Sequence[str]
     """The values by position; empty if they are numbers."""
     curve: Mapping[str, str]
-    """The conditions of each trial that have no number."""
+    """The values of each trial's other conditions that are not numbers."""
     place: Mapping[str, str]
-    """The other quantities of each trial."""
+    """The values of each trial's other conditions that are numbers."""
 
     def scale(self, axes: Axes) -> None:
         """Prepares the x-axis of a panel."""
@@ -104,7 +104,7 @@ def _numbers(
 
 
 def _follows(texts: Mapping[str, Sequence[str]], name: str, other: str) -> bool:
-    """Whether each value of a condition belongs to one value of another."""
+    """Whether each value of the condition `other` determines the value of `name`."""
     return len(set(zip(texts[name], texts[other], strict=True))) == len(set(texts[other]))
 
 

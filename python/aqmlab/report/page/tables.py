@@ -31,7 +31,7 @@ class VerdictCell:
     sentence: str
     value: str = ""
     difference: str = ""
-    """The difference of the deciding number from the first condition."""
+    """The difference of the deciding number from its value in the first condition."""
 
     @property
     def kind(self) -> str:
@@ -88,7 +88,7 @@ def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell
 
 
 def matrices(results: CampaignResults) -> list[Matrix]:
-    """Verdicts in a table of applications and queues per place, or in one for many places."""
+    """A table of applications and queues for each place, or a single table for many places."""
     found = _grouped(results)
     places = list(dict.fromkeys(place for place, _, _ in found))
     queues = list(dict.fromkeys(queue for _, queue, _ in found))

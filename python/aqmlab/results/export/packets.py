@@ -1,7 +1,8 @@
 """The packets of a trial at both ends, from the captures of a second run.
 
-Captures identify applications by address. Application number n of a trial has the host 172.16.10.(2
-+ n) in the home and 172.16.11.(2 + n) on the internet, on every engine.
+Captures identify applications by the address on the internet. On every engine, application number n
+of a trial, counted from 0, has the host 172.16.11.(2 + n) there. In the home it has the host
+172.16.10.(2 + n), unless it shares the host of an earlier application.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NETWORKS = {"up": (0xAC100A, 0xAC100B), "down": (0xAC100B, 0xAC100A)}
 _FIRST_HOST = 2
 
 _MOST_APPS = 250
-"""The number of applications that can have their own hosts."""
+"""The maximum number of applications that can have hosts of their own."""
 
 TCP, UDP = 6, 17
 _RECORD, _HEADER = 16, 24
@@ -38,7 +39,7 @@ _WITHOUT_LINK_HEADER = (101, 228)
 
 @dataclass(frozen=True)
 class Packets:
-    """The IP packets of a capture, in its order; the port is 0 if the protocol has none."""
+    """IP packets in the order of the capture; the port is 0 if the protocol has none."""
 
     at_s: NDArray[np.float64]
     """Seconds since 1970."""
@@ -63,7 +64,8 @@ class Packets:
     def of(self, app: int, direction: str) -> Packets:
         """The packets of an application in a direction, by its number in the trial."""
         going = self.going(direction)
-        return going.where(going.source & 0xFF == _FIRST_HOST + app)
+        on_internet = going.destination if direction == "up" else going.source
+        return going.where(on_internet & 0xFF == _FIRST_HOST + app)
 
     def by_flow(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Each flow as "SOURCE_PORT_DESTINATION_PORT", with a mask of its packets.
@@ -80,7 +82,7 @@ class Packets:
             yield name, which.reshape(-1) == number
 
     def connections(self) -> list[str]:
-        """The TCP flows, in the order in which they were opened."""
+        """The names of the TCP flows, in the order of their first packets."""
         return [name for name, _ in self.where(self.protocol == TCP).by_flow()]
 
 
@@ -90,7 +92,7 @@ def _address(number: int) -> str:
 
 @contextmanager
 def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
-    """The captures of a trial at the home's and the internet's end, within a context.
+    """Yields the captures at the home's and the internet's end, which exist within the context.
 
     Raises `RequestError` if the engine keeps no packets or the trial has more applications than
     hosts.

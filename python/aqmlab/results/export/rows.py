@@ -32,7 +32,7 @@ class RttRow(TypedDict):
 
 
 class AppSeriesRow(TypedDict):
-    """A measurement of an application itself."""
+    """A value that an application itself measured."""
 
     t_s: float
     metric: str
@@ -40,7 +40,7 @@ class AppSeriesRow(TypedDict):
 
 
 class TcpSeriesRow(TypedDict):
-    """The state of one end of a connection."""
+    """The state of one end of a connection at one time."""
 
     side: str
     conn: int
@@ -50,7 +50,7 @@ class TcpSeriesRow(TypedDict):
 
 
 class QueueSeriesRow(TypedDict):
-    """The state of a link's queue, with the number of drops and marks until then."""
+    """The state of a link's queue at one time, with all drops and marks before it."""
 
     link: str
     t_s: float

@@ -1,4 +1,4 @@
-"""The folder of exported files. Each file is written atomically, and none replaces another."""
+"""The folder of exported files. Writes are atomic; only `force` replaces existing files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Target:
                 )
 
     def free_name(self, stem: str, suffix: str) -> str:
-        """`stem` and `suffix`, with a number between them if this export already has that name."""
+        """`stem` and `suffix`, with a number between them if this export has written that name."""
         name, count = f"{stem}{suffix}", 1
         while str(self.folder / name).casefold() in self._folded:
             count += 1
@@ -44,7 +44,10 @@ class Target:
         return name
 
     def write(self, name: str, data: bytes) -> Path:
-        """Writes a new file; raises `RequestError` if it exists, and `DiskError` on failure."""
+        """Writes a file.
+
+        Raises `RequestError` if it exists and `force` is not set, and `DiskError` on failure.
+        """
         path = self._prepare(name)
         write_atomically(path, data)
         return path

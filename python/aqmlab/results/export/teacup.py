@@ -3,7 +3,7 @@
 A campaign becomes a folder PREFIX. It holds the files
 `PREFIX_SHORT_VALUE…_run_N_SOURCE_PORT_DESTINATION_PORT.EXT` of each experiment and flow. The list
 of experiments is beside the folder. Times are seconds since 1970. Captures, and therefore these
-files, begin at midnight of 1 January 2020.
+files, begin at midnight of 1 January 2020 (UTC).
 
 - `.psiz`: time at the receiver, bytes of IP; separated by a space
 - `.rtts`: time, round-trip time in s by synthetic packet pairs; separated by a space
@@ -31,6 +31,7 @@ from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
 from aqmlab.campaign.store.manifest import TrialEntry
+from aqmlab.results.captures import EPOCH_S
 from aqmlab.results.export import packets
 from aqmlab.results.export.teacup_addresses import ConfigEnds, FlowNames
 
@@ -47,7 +48,6 @@ COMPLETED = "experiments_completed.txt"
 PREFIX = "exp_20200101-000000"
 """The prefix of experiments that no TEACUP config names."""
 
-_EPOCH_S = 1_577_836_800
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
@@ -59,7 +59,7 @@ class ExperimentName(NamedTuple):
 
 
 def experiments(trials: Sequence[TrialEntry]) -> dict[str, ExperimentName]:
-    """The TEACUP names of a campaign's trials, by their names in its manifest.
+    """The TEACUP names of a campaign's trials, by the trials' names in the manifest.
 
     Conditions that TEACUP's characters cannot distinguish, such as "a/b" and "a-b", get a number.
 
@@ -91,7 +91,7 @@ def _kept(trial: TrialEntry) -> ExperimentName | None:
     if _TEACUP_ID.fullmatch(trial.id):
         first = next(iter(trial.conditions), "run")
         prefix = trial.id.partition(f"_{first}_")[0]
-        if prefix not in ("", ".", ".."):  # These names mean other folders.
+        if prefix not in ("", ".", ".."):  # The prefix names a folder.
             return ExperimentName(prefix, trial.id)
     return None
 
@@ -111,7 +111,7 @@ def _letters(text: str) -> str:
 
 
 def _value(text: str) -> str:
-    """A value in TEACUP's form, without the character that separates names from values."""
+    """A value in TEACUP's form, without underscores, which separate names and values."""
     return re.sub("[^A-Za-z0-9.]+", "-", text).strip("-")
 
 
@@ -120,9 +120,8 @@ def files(
 ) -> Iterator[tuple[str, bytes]]:
     """The files of an experiment called `name`; runs the trial again for its packets.
 
-    `ends` are the addresses of applications; other applications have the addresses of the captures.
-
-    Raises `RequestError` if its engine keeps no packets.
+    `ends` has the addresses and ports of applications, by name. Applications without an entry keep
+    the addresses of the captures. Raises `RequestError` if the trial's engine keeps no packets.
     """
     with packets.of_trial(trial) as captured:
         home, wan = (packets.read(path) for path in captured)
@@ -153,7 +152,7 @@ def _sizes(
 
 
 class _Samples(TypedDict):
-    """The samples of all flows, each with the row of its flow."""
+    """The samples of all flows, each with the number of its flow's row."""
 
     row: Sequence[int]
     at_s: Sequence[float]
@@ -197,7 +196,7 @@ def _end(text: str) -> str:
 
 
 def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[tuple[str, str]]:
-    """The log entries of the senders' kernels, for each connection that sent data."""
+    """Windows and smoothed round-trip times of each recorded end of a connection."""
     for number, app in enumerate(trial.spec.apps):
         rows = trial.of("tcp_series", flow=app.name)
         connections = [name.split("_") for name in home.of(number, "up").connections()]
@@ -211,12 +210,12 @@ def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[
             logger = "siftr" if app.tcp(side).profile.startswith("freebsd") else "web10g"
             yield (
                 f"{flow}_{logger}.cwnd",
-                "".join(f"{_EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
+                "".join(f"{EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
             )
             yield (
                 f"{flow}_{logger}.tcp_rtt",
                 "".join(
-                    f"{_EPOCH_S + row['t_s']:.6f},{row['srtt_ms']:.3f},{row['srtt_ms']:.3f}\n"
+                    f"{EPOCH_S + row['t_s']:.6f},{row['srtt_ms']:.3f},{row['srtt_ms']:.3f}\n"
                     for row in own
                     if row["srtt_ms"] is not None
                 ),
@@ -244,7 +243,7 @@ def _chunks(trial: TrialRows, flows: FlowNames) -> Iterator[tuple[str, str]]:
 
 
 def _chunk(chunk: Mapping[str, float], length_s: float, number: int) -> str:
-    asked_s = _EPOCH_S + chunk["t_s"] - chunk["fetch_s"]
+    asked_s = EPOCH_S + chunk["t_s"] - chunk["fetch_s"]
     fields = (
         f"{chunk['chunk_bytes']:.0f}",
         f"{chunk['ar_mbit']:.6f}",

@@ -2,7 +2,7 @@
 
 Captures identify applications by addresses of their own: see `packets`. A campaign of a TEACUP
 config keeps the config's addresses in its manifest. Clients keep the ports of the captures, because
-no config states them. Flows that would have one name get the next free client port.
+no config states them. A flow whose name is taken gets the next free client port.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIRST_HOST = 2
 
 
 class ConfigEnds(NamedTuple):
-    """The ends of an application in a config."""
+    """The addresses of an application's ends in a config."""
 
     home: str
     wan: str
@@ -70,7 +70,7 @@ class FlowNames:
         self._taken: set[frozenset[_End]] = set()
 
     def of(self, flow: str) -> str:
-        """The name of a flow of the captures, which has the same form."""
+        """The exported name of a flow; `flow` is its name in the captures, in the same form."""
         source, port, destination, other_port = flow.split("_")
         first, second = (source, int(port)), (destination, int(other_port))
         both = frozenset((first, second))
@@ -85,7 +85,7 @@ class FlowNames:
         return known.home if known else f"172.16.10.{_FIRST_HOST + app}"
 
     def _free(self, *ends: _End) -> dict[_End, _End]:
-        """The ends of a connection from the config. No other connection has the same ends."""
+        """Maps a connection's ends in the captures to ends of the config that are still free."""
         own = {end: self._end(*end) for end in ends}
         client = min(ends, key=lambda end: end[1])
         while frozenset(own.values()) in self._taken:

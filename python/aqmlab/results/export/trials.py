@@ -1,7 +1,7 @@
 """Reads trials one after another, each with its rows of the tables.
 
-Tables hold their trials in the order of the campaign. All tables are read once, in parallel, one
-group of rows at a time. Memory does not grow with the campaign.
+Tables hold their trials in the order of the campaign. All tables are read side by side in one pass,
+one group of rows at a time, so the memory does not grow with the campaign.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 200_000
-"""Rows of a table that are in memory at once."""
+"""The number of rows in a group."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEnt
 
 
 def unknown_trial(name: str, known: Collection[str]) -> RequestError:
-    """The error for an unknown trial; suggests a name in `known` that contains `name`."""
+    """The error for an unknown trial; suggests a name in `known` that has all parts of `name`."""
     given = set(name.split(","))
     having = [one for one in known if given <= set(one.split(","))]
     problem = f"--trial: unknown trial `{shown(name)}`"
@@ -122,7 +122,7 @@ class _Cursor:
         self._next = next(self._trials, None)
 
     def take(self, trial: str) -> pl.DataFrame | None:
-        """The rows of `trial` if it is the next trial."""
+        """The rows of `trial` if it is the table's next trial; otherwise `None`."""
         if self._next is None or self._next["trial"][0] != trial:
             return None
         taken, self._next = self._next, next(self._trials, None)

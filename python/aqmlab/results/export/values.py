@@ -27,7 +27,7 @@ Values = dict[str, float | None]
 
 
 class SpreadNumbers(TypedDict):
-    """A number over the seeds of a condition."""
+    """The median of a number over seeds, with its range or its interval."""
 
     median: float | None
     least: float
@@ -77,7 +77,7 @@ class NeedValues(TypedDict):
     margin: float | None
     interval: tuple[float, float] | None
     difference: SpreadNumbers | None
-    """The paired difference from the first condition; absent there."""
+    """The paired difference from the first condition, with its interval; `None` there."""
 
 
 class VerdictValues(TypedDict):
@@ -104,7 +104,7 @@ def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
 
 
 def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
-    """The objects of `trials_as_json` without the values over seeds."""
+    """The objects of `trials_as_json` without values over seeds and without verdicts."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
     trials = results.table("trials")

@@ -2,7 +2,7 @@
 
 It reads the query and the tables' locations from standard input, one line of JSON each. It writes
 lines of JSON to its original standard output. A line with `bytes` is followed by that many bytes of
-the answer. It is a separate program for the same reasons as `worker`.
+the answer. It is a separate program for the same reasons as `campaign.worker`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aqmlab.results.query.session import Session
 from aqmlab.results.query.sources import CampaignTables
 
 _PIECE_BYTES = 1 << 16
-"""The size of the pieces in which an answer is sent."""
+"""The maximum size of the pieces in which an answer is sent."""
 
 _STACK_BYTES = 8 << 20
 

@@ -1,7 +1,7 @@
 """The campaigns in a folder and the files of their tables.
 
-The caller finds them while the answering process starts. That process therefore needs no knowledge
-of manifests.
+The asking process finds them while the answering process starts, so the answering process reads no
+manifests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ The campaigns of a study are two folders below the study's folder.
 
 
 def find(path: Path) -> CampaignTables:
-    """The campaign in a folder, or all campaigns below it.
+    """The campaign in a folder, or the campaigns at the least depth below it.
 
     Raises `RequestError` if there is no campaign or all tables are empty.
     """

@@ -31,7 +31,7 @@ _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECAS
 
 
 def memory_bytes(text: str) -> int:
-    """The size in `--memory`, in bytes; raises `RequestError`.
+    """The size in `--memory`, in bytes; raises `RequestError` if it is not a size.
 
     >>> memory_bytes("500MB"), memory_bytes("1.5 GiB")
     (500000000, 1610612736)
@@ -45,7 +45,7 @@ def memory_bytes(text: str) -> int:
 
 
 def seconds(value: float) -> float:
-    """The time limit in `--timeout`, in seconds; raises `RequestError`."""
+    """The time limit in `--timeout`, in seconds; raises `RequestError` if out of range."""
     if not 0.1 <= value <= _LONGEST_S:
         problem = f"--timeout {value:g}: not between 0.1 and {_LONGEST_S:g} seconds"
         raise RequestError(problem, "a query may take at most one day")
@@ -65,7 +65,7 @@ class _Try:
 def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
     """Yields the bytes of the answer as they arrive; raises `LabError` with a hint.
 
-    Repeats the query if a campaign has replaced files since they were found.
+    Repeats a query that failed before its first byte if a campaign has since replaced files.
     """
     for _ in range(_TRIES):
         attempt = _Try()
@@ -123,10 +123,10 @@ def _heard(
 ) -> Generator[bytes, None, bool]:
     """Yields pieces of the answer; returns whether the answer is complete."""
     assert process.stdin is not None and process.stdout is not None
-    # The process is starting.
+    # The process starts meanwhile.
     attempt.found = find(Path(question.folder))
     asked = (asdict(question), asdict(attempt.found))
-    # The process died; its remaining output explains nothing.
+    # If the process has died, the caller reports how it ended.
     with contextlib.suppress(BrokenPipeError):
         process.stdin.writelines(json.dumps(line).encode() + b"\n" for line in asked)
         process.stdin.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 READY = {"said": "ready"}
-"""The message that the tables are open, from which the time limit counts."""
+"""The message that the tables are open. The time limit counts from this message."""
 
 DONE = {"said": "done"}
 """The message that the answer is complete."""

@@ -1,11 +1,11 @@
 """Opens campaigns for SQL queries.
 
-Queries may come from untrusted users. DuckDB gets no access to the file system. Any file that it
-could read it could also write, because a SELECT may contain `COPY … TO`. DuckDB gets the tables as
-Arrow data sets, which cannot be written. Only a single SELECT runs, without network or extensions,
-and DuckDB's settings are locked.
+Queries may come from untrusted users. DuckDB gets no access to the file system. With access, a
+query could read and write files, for example with `COPY … TO`. DuckDB gets the tables as Arrow data
+sets, which cannot be written. Only a single SELECT runs, without network or extensions, and
+DuckDB's settings are locked.
 
-`process` limits the time of a query and the memory that DuckDB does not count.
+`process` limits the time of a query, and `answerer` the memory that DuckDB does not count.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Session:
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:
-        """Creates views of the tables that the SQL mentions, or of all stored tables."""
+        """Creates views of the tables that the SQL mentions; if none, of all stored tables."""
         names = self._sources.names
         mentioned = [name for name in names if mentions(sql, name)]
         for name in mentioned or [name for name in names if name != VERDICTS]:

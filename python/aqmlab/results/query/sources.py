@@ -1,8 +1,8 @@
 """The tables of campaigns as read-only Arrow data sets.
 
-Each table has one data set per set of columns. A table has several sets if campaigns vary different
-parameters or have not finished. No file holds verdicts. They are computed from the tables on
-demand, as for the report.
+Each table has one data set per set of columns. A table has several data sets if campaigns vary
+different parameters or have not finished. No file holds verdicts. They are computed from the tables
+on demand, as for the report.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ class Sources:
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
 
     def _told(self, folder: str, columns: pa.Schema) -> tuple[pa.Schema, ds.Expression | None]:
-        """The columns of a table, and a filter that all rows pass.
+        """The columns of a file, and an expression that gives the value of the column `campaign`.
 
-        For several campaigns, `campaign` is the first column.
+        With a single campaign there is no such column and no expression.
         """
         import pyarrow as pa
         import pyarrow.dataset as ds

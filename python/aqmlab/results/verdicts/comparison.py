@@ -1,8 +1,8 @@
 """Verdicts beside the verdicts of a baseline condition: paired differences over the common seeds.
 
-Two conditions of one seed have the same random values (starts, sizes, losses), so their difference
-varies less than the value in either condition. The baseline is the first condition unless another
-is named.
+Trials with one seed have the same random values (starts, sizes, losses) in all conditions. The
+difference between two conditions therefore varies less over seeds than the value in either. The
+baseline is the first condition unless another is named.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BaselineComparison:
         return len(self.labels) > 1
 
     def of(self, verdict: Verdict, finding: Finding | None) -> Estimate | None:
-        """The difference of a finding from the baseline's on the same need."""
+        """The paired difference of `finding` from the baseline's finding on the same need."""
         other = self._of_baseline.get(verdict.app)
         if finding is None or other is None or verdict.label == self.baseline:
             return None
@@ -38,9 +38,10 @@ class BaselineComparison:
 
 
 def label_called(text: str, labels: Iterable[Label]) -> Label:
-    """The condition that a user calls `text`.
+    """The condition with the name `text`, or the only one whose name contains that word.
 
-    Raises `RequestError` if no condition has this name, in its brief or its long form.
+    A name is the brief or the long form of a label. Raises `RequestError` if no condition, or more
+    than one, matches.
     """
     known = {form: label for label in labels for form in (str(label), label.brief)}
     if text in known:

@@ -9,12 +9,18 @@ therefore good if all of its rows are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
 from aqmlab.results.verdicts.comparison import BaselineComparison
-from aqmlab.results.verdicts.verdict import NO_NEEDS, Finding, TransferTime, Verdict
+from aqmlab.results.verdicts.verdict import (
+    NO_NEEDS,
+    Estimate,
+    Finding,
+    TransferTime,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,55 +45,84 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     trials = {results.labels[trial]: trial for trial in reversed(finished)}
     comparison = BaselineComparison(results.judged)
     rows = [
-        (trials[verdict.label], verdict.app, verdict.kind, *row)
+        row
         for verdict in results.judged
-        for row in _rows(verdict, comparison)
+        for row in _rows(trials[verdict.label], verdict, comparison)
     ]
     made = pl.DataFrame(rows, schema=schema, orient="row")
     joined = made.join(trials_read, on="trial", how="left", maintain_order="left")
     return joined.select(*named.values(), *COLUMNS)
 
 
-def _rows(verdict: Verdict, comparison: BaselineComparison) -> Iterator[tuple[Any, ...]]:
+class VerdictRow(NamedTuple):
+    """A row of the table: the trial with the conditions, and the columns `COLUMNS` in order."""
+
+    trial: str
+    flow: str
+    kind: str
+    need: str = ""
+    value: float | None = None
+    unit: str = ""
+    good_limit: float | None = None
+    tolerable_limit: float | None = None
+    verdict: str | None = None
+    decides: bool = False
+    margin: float | None = None
+    because: str = ""
+    seeds: int = 0
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    sure: bool | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+
+
+def _rows(trial: str, verdict: Verdict, comparison: BaselineComparison) -> Iterator[VerdictRow]:
     """A row for each need, and one for a transfer's time if that time has no limit."""
+    bare = VerdictRow(trial, verdict.app, verdict.kind, seeds=verdict.seeds)
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:
-        yield _row(verdict, finding, comparison)
+        yield _judged(bare, finding, comparison.of(verdict, finding))
     if not verdict.findings:
-        yield _unjudged("", None, "", (NO_NEEDS, True, None, verdict.because), verdict.seeds)
+        yield bare._replace(verdict=NO_NEEDS, decides=True, because=verdict.because)
     if verdict.time is not None:
-        yield _time_row(verdict.time, verdict)
+        yield _timed(bare, verdict.time, verdict.told)
 
 
-def _row(verdict: Verdict, finding: Finding, comparison: BaselineComparison) -> tuple[Any, ...]:
-    over, apart = finding.over_seeds, comparison.of(verdict, finding)
-    return (
-        finding.need,
-        finding.value,
-        finding.unit,
-        finding.good,
-        finding.tolerable,
-        finding.word,
-        finding.decides,
-        finding.margin,
-        finding.brief,
-        verdict.seeds,
-        finding.least,
-        finding.most,
-        *((None, None) if over is None else (over.low, over.high)),
-        finding.is_sure,
-        *((None, None, None) if apart is None else (apart.median, apart.low, apart.high)),
+def _judged(bare: VerdictRow, finding: Finding, apart: Estimate | None) -> VerdictRow:
+    """The row of a need. `apart` is the difference from the baseline."""
+    over = finding.over_seeds
+    return bare._replace(
+        need=finding.need,
+        value=finding.value,
+        unit=finding.unit,
+        good_limit=finding.good,
+        tolerable_limit=finding.tolerable,
+        verdict=finding.word,
+        decides=finding.decides,
+        margin=finding.margin,
+        because=finding.brief,
+        least=finding.least,
+        most=finding.most,
+        low=None if over is None else over.low,
+        high=None if over is None else over.high,
+        sure=finding.is_sure,
+        difference=None if apart is None else apart.median,
+        difference_low=None if apart is None else apart.low,
+        difference_high=None if apart is None else apart.high,
     )
 
 
-def _time_row(time: TransferTime, verdict: Verdict) -> tuple[Any, ...]:
-    need = _WOULD_TAKE if time.projected else _TOOK
-    row = _unjudged(need, time.ms, "ms", (None, False, None, verdict.told), verdict.seeds)
-    return (*row[:10], time.least_ms, time.most_ms, *row[12:])
-
-
-def _unjudged(
-    need: str, value: float | None, unit: str, judged: tuple[Any, ...], seeds: int
-) -> tuple[Any, ...]:
-    """A row without limits."""
-    return (need, value, unit, None, None, *judged, seeds, *(None,) * 8)
+def _timed(bare: VerdictRow, time: TransferTime, told: str) -> VerdictRow:
+    """The row of a transfer's time, which has no limits."""
+    return bare._replace(
+        need=_WOULD_TAKE if time.projected else _TOOK,
+        value=time.ms,
+        unit="ms",
+        because=told,
+        least=time.least_ms,
+        most=time.most_ms,
+    )

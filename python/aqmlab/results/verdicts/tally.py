@@ -38,6 +38,11 @@ class Tally:
         return min(known, key=by_severity, default=None)
 
     @property
+    def unsure(self) -> list[Verdict]:
+        """The applications on which seeds differ, in the campaign's order."""
+        return [one for one in self.verdicts if not one.is_sure]
+
+    @property
     def all_good(self) -> bool:
         """Whether every application has a good verdict."""
         return not self.missed
@@ -55,7 +60,8 @@ def conclusion(found: Sequence[Tally]) -> list[str]:
     """The applications that each condition serves, as sentences.
 
     One sentence names the conditions that serve every application. Each other condition has a
-    sentence that names the applications it does not serve, the worst first.
+    sentence that names the applications it does not serve, the worst first. A sentence also names
+    the applications on which seeds differ.
     """
     if not found:
         return []
@@ -68,8 +74,11 @@ def conclusion(found: Sequence[Tally]) -> list[str]:
     else:
         said.append("No condition gives every application what it needs.")
     for one in found:
-        if not one.all_good:
-            said.append(f"{one.label.brief}: {_missed(one)}.")
+        parts = [] if one.all_good else [_missed(one)]
+        if one.unsure:
+            parts.append(f"seeds differ on {_listed([each.app for each in one.unsure])}")
+        if parts:
+            said.append(f"{one.label.brief}: {'; '.join(parts)}.")
     return said
 
 

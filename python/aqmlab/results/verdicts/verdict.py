@@ -26,7 +26,7 @@ BySeed = tuple[tuple[int, float | None], ...]
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A median over seeds, and the interval that contains it with at least 95 % confidence.
+    """A median over seeds, and an interval with at least 95 % confidence for the true median.
 
     The interval consists of order statistics. With fewer than six seeds, it extends from the least
     to the greatest value, and its confidence is lower.
@@ -84,9 +84,9 @@ class TransferTime(msgspec.Struct, frozen=True):
 
 
 class Medians(msgspec.Struct, frozen=True):
-    """The medians over seeds of an application's measurements, each of its worst direction.
+    """The medians over seeds of an application's measurements, each in its worst direction.
 
-    `None` was not measured.
+    `None` stands for a number that was not measured.
     """
 
     rtt_p50_ms: float | None
@@ -95,10 +95,10 @@ class Medians(msgspec.Struct, frozen=True):
 
 
 class VerdictReport(msgspec.Struct, frozen=True):
-    """The experience of an application in one condition, in the form that the core returns."""
+    """The verdict on an application in one condition, in the form that the core returns."""
 
     condition: int
-    """The number of the condition."""
+    """The condition's number, in the order in which conditions were passed to the core."""
     app: str
     kind: str
     word: str
@@ -120,7 +120,7 @@ class VerdictReport(msgspec.Struct, frozen=True):
 
 
 class Verdict(VerdictReport, frozen=True, kw_only=True):
-    """The experience of an application in one condition, over all seeds."""
+    """The verdict on an application in one condition, over all seeds."""
 
     label: Label
 

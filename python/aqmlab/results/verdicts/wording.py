@@ -48,8 +48,12 @@ def value_text(finding: Finding) -> str:
 def closest_text(verdict: Verdict) -> str:
     """The need that decides an application's verdict, and the part of its allowance that is left.
 
-    For the closest application of a condition, this need is the condition's closest.
+    The condition's closest need is that of `Tally.closest`. The text states if seeds differ.
     """
+    return _closest(verdict) + ("" if verdict.is_sure else ", seeds differ")
+
+
+def _closest(verdict: Verdict) -> str:
     decided = verdict.deciding
     if decided is None:
         return f"{verdict.app}: {verdict.because}"

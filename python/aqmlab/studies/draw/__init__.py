@@ -11,7 +11,7 @@ A `Figure` has a form, and most forms draw rows of numbers:
 | `Lines`    | medians over the values of a condition         | `flow_quantiles`              |
 | `OverTime` | what happened over time, in panels             | `rtt_over_time`               |
 | `Shares`   | cumulative distributions, in panels            | `rtt_shares`, `sample_shares` |
-| `Lab`      | a figure of the laboratory itself              |                               |
+| `Lab`      | a figure of reports                            |                               |
 """
 
 from aqmlab.studies.draw.figure import Figure, Form, Lab

@@ -52,10 +52,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lab(Form):
-    """A figure of the laboratory, such as "queue_time", for these trials only."""
+    """A figure of reports, such as "queue_time", for the trials of this figure."""
 
     name: str
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """Draws that figure of the laboratory."""
+        """Draws the report's figure."""
         return [drawing.canvas for drawing in figures.draw(results, self.name)]

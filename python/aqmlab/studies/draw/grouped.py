@@ -12,7 +12,7 @@ from aqmlab.report.figures.drawing import canvas, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
-from aqmlab.studies.draw.words import Bound, finish, short
+from aqmlab.studies.draw.words import CROWDED, Bound, finish, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 NUMBERS = ("least", "low", "middle", "high", "most")
 """The columns that are drawn as medians over seeds."""
-
-_CROWDED = 16
-"""The largest number of groups whose names are written horizontally."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ class Grouped(Form):
             axes.set_ylim(bottom=0)
         axes.grid(visible=False, axis="x")
         labels = [plain_text(short(self._called(key[-1]))) for key in places]
-        upwards = 90 if len(places) > _CROWDED and max(map(len, labels)) > 3 else 0
+        upwards = 90 if len(places) > CROWDED and max(map(len, labels)) > 3 else 0
         axes.set_xticks(list(places.values()), labels, rotation=upwards)
         axes.tick_params(axis="x", length=0)
         axes.set_xlim(-0.6, max(places.values()) + 0.6)

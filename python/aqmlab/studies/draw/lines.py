@@ -13,7 +13,7 @@ from aqmlab.report.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
-from aqmlab.studies.draw.words import Bound, finish, short
+from aqmlab.studies.draw.words import CROWDED, Bound, finish, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 _COLUMNS = 2
-_CROWDED = 16
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Lines(Form):
         else:
             axes.set_ylim(bottom=0)
         labels = [short(text) for text in _called(values, self.names)]
-        upwards = 90 if len(labels) > _CROWDED else 0
+        upwards = 90 if len(labels) > CROWDED else 0
         axes.set_xticks(range(len(labels)), labels, rotation=upwards)
         axes.set_xlim(-0.6, len(labels) - 0.4)
 
@@ -183,7 +182,7 @@ class OverTime(Panelled):
         if self.log:
             log_axis(axes.yaxis)
         else:
-            # Keeps a full or constant line below the frame, where it is visible.
+            # Keeps the highest line visibly below the upper edge of the frame.
             axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
         if self.span_s is not None:
             axes.set_xlim(*self.span_s)
@@ -196,7 +195,7 @@ class OverTime(Panelled):
 
 @dataclass(frozen=True)
 class Shares(Panelled):
-    """Cumulative distributions of the values of all seeds together."""
+    """Cumulative distributions: for each share, the median over seeds of the value."""
 
     log: bool = True
 

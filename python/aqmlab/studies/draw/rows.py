@@ -6,7 +6,7 @@ and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `va
 distribution have `value` and `share`. If an application is the series, `app` is its name in the
 results, which determines its colour.
 
-Applications are given by the figure's names, such as {"IoT_low": "iot_low"}. An application with
+`apps` maps the figure's labels to applications, such as {"IoT_low": "iot_low"}. An application with
 data in both directions is "video_call ↑" or "video_call ↓". With `by`, a condition names the
 series. With several applications, condition and application name the series.
 """
@@ -31,7 +31,7 @@ Rows = Callable[["CampaignResults"], "pl.DataFrame"]
 """A function from results to rows."""
 
 Apps = Mapping[str, str]
-"""Applications by the figure's names."""
+"""The application of each label in the figure."""
 
 _PARTS = {"least": 5, "low": 25, "middle": 50, "high": 75, "most": 95}
 DERIVED = frozenset(("series", *_PARTS, "value", "share", "app", "copy"))
@@ -75,7 +75,7 @@ def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
 
 
 def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
-    """A column of `queues`, for links such as {"uplink": "up"}."""
+    """A column of `queues`. `links` maps the figure's labels to links, such as {"uplink": "up"}."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         frame = results.table("queues")
@@ -87,7 +87,7 @@ def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
 
 
 def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
-    """The medians over a stream's chunks, such as {"AR": "ar_mbit", "RR": "rr_mbit"}."""
+    """Quantiles over a stream's chunks, for series such as {"AR": "ar_mbit", "RR": "rr_mbit"}."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl

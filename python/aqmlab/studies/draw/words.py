@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Bound = tuple[float, str]
 """The position of a dashed line across a figure, and its meaning: (200, "tolerable")."""
 
+CROWDED = 16
+"""The largest number of ticks whose labels are written horizontally."""
+
 
 def finish(
     made: Canvas,

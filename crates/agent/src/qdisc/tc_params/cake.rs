@@ -1,6 +1,6 @@
 //! CAKE's parameters in tc, several of which tc composes from keywords.
 
-use aqmlab_core::{Args, BitRate, Duration};
+use aqmlab_core::{Args, BitRate, Bytes, Duration};
 use aqmlab_qdisc::cake::settings::{Charge, Framing};
 use serde_json::Value as Json;
 
@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 pub(super) fn compose(
     at: &str,
     args: &Args,
+    counted: Bytes,
     words: &mut Vec<String>,
     reads: &mut Vec<(&'static str, Json)>,
 ) -> Result<(), String> {
@@ -27,7 +28,7 @@ pub(super) fn compose(
         Some(rtt) => format!("rtt {}us", whole_micros(at, rtt)?),
         None => args.word("network").into(),
     });
-    words.extend(charge(args));
+    words.extend(charge(at, args, counted)?);
     if args.bytes("memlimit").0 > 0 {
         words.push(format!("memlimit {}", args.bytes("memlimit").0));
     }
@@ -54,15 +55,24 @@ fn whole_micros(at: &str, rtt: Duration) -> Result<u64, String> {
     Ok(rtt.as_micros())
 }
 
-/// Returns tc's words for the charged length: numbers in place of keywords.
-fn charge(args: &Args) -> Vec<String> {
+/// The length of a link header.
+const FRAME: u64 = 14;
+/// The most overhead that tc accepts.
+const MOST_OVERHEAD: u64 = 256;
+
+/// Returns tc's words for the charged length: numbers in place of keywords. With an overhead, CAKE
+/// subtracts the link header from the length of the size table (`cake_overhead`), which counts only
+/// `counted` bytes of it. The overhead therefore adds the rest.
+fn charge(at: &str, args: &Args, counted: Bytes) -> Result<Vec<String>, String> {
     let extra = args.count("overhead") + 4 * args.count("vlans");
     let mpu = args.bytes("mpu").0 as u16;
     let charge = Charge::of_link(args.word("link"), extra as u16, args.word("framing"), mpu);
-    let mut words = vec![match charge.overhead {
-        Some(overhead) => format!("overhead {overhead}"),
-        None => "raw".into(),
-    }];
+    let overhead = charge.overhead.map(|it| u64::from(it) + FRAME - counted.0.min(FRAME));
+    if overhead.is_some_and(|it| it > MOST_OVERHEAD) {
+        let most = MOST_OVERHEAD + counted.0.min(FRAME) - FRAME;
+        return Err(format!("{at}.qdisc.overhead: the kernel engine has at most {most} bytes"));
+    }
+    let mut words = vec![overhead.map_or("raw".into(), |it| format!("overhead {it}"))];
     words.push(
         match charge.framing {
             Framing::None => "noatm",
@@ -74,7 +84,7 @@ fn charge(args: &Args) -> Vec<String> {
     if charge.mpu > 0 {
         words.push(format!("mpu {}", charge.mpu));
     }
-    words
+    Ok(words)
 }
 
 #[cfg(test)]
@@ -97,7 +107,7 @@ mod tests {
         for words in [
             "bandwidth 20000000bit",
             "rtt 30000us",
-            "overhead 22 noatm mpu 64",
+            "overhead 36 noatm mpu 64",
             "ack-filter-aggressive",
             "ingress",
             "memlimit 4000000",

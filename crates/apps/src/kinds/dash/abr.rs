@@ -14,9 +14,10 @@ pub(crate) const SAFETY: f64 = 0.9;
 const SAMPLES: usize = 3;
 /// `RICH_BUFFER_THRESHOLD`: the buffer from which the highest rate is chosen.
 const RICH_BUFFER: Duration = Duration::from_secs(20);
-/// `INSUFFICIENT_BUFFER_SAFETY`: the period of the insufficient-buffer rule.
+/// `INSUFFICIENT_BUFFER_SAFETY`: the minimum time between two applications of the
+/// insufficient-buffer rule.
 const RECHECK: Duration = Duration::from_secs(1);
-/// `GRACE_TIME_THRESHOLD`: the time before a segment may be abandoned.
+/// `GRACE_TIME_THRESHOLD`: the time after its first byte in which a segment is not abandoned.
 const GRACE: Duration = Duration::from_millis(500);
 /// `ABANDON_TIMEOUT`: the time after an abandoned segment in which the rate does not rise.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
@@ -131,7 +132,7 @@ pub(crate) struct Progress {
     pub(crate) size: u64,
     /// The playback time of the segment.
     pub(crate) length: Duration,
-    /// The number of segment lengths after which a download is abandoned.
+    /// The estimated download time, in segment lengths, from which a download is abandoned.
     pub(crate) patience: f64,
 }
 

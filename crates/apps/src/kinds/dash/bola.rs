@@ -3,7 +3,7 @@
 //! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
 //! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
 //! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
-//! neighbours differ by 1.3 or more.
+//! neighbours differ by a factor of 1.3 or more.
 //!
 //! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
 //! rule. Fast switching is left out, and so is `BolaRule`'s cap on the placeholder after seeks.
@@ -93,7 +93,7 @@ pub(crate) struct Bola {
     law: Law,
     steady: bool,
     placeholder_s: f64,
-    /// The time at which the last segment arrived, or of the last choice.
+    /// The time of the last choice or of the last arrival of a segment, whichever is later.
     last: Option<Instant>,
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let choices: Vec<_> = (0..60).map(|s| law.best(f64::from(s))).collect();
         assert!(choices.is_sorted(), "{choices:?}");
         close(law.most_s(19), law.vp * (law.utilities[19] + law.gp), 1e-9);
-        // The score of the highest rate is zero at the target.
+        // The score of the highest rate is zero at a buffer of `Vp` seconds above the target.
         close(law.most_s(19), 50.0 + 10.0 / law.gp, 1.0);
     }
 

@@ -109,7 +109,7 @@ mod tests {
         for mbit in [1.0, 2.0, 2.0, 1.5] {
             measures.segment(mbit, 9.0);
         }
-        let mut player = Player::new(Instant::ZERO);
+        let mut player = Player::new(Instant::ZERO, Duration::ZERO);
         // The session has a startup of 1 s and, 1.5 s later, a stall of 2 s.
         player.append(Duration::from_secs(2), Instant::from_millis(1_000));
         player.append(Duration::from_secs(2), Instant::from_millis(4_500));

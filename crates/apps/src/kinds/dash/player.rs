@@ -28,14 +28,16 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) const fn new(now: Instant) -> Self {
+    /// Returns a player with `level` in its buffer. It plays at once if that is enough.
+    pub(crate) fn new(now: Instant, level: Duration) -> Self {
+        let playing = level >= STALL_THRESHOLD;
         Self {
-            level: Duration::ZERO,
+            level,
             since: now,
-            playing: false,
+            playing,
             complete: false,
             asked: now,
-            began: None,
+            began: playing.then_some(now),
             stalls: 0,
             stalled: Duration::ZERO,
             stalled_since: None,
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn playback_begins_with_the_first_segment_and_stalls_at_half_a_second() {
-        let mut player = Player::new(at(1_000));
+        let mut player = Player::new(at(1_000), Duration::ZERO);
         player.advance(at(3_000));
         assert!(!player.is_loaded() && player.stalls().0 == 0, "waiting to begin is no stall");
         player.append(TWO, at(4_000));
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_end_is_played_out_and_is_no_stall() {
-        let mut player = Player::new(at(0));
+        let mut player = Player::new(at(0), Duration::ZERO);
         player.append(TWO, at(0));
         player.complete(at(1_000));
         player.advance(at(9_000));

@@ -15,18 +15,21 @@ use crate::{ConnId, Io, Notice, Open};
 const INITIAL_KBPS: f64 = 1_000.0;
 /// The time after which the scheduler checks again if nothing is to be requested.
 const POLL: Duration = Duration::from_secs(1);
-/// `STABLE_BUFFER_TIME`, followed by the targets at the highest rate.
+/// `STABLE_BUFFER_TIME`: the buffer target below the highest rate.
 const STABLE: Duration = Duration::from_secs(12);
+/// The buffer target at the highest rate, for videos shorter than [`LONG`].
 const AT_TOP: Duration = Duration::from_secs(30);
+/// The buffer target at the highest rate, for long and endless videos.
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
+/// The length from which a video is long.
 const LONG: Duration = Duration::from_secs(600);
 /// The maximum throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3: the number of segment lengths after which a
-/// download is abandoned.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by that of 2.9.3: the estimated download time,
+/// in segment lengths, from which a download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 
@@ -50,6 +53,10 @@ pub(crate) struct Config {
     pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,
+    /// The playing time to keep in the buffer; `None` for the rule of dash.js.
+    pub(crate) reserve: Option<Duration>,
+    /// The playing time in the buffer at the start.
+    pub(crate) buffered: Duration,
     pub(crate) request: u64,
     pub(crate) header: u64,
 }
@@ -112,12 +119,16 @@ impl Session {
         };
         let mut session = Self {
             link: Link::open(config.server, io),
-            player: Player::new(io.now()),
+            player: Player::new(io.now(), config.buffered),
             segments: Segments::new(config.segment, config.ladder.clone()),
             throughputs: Throughputs::default(),
             rules,
             measures: Measures::default(),
-            quality: abr::index_for(&rates, INITIAL_KBPS),
+            quality: if config.buffered > Duration::ZERO {
+                rates.len() - 1
+            } else {
+                abr::index_for(&rates, INITIAL_KBPS)
+            },
             number: 0,
             request: None,
             abandoned: false,
@@ -239,6 +250,10 @@ impl Session {
     }
 
     fn target(&self) -> Duration {
+        self.config.reserve.unwrap_or_else(|| self.dashjs_target())
+    }
+
+    fn dashjs_target(&self) -> Duration {
         match (self.quality == self.rates.len() - 1, self.config.length) {
             (false, _) => STABLE,
             (true, Some(length)) if length < LONG => AT_TOP,

@@ -47,7 +47,7 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
 
 #[test]
 fn a_slow_line_gets_the_rate_it_can_carry() {
-    // A row has the line rate in bit/s, the rule `abr`, and the expected median rate in Mbit/s.
+    // A row has the line rate in bit/s and the expected median rate in Mbit/s.
     for (bps, want) in [(1_500_000, 1.244_778), (500_000, 0.396_126), (4_000_000, 3.078_587)] {
         let mut net = Net::new(1).with_rate(bps);
         let summary = net.run_secs(&mut *build("dash", &[flat()]), 200);
@@ -85,8 +85,8 @@ fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut waits = 0;
     for (at, level) in came {
         let Some(asked) = times.iter().find(|&&when| when >= at) else { continue };
-        // Below 12 s, the request is immediate. Otherwise the request follows after the whole
-        // seconds in which the buffer falls below 12 s.
+        // Below 12 s, the request is immediate. Otherwise it follows after the number of whole
+        // seconds that the buffer takes to fall below 12 s.
         let want = if level < 12.0 { 0.0 } else { (level - 12.0).floor() + 1.0 };
         close(asked - at, want, 1e-6);
         waits += u32::from(want > 0.0);
@@ -161,6 +161,43 @@ fn music_plays_without_a_pause_at_its_rate() {
     // The traffic is that of 320 kbit/s, plus the buffer of 60 s, headers and requests.
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit, 0.32 * 665.0 * 1.04, 8.0);
+}
+
+#[test]
+fn a_film_with_a_full_reserve_uses_its_own_rate_from_the_start() {
+    let span = |name, secs| (name, Value::Duration(Duration::from_secs(secs)));
+    let mut film = vec![("rate", rate(15_000_000)), span("chunk", 4), span("reserve", 12)];
+    film.push(span("buffered", 12));
+    let mut net = Net::new(1).with_rate(50_000_000).with_delay(Duration::from_millis(1));
+    let summary = net.run_secs(&mut *build("audio_stream", &film), 120);
+    close(known(&summary, "startup_ms"), 0.0, 0.0);
+    close(known(&summary, "stalls_count"), 0.0, 0.0);
+    let most = notes(&net, "buffer_s").into_iter().fold(0.0, f64::max);
+    assert!((12.0..16.0).contains(&most), "{most}");
+    let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
+    close(mbit / 120.0, 15.0 * 1.04, 0.6);
+    // A line of 10 Mbit/s loads two thirds of the film, so 11.5 s last for 34.5 s.
+    let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(1));
+    let summary = net.run_secs(&mut *build("audio_stream", &film), 60);
+    assert!(known(&summary, "stalls_count") > 0.0);
+}
+
+#[test]
+fn a_video_in_the_middle_begins_at_its_highest_rate() {
+    let buffered = ("buffered", Value::Duration(Duration::from_secs(30)));
+    let mut net = Net::new(1).with_rate(50_000_000);
+    let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
+    let rates = notes(&net, "rr_mbit");
+    assert!(rates.len() >= 28);
+    for &rate in &rates {
+        close(rate, 4.219_897, 1e-9);
+    }
+    close(known(&summary, "startup_ms"), 0.0, 0.0);
+    // A slow line gets a lower rate before the buffer is empty.
+    let mut net = Net::new(1).with_rate(1_000_000);
+    let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
+    close(known(&summary, "stalls_count"), 0.0, 0.0);
+    assert!(*notes(&net, "rr_mbit").last().unwrap() < 1.0);
 }
 
 #[test]

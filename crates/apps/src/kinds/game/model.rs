@@ -56,7 +56,8 @@ impl Model {
         drawn.max(0.0) as u32
     }
 
-    /// Returns the largest packet that a server or a client sends, limited to seven deviations.
+    /// Returns the largest packet that a server or a client sends. Normally distributed sizes count
+    /// up to seven deviations above the mean.
     pub(super) fn largest(&self) -> Datagram {
         let Self::Pktgen { growth, players, least, .. } = self else {
             return Datagram { bytes: MOST_UPDATE as u32, headers: 0, set_by: "model" };

@@ -22,7 +22,7 @@ fn sensors_have_the_ip_rates_of_the_table() {
     // A packet of 152 bytes with TCP timestamps gives 3.04 and 152 kbit/s.
     for (kind, kbit) in [("iot_low", 3.04), ("iot_high", 152.0)] {
         let mut net = Net::new(1);
-        // The test network merges writes no more than TCP without Nagle's rule.
+        // The test network sends each write at once, as TCP does without Nagle's algorithm.
         let summary = net.run_secs(&mut *build(kind, &[]), 100);
         close(net.ip_bytes[0] as f64 * 8.0 / 1e5, kbit, kbit * 0.01);
         close(known(&summary, "completeness_percent"), 100.0, 0.0);

@@ -71,7 +71,7 @@ struct Host {
 #[derive(Clone, Copy, Debug)]
 enum Due {
     NextPage,
-    /// The lookup of a host has not been answered.
+    /// To repeat the lookup of a host, unless it has been answered.
     Lookup(usize),
     /// The main object has been parsed.
     Parsed,
@@ -147,7 +147,8 @@ impl Browser {
         }
     }
 
-    /// Requests a wake-up for `due`. Tokens are the page's number and an index into its list.
+    /// Requests a wake-up for `due`. A token consists of the page's number and the index of `due`
+    /// in the list.
     fn wake_for(&mut self, due: Due, span: Duration, io: &mut dyn Io) {
         let token = self.begun << 32 | self.due.len() as u64;
         self.due.push(Some(due));

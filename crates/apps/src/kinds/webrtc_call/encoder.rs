@@ -35,9 +35,9 @@ const LADDER: [Step; 6] = [
     step(720, [600, 900, 2_500]),
     step(1_080, [800, 2_000, 4_000]),
 ];
-/// The time between changes of the resolution, until it fell once and afterwards.
+/// The minimum time between changes of the resolution: until it has fallen once, and after that.
 const CHANGE_EVERY: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
-/// The factor by which the rate must exceed that of half the frames for all frames.
+/// The factor by which the rate must exceed [`HALF_RATE_BPS`] before all frames are encoded again.
 const MARGIN: f64 = 1.1;
 /// The rate below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
@@ -85,7 +85,7 @@ pub(crate) struct Encoder {
     is_half: bool,
     ticks: u64,
     frames: u64,
-    /// The pictures that the congestion window was asked about while it had an excess.
+    /// The number of pictures so far while the congestion window had an excess.
     dropping: u64,
     /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,

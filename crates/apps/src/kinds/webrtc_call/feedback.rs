@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(report, Report { first: 4, arrivals: vec![None, None, at(201)] });
     }
 
-    /// Covers requirement C-107.
+    /// Tests statement C-107.
     #[test]
     fn reports_are_50_to_250_ms_apart_and_100_at_first() {
         let mut arrived = Arrived::default();

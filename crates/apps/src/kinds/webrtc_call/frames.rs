@@ -5,8 +5,8 @@
 //!
 //! Source of the times: libwebrtc (2025-06) `video_receive_stream2.cc`. The receiver requests a key
 //! frame after 3 s without a frame, or after 200 ms without a first frame. It does not request one
-//! if nothing arrived for 5 s, or if packets of a key frame arrived within 200 ms. The buffer holds
-//! 800 frames (`frame_buffer.cc`).
+//! if nothing arrived for 5 s, or if packets of a key frame arrived in the last 200 ms. The buffer
+//! holds 800 frames (`frame_buffer.cc`).
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,8 @@ impl Frames {
         }
     }
 
-    /// Adds a packet, which may be a repair. Returns false if the packet had already arrived.
+    /// Adds a packet, which may be a repair. Returns false if the packet had already arrived or its
+    /// frame is no longer needed.
     pub(crate) fn add(&mut self, packet: &VideoPacket, gap: &Gap, now: Instant) -> bool {
         let frame = packet.frame;
         self.last_packet = Some(now);

@@ -2,14 +2,24 @@
 
 use crate::needs::{Measure, Need, Needs};
 
-/// These limits are judgements, except for speech, because no standard has limits for what people
-/// notice in a picture.
+/// No standard has limits for what people notice in a picture. The limits without another source
+/// are judgements.
+///
+/// Van Kester et al. (2011) showed videos of 20 s with one freeze. The score exceeds 3.5 if the
+/// freeze takes at most 0.36 s. A call with one such freeze is good. A call with one in every 20 s,
+/// or 1.8 % of the time, is tolerable; one in every minute, or 0.6 %, is good by judgement. After
+/// a pause of 2 s, a conversation loses its continuity (Miller 1968). The longest freeze is judged
+/// by its length alone. As a share, one freeze would count less in a longer trial.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",
     &[
-        Need::up_to("frozen", own(&["frozen_up_percent", "frozen_down_percent"]), [0.0, 1.0], "%")
-            .because("the picture freezes", "judgement; W3C webrtc-stats defines a freeze"),
+        Need::up_to("longest freeze", own(LONGEST_FREEZE), [360.0, 2_000.0], "ms")
+            .because("the picture freezes", "van Kester et al. 2011: 0.36 s; Miller 1968: 2 s"),
+        Need::up_to("further freezes", own(FURTHER_FREEZES), [0.6, 1.8], "%").because(
+            "the picture freezes again and again",
+            "van Kester et al. 2011: 0.36 s in 20 s; in 60 s by judgement",
+        ),
         Need::from("opinion score", own(&["mos_up", "mos_down"]), [4.5, 4.0, 3.6], "")
             .because("voices break up or come late", "G.107 Annex B"),
         Need::up_to("frame delay", own(FRAME_DELAYS), [150.0, 400.0], "ms")
@@ -26,9 +36,12 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     ],
 )];
 
+const LONGEST_FREEZE: &[&str] = &["longest_freeze_up_ms", "longest_freeze_down_ms"];
+const FURTHER_FREEZES: &[&str] = &["further_freezes_up_percent", "further_freezes_down_percent"];
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The rates are those at which `simulcast.cc` intends 360 lines, and the smallest picture.
+/// The source of the limits of 360 lines, for which `simulcast.cc` intends 500 kbit/s, and of 180
+/// lines, its smallest picture.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];

@@ -1,9 +1,10 @@
 //! The pacer of a sender. It sends video in small bursts, and probes at their own rate.
 //!
-//! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is 40
-//! ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would take
-//! more than 2 s to send raises the rate. While a probe is active, packets are sent at its rate, and
-//! padding replaces missing packets. While losses limit a rising rate, padding fills up the target.
+//! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is
+//! 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would
+//! take more than 2 s to send raises the rate. While a probe is active, packets are sent at its
+//! rate, and padding replaces missing packets. While losses limit a rising rate, padding fills up
+//! the target.
 //!
 //! Audio does not wait in the pacer. It is sent at once, and adds to the debt.
 
@@ -22,7 +23,8 @@ const BURST_BYTES: f64 = 63_000.0;
 const MOST_DEBT_S: f64 = 0.5;
 const QUEUE_LIMIT_S: f64 = 2.0;
 const PADDING_S: f64 = 0.005;
-/// The factor by which padding may exceed its size to be a retransmitted packet (`rtp_sender.cc`).
+/// A retransmitted packet serves as padding if it is at most this many times as large as the
+/// padding that is due (`rtp_sender.cc`).
 const MOST_PADDING: f64 = 3.0;
 /// The size of other padding (`rtp_rtcp_defines.h`).
 const PLAIN_PADDING: u32 = 255;
@@ -153,7 +155,7 @@ impl Pacer {
     /// Returns the time at which both debts are paid.
     fn next_padding(&self, bps: f64) -> Instant {
         let seconds = (8.0 * self.padding_debt / self.padding_bps).max(8.0 * self.debt / bps);
-        // A rest of a debt that is paid within less than a nanosecond takes one.
+        // A debt that would be paid in less than a nanosecond takes one nanosecond.
         let rest = Duration::from_nanos(u64::from(seconds > 0.0));
         self.last + Duration::from_secs_f64(seconds).max(rest)
     }

@@ -2,8 +2,9 @@
 //!
 //! Source: libwebrtc (2025-06) `timing.cc` and `video_stream_buffer_controller.cc`. A frame is
 //! rendered at the time at which it is expected, plus the playout delay. The expected time is that
-//! of an average frame (`clock`). The playout delay is the variation of the delays (`jitter`), plus
-//! 10 ms for the renderer. A late frame raises the playout delay, at most to this value.
+//! of an average frame (`clock`). The target of the playout delay is the variation of the delays
+//! (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at most to this
+//! target.
 //!
 //! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
 //! where libwebrtc waits until it is decoded.
@@ -33,7 +34,7 @@ pub(crate) struct Playout {
 }
 
 impl Playout {
-    /// Returns a buffer of a stream that begins now.
+    /// Returns a buffer for a stream that begins now.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             clock: Clock::new(now),
@@ -75,7 +76,7 @@ impl Playout {
         self.render_time(decoded.frame.captured, now)
     }
 
-    /// Adapts the delay to a frame whose time was `at`.
+    /// Adapts the delay to a frame whose rendering time was `at`.
     fn learn(&mut self, decoded: &Decoded, rtt: Duration, at: Instant, now: Instant) {
         let (captured, completed) = (decoded.frame.captured, decoded.completed);
         let since = |a: Instant, b: Instant| (a.as_nanos() as f64 - b.as_nanos() as f64) / 1e6;
@@ -89,7 +90,7 @@ impl Playout {
             self.delay = jitter;
         }
         let target = jitter + RENDERER;
-        // The frame is decoded before its time, if it is there.
+        // A frame that has arrived is decoded 10 ms before its rendering time.
         let decoded_at =
             now.max(Instant::from_nanos(at.as_nanos().saturating_sub(RENDERER.as_nanos())));
         let late = (decoded_at + RENDERER).since(at);
@@ -116,7 +117,8 @@ mod tests {
         playout.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
     }
 
-    /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the renderer.
+    /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the
+    /// renderer.
     #[test]
     fn a_constant_delay_adds_21_ms() {
         let mut playout = Playout::new(Instant::ZERO);

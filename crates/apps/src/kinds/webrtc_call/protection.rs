@@ -1,4 +1,5 @@
-//! The share of retransmissions in the video that is sent, which the encoder leaves to them.
+//! The share of retransmissions in the video that is sent. The encoder lowers its rate by this
+//! share.
 //!
 //! Source: libwebrtc (2025-06) `fec_controller_default.cc`, `UpdateFecRates`, and
 //! `rtp_sender_egress.cc`, whose rates are those of the last second.

@@ -44,6 +44,7 @@ pub(crate) struct Screen {
     intervals: VecDeque<f64>,
     freezes: u64,
     frozen: Duration,
+    longest_freeze: Duration,
     delays: Quantiles,
     line_seconds: f64,
     top_seconds: f64,
@@ -67,6 +68,7 @@ impl Screen {
             intervals: VecDeque::with_capacity(INTERVALS + 1),
             freezes: 0,
             frozen: Duration::ZERO,
+            longest_freeze: Duration::ZERO,
             delays: Quantiles::default(),
             line_seconds: 0.0,
             top_seconds: 0.0,
@@ -79,7 +81,7 @@ impl Screen {
         }
     }
 
-    /// Adds a frame that is rendered at `at`, or after the previous frame.
+    /// Adds a frame that is rendered at `at`, or with the previous frame if that is later.
     pub(crate) fn add(&mut self, frame: Frame, at: Instant) {
         let before = self.ahead.back().or(self.last.as_ref()).map_or(Instant::ZERO, |one| one.at);
         self.ahead.push_back(Rendered { at: at.max(before), frame });
@@ -111,8 +113,7 @@ impl Screen {
             let span = next.at.since(last.at);
             self.show(last.frame.lines, span);
             if self.is_freeze(span) {
-                self.freezes += 1;
-                self.frozen += span;
+                self.count_freeze(span);
             }
             self.intervals.push_back(span.as_secs_f64() * 1e3);
             if self.intervals.len() > INTERVALS {
@@ -139,6 +140,12 @@ impl Screen {
         span.as_secs_f64() * 1e3 >= (FACTOR * mean).max(mean + LONGER_MS)
     }
 
+    fn count_freeze(&mut self, span: Duration) {
+        self.freezes += 1;
+        self.frozen += span;
+        self.longest_freeze = self.longest_freeze.max(span);
+    }
+
     /// Counts the seconds that are over at `now`, except the first, in which the call begins.
     fn count_seconds(&mut self, now: Instant) {
         let second = now.since(self.started).as_nanos() / SECOND;
@@ -160,8 +167,7 @@ impl Screen {
         let span = end.since(self.started);
         let since = end.since(screen.last.map_or(self.started, |last| last.at));
         if screen.last.is_none() || screen.is_freeze(since) {
-            screen.freezes += 1;
-            screen.frozen += since;
+            screen.count_freeze(since);
         }
         if let Some(last) = screen.last {
             screen.show(last.frame.lines, since);
@@ -169,12 +175,15 @@ impl Screen {
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| 100.0 * part / whole);
         let seconds = screen.second.saturating_sub(1) as f64;
         let slow = screen.slow.map(|slow| share(slow as f64, seconds));
+        let further = screen.frozen.saturating_sub(screen.longest_freeze);
         Seen {
             fps: (span > Duration::ZERO).then(|| screen.frames as f64 / span.as_secs_f64()),
             slow_percent: slow,
             freezes_per_minute: (span > Duration::ZERO)
                 .then(|| screen.freezes as f64 * 60.0 / span.as_secs_f64()),
             frozen_percent: share(screen.frozen.as_secs_f64(), span.as_secs_f64()),
+            longest_freeze_ms: screen.longest_freeze.as_secs_f64() * 1e3,
+            further_freezes_percent: share(further.as_secs_f64(), span.as_secs_f64()),
             lines: (screen.shown_seconds > 0.0).then(|| screen.line_seconds / screen.shown_seconds),
             top_percent: share(screen.top_seconds, screen.shown_seconds),
             delays: screen.delays,
@@ -193,6 +202,10 @@ pub(crate) struct Seen {
     pub(crate) freezes_per_minute: Option<f64>,
     /// The percentage of the time in freezes.
     pub(crate) frozen_percent: Option<f64>,
+    /// The length of the longest freeze in milliseconds.
+    pub(crate) longest_freeze_ms: f64,
+    /// The percentage of the time in all other freezes.
+    pub(crate) further_freezes_percent: Option<f64>,
     /// The mean height of the picture over time.
     pub(crate) lines: Option<f64>,
     /// The percentage of the time with the largest picture.

@@ -149,7 +149,7 @@ impl Sender {
         self.repair(&lost, end);
     }
 
-    /// Returns the video packets that a report does not contain, after the last one that arrived.
+    /// Returns the video packets that a report lists as missing after the last packet that arrived.
     /// The receiver does not know of them, so the sender retransmits them without a request
     /// (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
     fn tail_losses(&mut self, report: &Report) -> Vec<u64> {

@@ -18,7 +18,8 @@ mod neteq;
 
 /// The duration of the speech in a packet.
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
-/// The loss from which on packets hold copies: `SET_PACKET_LOSS_PERC` has whole percents.
+/// The loss from which on packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
+/// which the loss is rounded.
 const COPY_FROM: f64 = 0.005;
 /// The weight of the past after a millisecond.
 const MEMORY: f64 = 0.9999;
@@ -154,8 +155,8 @@ mod tests {
         let at = Instant::from_millis;
         let packet = |number| SpeechPacket { number, captured: at(20 * number), has_copy: true };
         ear.take(packet(0), at(20));
-        // Speech is played 60 ms after its capture. Packet 1 is due at 80 ms, and packet 2 brings its
-        // copy at 85 ms.
+        // Speech is played 60 ms after its capture. Packet 1 is due at 80 ms, and packet 2 brings
+        // its copy at 85 ms.
         ear.take(packet(2), at(85));
         assert_eq!(ear.copies, 0);
         ear.take(packet(4), at(100));

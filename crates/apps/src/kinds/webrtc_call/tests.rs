@@ -31,8 +31,8 @@ fn with_room_the_picture_is_the_largest_and_nothing_is_amiss() {
         for name in ["below_15_fps_WAY_percent", "below_24_fps_WAY_percent", "frozen_WAY_percent"] {
             close(of(name), 0.0, 0.0);
         }
-        // The path takes 20 ms, the frames themselves 11 ms, and the de-jitter buffer adds 21 ms, and
-        // the time that a key frame takes longer.
+        // The path takes 20 ms and the frames themselves take 11 ms. The de-jitter buffer adds 21
+        // ms, and the time by which a key frame takes longer.
         assert!((52.0..80.0).contains(&of("frame_delay_WAY_p50_ms")));
         assert!(of("frame_delay_WAY_p95_ms") < 80.0);
         assert!(of("mos_WAY") > 4.3);
@@ -86,8 +86,9 @@ fn loss_of_5_percent_is_repaired_and_does_not_lower_the_rate() {
     assert!(targets.iter().all(|&mbit| mbit > 2.0), "{targets:?}");
 }
 
-/// A loss of a fifth leaves no preference for a higher rate (`LossThresholdOfHighBandwidthPreference`
-/// of 0.2), and the estimate follows the arrival rate down.
+/// A loss of a fifth leaves no preference for a higher rate
+/// (`LossThresholdOfHighBandwidthPreference` of 0.2), and the estimate follows the arrival rate
+/// down.
 #[test]
 fn loss_of_20_percent_lowers_the_rate_to_a_quarter() {
     let mut net = Net::new(1).with_loss(0.2);

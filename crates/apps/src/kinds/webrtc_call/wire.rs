@@ -46,7 +46,7 @@ pub(crate) struct Frame {
 /// The content of a media packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Media {
-    /// A packet of video, sent first or again.
+    /// A packet of video, sent for the first time or again.
     Video(VideoPacket),
     /// A packet of speech.
     Speech(SpeechPacket),

@@ -12,7 +12,8 @@ pub(super) enum Clock {
     /// Linux: `ktime_get_ns() >> 10` in 32 bits. It wraps every 73 minutes, and times are compared
     /// by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
-    /// FreeBSD: microseconds. The kernel reads them once per timer tick, whose length is the value.
+    /// FreeBSD: microseconds, which the kernel reads once per timer tick. The field is the length
+    /// of a tick.
     Micros(u64),
 }
 

@@ -51,8 +51,8 @@ fn c53_below_min_none_is_signalled_and_above_max_all_are() {
 #[test]
 fn c54_gaps_without_wait_are_uniform() {
     // At the midpoint of the thresholds, the probability is 2 %, half of 4 %. The count includes
-    // the packet itself, so the result is one below the 50 of the paper's text. The paper's own
-    // algorithm has the same difference.
+    // the packet itself, so the largest gap is 49 packets, one below the 50 of the paper's text.
+    // The paper's own algorithm has the same difference.
     let settings = Settings { max_p: 0.04, ..settings(FIXED) };
     let gaps = gaps(settings, 10.0, 1_000_000);
     let mut counts = [0_u32; 50];

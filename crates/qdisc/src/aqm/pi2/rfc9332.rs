@@ -3,14 +3,15 @@
 //! Source: RFC 9332 Appendix A, figures 2 to 7, with overload as in figure 7. Each queue has one
 //! accumulator (`recur`), which also decides on the drops of that queue in overload.
 //!
-//! Choices where the pseudo-code leaves one:
+//! Choices that the pseudo-code leaves open:
 //!
 //! - the delay of a queue is the age of its head (Appendix A.1, note a);
 //! - the ramp applies to the sojourn time of the packet that leaves;
-//! - the output of the controller is limited to 0 and 1.
+//! - the output of the controller is limited to the range from 0 to 1.
 //!
-//! Difference: an accumulator receives at most 1 per packet. In figure 7 it receives `k p′`, also
-//! above 1, so after an overload it would signal every packet for as long as the overload lasted.
+//! Difference: an accumulator receives at most 1 per packet. In figure 7 it receives `k p′` even if
+//! that exceeds 1, so after an overload it would signal every packet for as long as the overload
+//! lasted.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -43,7 +44,7 @@ impl Control {
 pub struct Ramp {
     /// The sojourn time up to which the probability is 0.
     pub min_th: Duration,
-    /// The width of the rise.
+    /// The width of the range in which the probability rises from 0 to 1.
     pub range: Duration,
     /// The number of packets behind the judged one up to which the probability is 0.
     pub th_len: u64,
@@ -134,7 +135,8 @@ impl Rfc9332 {
         if p_c >= (1.0 / (k * k)).min(1.0) { Verdict::Drop } else { Verdict::Signal }
     }
 
-    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets there.
+    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets
+    /// there.
     pub fn judge_l4s(&mut self, sojourn: Duration, behind: u64) -> Verdict {
         let (classic, coupled) = (self.p_c(), self.p_cl());
         let p_l = if coupled < 1.0 {

@@ -14,7 +14,7 @@
 //!   reads the clock once per tick.
 //!
 //! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
-//! together with another event, and then counts the time to the next callout from there
+//! together with another event, and then counts the time to the next callout from the late run
 //! (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
@@ -30,7 +30,7 @@ pub struct Settings {
     pub target: Duration,
     /// The time between updates.
     pub tupdate: Duration,
-    /// The time after a quiet period during which nothing is dropped.
+    /// The time for which nothing is dropped after a quiet period.
     pub max_burst: Duration,
     /// The weight of the delay's distance from the target, in 1/s.
     pub alpha: f64,

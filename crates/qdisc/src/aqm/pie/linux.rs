@@ -11,8 +11,9 @@
 //! - The probability is not limited to 1. Its overflow check is at 2^64, while 2^56 stands for 1.
 //!   Under lasting overload the probability exceeds 1, and every packet is dropped until the
 //!   probability has come down.
-//! - ECN marks at exactly 10 %. A mark resets the accumulated probability only if the random draw
-//!   chose the packet. It does not if the bound of 8.5 chose the packet.
+//! - At a probability of exactly 10 %, ECN-capable packets are still marked. A mark resets the
+//!   accumulated probability only if the random draw chose the packet. It does not if the bound of
+//!   8.5 chose the packet.
 //! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};

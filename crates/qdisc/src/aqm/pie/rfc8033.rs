@@ -35,7 +35,7 @@ pub struct Settings {
     pub target: Duration,
     /// The time between updates (`T_UPDATE`).
     pub tupdate: Duration,
-    /// The time after a quiet period during which nothing is dropped (`MAX_BURST`).
+    /// The time for which nothing is dropped after a quiet period (`MAX_BURST`).
     pub max_burst: Duration,
     /// The weight of the delay's distance from the target, in 1/s.
     pub alpha: f64,

@@ -33,8 +33,8 @@ fn the_constants_are_those_that_tc_computes() {
         (30_000, 90_000, 55, (30_000, 90_000, 5)),
         (20_000, 0, 0, (20_000, 60_000, 4)),
         (0, 30_000, 0, (10_000, 30_000, 3)),
-        // After a burst of 200 packets, an average with weight 2^-12 counts 195 packets, and an
-        // average with weight 2^-13 counts 197.
+        // After a burst of 200 packets, the average is 5.8 packets with weight 2^-12, and 3.4
+        // packets with weight 2^-13. The lower threshold is 5 packets.
         (5_000, 15_000, 200, (5_000, 15_000, 13)),
     ] {
         let settings = Settings { min: Bytes(min), max: Bytes(max), burst, ..settings() };

@@ -8,7 +8,8 @@
 //!   `tc` has words for their values;
 //! - `tc` refuses a `typical_rtt` above the `max_rtt`; here the `typical_rtt` is limited to the
 //!   `max_rtt`;
-//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256 Hz.
+//! - `tc` refuses round-trip times for which a gain rounds to zero; here a gain is at least 1/256
+//!   Hz.
 
 use aqmlab_core::{Args, Bounds, Bytes, Duration, Param, Value};
 
@@ -40,7 +41,7 @@ pub(super) const TARGET: Param = Param {
     doc: "Target delay of the classic queue.",
 };
 
-/// The kernel converts these durations to nanoseconds of 32 bits.
+/// The kernel keeps these durations as nanoseconds in 32 bits.
 const MICROS_IN_NANOS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_nanos(u32::MAX as u64));
 
@@ -108,7 +109,7 @@ pub(super) const STEP_THRESH_PACKETS: Param = Param {
     name: "step_thresh_packets",
     default: Value::Count(0),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "L4S packets left behind above which a packet is marked; 0 for step_thresh.",
+    doc: "Number of L4S packets left behind above which a packet is marked; 0 for step_thresh.",
 };
 
 /// The length from which the step applies.
@@ -182,7 +183,7 @@ pub(super) mod rfc {
         name: "min_th",
         default: Value::Duration(Duration::from_micros(800)),
         bounds: bounds::MICROS_OR_NONE,
-        doc: "Sojourn time above which L4S packets are marked.",
+        doc: "Sojourn time above which the probability of marks on L4S packets rises from 0.",
     };
 
     /// The width of the ramp.
@@ -190,7 +191,7 @@ pub(super) mod rfc {
         name: "range",
         default: Value::Duration(Duration::from_micros(400)),
         bounds: bounds::MICROS_OR_NONE,
-        doc: "Sojourn time beyond min_th at which all L4S packets are marked.",
+        doc: "Width of the ramp: from a sojourn time of min_th + range, all L4S packets are marked.",
     };
 
     /// The length of the L4S queue up to which the ramp is off.
@@ -206,7 +207,7 @@ pub(super) mod rfc {
         name: "scheduler",
         default: Value::Word("wrr", &["wrr", "ts_fifo"]),
         bounds: Bounds::Any,
-        doc: "Weighted round robin, or a FIFO in which L4S packets are older by tshift.",
+        doc: "Weighted round robin, or a FIFO in which L4S packets count as older by tshift.",
     };
 
     /// The weight of the classic queue.
@@ -214,7 +215,7 @@ pub(super) mod rfc {
         name: "dequeue_ratio",
         default: Value::Count(16),
         bounds: Bounds::Whole(1, 1_000),
-        doc: "With wrr: the classic queue sends one byte in this many while both are busy.",
+        doc: "With wrr: while both queues are busy, one byte in this many is classic.",
     };
 
     /// The time shift of L4S packets.

@@ -99,15 +99,17 @@ impl Wrr {
         Self { classic, l4s, initial, credit: initial, emptied: false, never_polled_empty: false }
     }
 
-    /// Records that the parent never polls an empty discipline, so idle times leave the credit.
+    /// Records that the parent never polls an empty discipline, so idle times leave the credit
+    /// unchanged.
     pub(super) fn below_htb(&mut self) {
         self.never_polled_empty = true;
     }
 
     /// Restores the initial credit if both queues were empty when the parent polled them last.
     ///
-    /// A parent polls when its link is free. The discipline is not told of a poll that would find
-    /// both queues empty, but a packet that leaves at the time of its arrival found a free link.
+    /// A parent polls when its link is free. The port does not call the discipline for a poll that
+    /// would find both queues empty. A packet that leaves at the time of its arrival, however,
+    /// shows that the link was free.
     #[inline]
     pub(super) fn wake(&mut self, now: Instant, queues: &Queues) {
         if std::mem::take(&mut self.emptied) && !self.never_polled_empty {

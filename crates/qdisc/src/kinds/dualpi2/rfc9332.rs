@@ -1,8 +1,8 @@
 //! `dualpi2_rfc`: the pseudo-code of RFC 9332.
 //!
 //! Source: RFC 9332 Appendix A. The law is [`crate::aqm::pi2::rfc9332`]. The pseudo-code names no
-//! scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round robin is
-//! Linux's, with the weight of the RFC's example.
+//! scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round robin
+//! is Linux's, with the weight of the RFC's example.
 //!
 //! Difference: the rate of the link takes the place of `MAX_LINK_RATE` in the limit. There is no
 //! limit until the rate is known.
@@ -22,7 +22,7 @@ const BUFFER: Duration = Duration::from_millis(250);
 #[derive(Clone, Copy, Debug)]
 enum Scheduler {
     RoundRobin(Wrr),
-    /// A FIFO in which L4S packets are older by this time.
+    /// A FIFO in which L4S packets count as older by this time.
     TimeShifted(Duration),
 }
 

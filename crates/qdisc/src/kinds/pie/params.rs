@@ -55,7 +55,7 @@ pub(crate) const ALPHA_PER_SECOND: Param = Param {
     name: "alpha",
     default: Value::Number(0.125),
     bounds: bounds::GAIN,
-    doc: "Probability added per second by which the delay exceeds the target.",
+    doc: "Gain for the delay's distance from the target, in 1/s.",
 };
 
 /// The RFC's gain for the change of the delay.
@@ -63,7 +63,7 @@ pub(crate) const BETA_PER_SECOND: Param = Param {
     name: "beta",
     default: Value::Number(1.25),
     bounds: bounds::GAIN,
-    doc: "Probability added per second by which the delay grew since the last update.",
+    doc: "Gain for the delay's change since the last update, in 1/s.",
 };
 
 /// The parameter that makes Linux's drops depend on the packet size.
@@ -117,7 +117,7 @@ pub(crate) const MAX_BURST: Param = Param {
     name: "max_burst",
     default: Value::Duration(Duration::from_millis(150)),
     bounds: bounds::MICROS_OR_NONE,
-    doc: "Time after a quiet period during which nothing is dropped early.",
+    doc: "Time for which nothing is dropped early after a quiet period.",
 };
 
 /// The ECN threshold of the RFC and FreeBSD.
@@ -133,7 +133,7 @@ pub(crate) const CAPDROP: Param = Param {
     name: "capdrop",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether an update adds at most 2 % to a probability of 10 % or more.",
+    doc: "Whether an update raises a probability of 10 % or more by at most 0.02.",
 };
 
 /// The parameter of FreeBSD's derandomisation.
@@ -177,6 +177,6 @@ pub(crate) const fn tick(us: u64) -> Param {
         name: "tick",
         default: Value::Duration(Duration::from_micros(us)),
         bounds: bounds::TICK_OR_IDEAL,
-        doc: "Timer tick of the kernel, 1/HZ; updates are rounded up to it; 0 for an ideal timer.",
+        doc: "Timer tick of the kernel, 1/HZ; intervals are rounded up to it; 0 for an ideal timer.",
     }
 }

@@ -62,8 +62,8 @@ const CWND_GAIN: u64 = UNIT * 2;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The number of phases at which the cycle may be entered, which is all but the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The smallest window in segments. This window keeps acknowledgements coming from a receiver that
-/// acknowledges every second segment.
+/// The minimum window in segments, except during packet conservation. This window keeps
+/// acknowledgements coming from a receiver that acknowledges every second segment.
 const CWND_MIN_TARGET: u64 = 4;
 /// The number of segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;
@@ -115,8 +115,8 @@ struct Bbr {
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of the last ten seconds in microseconds, and the tick of that
-    /// sample.
+    /// The minimum round-trip time of the last ten seconds in microseconds. The next field is the
+    /// tick of that sample, or that of the end of the last [`Mode::ProbeRtt`] if it is later.
     min_rtt: Option<u64>,
     min_rtt_stamp: u64,
     /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the data in flight is small

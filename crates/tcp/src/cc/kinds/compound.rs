@@ -29,7 +29,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];
 
-/// The coefficient of the increase, which is `α·W^k` segments per round trip.
+/// The coefficient α of the growth of the sum, which is `α·W^k` segments per round trip.
 const ALPHA: f64 = 1.0 / 8.0;
 const K: f64 = 0.75;
 /// The relative reduction of the sum on a loss.

@@ -26,7 +26,7 @@ const FAST_CONVERGENCE: Param = Param {
     name: "fast_convergence",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether a second loss below the former maximum reduces it further, for new flows.",
+    doc: "Whether a loss below the former maximum lowers the new maximum, to make room for new flows.",
 };
 
 /// Registers `cubic`, `cubic_rfc` and `cubic_freebsd`.

@@ -34,7 +34,7 @@ fn the_limit_is_overstepped_by_less_than_an_skb() {
     assert_eq!(linux.sndbuf.head_end(), Some(65_161));
 }
 
-/// `sk_stream_is_writeable`: half of the memory in use must be free.
+/// `sk_stream_is_writeable`: the free memory must be at least half of the memory in use.
 #[test]
 fn a_writer_is_woken_when_a_third_is_free() {
     let (mut linux, mut tcb) = connection("reno", Some(48_000));

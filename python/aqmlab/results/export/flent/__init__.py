@@ -4,8 +4,8 @@ Source: Flent 2.1.1, `resultset.py`. Tests load and draw the files with Flent.
 
 The same trial must give the same bytes, so the date of a file does not come from the clock. The
 date is the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit
-of the seed. File names of one condition therefore differ in one number only, and Flent's combined
-plots group these files.
+of the seed. The names of the files of one condition therefore differ in one number only, and
+Flent's combined plots group these files.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from aqmlab import __version__
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.captures import EPOCH_S
 from aqmlab.results.export.flent import calls, sampling
 from aqmlab.results.export.flent.form import (
     Document,
@@ -43,7 +44,7 @@ __all__ = ["SUFFIX", "TABLES", "document", "file_bytes", "file_stem"]
 VERSION = 4
 SUFFIX = ".flent.gz"
 
-_EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime.fromtimestamp(EPOCH_S, datetime.UTC)
 _LARGEST_SEED = 10**15
 """The largest seed that a file's date can represent: 10^15 microseconds are 32 years."""
 
@@ -52,9 +53,10 @@ _MOST_CHARACTERS = 230
 
 
 def document(results: CampaignResults, trial: TrialRows) -> Document:
-    """A finished trial in Flent's JSON format. The trial must have the tables `TABLES`.
+    """A finished trial in Flent's JSON format. `trial` must have the tables `TABLES`.
 
-    Raises `RequestError` if a call needs packets and the trial cannot run again.
+    Raises `RequestError` if a call needs packets and the trial cannot run again, or if the seed is
+    too large for a date.
     """
     begins = _begins(trial)
     carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
@@ -97,7 +99,7 @@ def file_bytes(document: Document) -> bytes:
 
 
 def file_stem(document: Document) -> str:
-    """A file name without its suffix, which Flent builds from test, time and title."""
+    """A file's name without its suffix, made from test, time and title as Flent makes it."""
     about = document["metadata"]
     stem = f"{about['NAME']}-{about['TIME'].replace(':', '').removesuffix('Z')}."
     return (stem + re.sub(r"[^A-Za-z0-9-]", "_", about["TITLE"]))[:_MOST_CHARACTERS]
@@ -174,7 +176,7 @@ def _about(results: CampaignResults, trial: TrialRows, time: str) -> RunMetadata
 
 
 def _egress(spec: TrialSpec) -> EgressMetadata:
-    """The uplink's discipline, in the form in which Flent stores `tc` output."""
+    """The discipline of the uplink, or else of the first link, as Flent stores `tc` output."""
     link = next((one for one in spec.links if one.name == "up"), spec.links[0])
     return {
         "iface": link.name,

@@ -1,8 +1,8 @@
 """The packets of a call, in the form in which Flent's `voip` tests record them.
 
-Delays are one-way delays upstream, from the caller at home. Flent's irtt records the same one-way
-delays in `owd_up`. In irtt `val` is the round-trip time; in these files `val` is the upstream
-delay. Flent computes the rating of a call from the delays and losses of these samples.
+Delays are one-way delays upstream, from the caller at home. Flent records the upstream delays that
+irtt measures in `owd_up`, and irtt's round-trip times in `val`. In these files both are the
+upstream delay. Flent computes the rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _KBIT = 1000
 def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, FlentSeries]:
     """The series of a trial's first call; runs the trial again for its packets.
 
-    `epoch_s` is the time at which captures begin. Raises `RequestError` if the engine keeps no
-    packets.
+    `epoch_s` is the time at which captures begin, in seconds since 1970. Raises `RequestError` if
+    the engine keeps no packets.
     """
     if not cast.voip:
         return {}

@@ -9,7 +9,7 @@ from aqmlab.campaign.store.manifest import ConditionValue
 from aqmlab.engines.trial_spec import Argument
 
 Values = list[float | None]
-"""The values of a series on the common grid. `None` is a value that is absent."""
+"""The values of a series on the common grid. `None` stands for a missing value."""
 
 Sample = dict[str, Any]
 """A sample of a series: its time `t` in seconds, and values by Flent's names."""
@@ -31,7 +31,7 @@ class QdiscMetadata(TypedDict):
 
 
 class EgressMetadata(TypedDict):
-    """The name of the uplink, its discipline and its rate."""
+    """A link's name, discipline and rate."""
 
     iface: str
     qdisc: QdiscMetadata
@@ -58,7 +58,7 @@ class TestMetadata(TypedDict):
 
 
 class RunMetadata(TypedDict):
-    """The hosts and the batch of a run."""
+    """The title, time, batch, hosts and origin of a run."""
 
     TITLE: str
     NOTE: str
@@ -90,7 +90,10 @@ class Metadata(RunMetadata, TestMetadata):
 
 
 class Document(TypedDict):
-    """A file. Each list in `results` has one value for each time in `x_values`, in seconds."""
+    """A file.
+
+    `x_values` holds times in seconds. Each list in `results` has one value for each of these times.
+    """
 
     version: int
     x_values: list[float]

@@ -14,14 +14,14 @@ STEP_S = 0.2
 """Flent's time step, in seconds."""
 
 _REACH = 5
-"""The longest gap, in steps, over which Flent interpolates."""
+"""The longest time until the next sample, in steps, for which Flent interpolates."""
 
 
 def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:
     """The step and the times of the grid of a trial.
 
-    The trial's own series have steps of `own_step_s`. The grid has Flent's step, or a longer one if
-    the trial's own step is so long that lines would break.
+    The trial's own series have steps of `own_step_s`. The grid has Flent's step, or `own_step_s` if
+    that is longer than five of Flent's steps, because lines would break.
     """
     step_s = STEP_S if own_step_s <= _REACH * STEP_S else own_step_s
     steps = math.ceil(duration_s / step_s - 1e-9)
@@ -31,9 +31,9 @@ def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:
 def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s: float) -> Values:
     """A value for each time, interpolated between the samples before and after it.
 
-    A time has no value if the next sample is more than five steps away. Times before the first
-    sample have values within half a step of it. Times after the last sample have values within one
-    step of it.
+    Between two samples, a time has a value only if the next sample is at most five steps later. A
+    time before the first sample has a value only if the sample is at most half a step later. A time
+    after the last sample has a value only if the sample is less than one step earlier.
     """
     import numpy as np
 
@@ -53,7 +53,7 @@ def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s
 
 
 def summary(kind: str, series: Sequence[Values]) -> Values:
-    """The `avg` or `sum` at each time, over the series that have a value."""
+    """The `avg` or `sum` at each time, over the series that have a value at that time."""
     found: Values = []
     for values in zip(*series, strict=True):
         present = [value for value in values if value is not None]

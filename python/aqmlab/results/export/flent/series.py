@@ -75,7 +75,7 @@ def labels(trial: TrialRows) -> list[str]:
 
 
 def _generic(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
-    """A throughput and a round-trip time for each application, by its name."""
+    """Throughputs and round-trip times by application; probes have round-trip times only."""
     probes = {*cast.icmp, *cast.udp}
     found: dict[str, FlentSeries] = {}
     for row in trial.of("flows", primary=True):
@@ -99,7 +99,7 @@ def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Sample]:
-    """The sender's state in the form of `ss`, if `app` has one connection, as Flent requires."""
+    """The sender's state in the form of `ss`, if `app` has exactly one connection."""
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return
@@ -119,7 +119,7 @@ def _segment_bytes(trial: TrialRows, app: str) -> int:
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:
-    """The round trips of a probe, or of any flow, as seen by its sender."""
+    """The round trips that a probe measured, or else those of synthetic packet pairs."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
         return FlentSeries("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
@@ -158,7 +158,7 @@ def _values(rows: Iterable[AppSeriesRow]) -> list[Sample]:
 
 
 def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
-    """The rates and the buffer of a video player. Flent stores only one player."""
+    """The rates and the buffer of a video player. Flent's format has room for one player only."""
     if len(cast.dash) != 1:
         return {}
     scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}
@@ -175,7 +175,7 @@ def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
 
 
 def _queues(trial: TrialRows) -> dict[str, FlentSeries]:
-    """Backlogs, and drops and marks since the last sample, in the form of `tc`."""
+    """Backlogs, and drops and marks since the previous sample, in the form of `tc`."""
     rows = trial.of("queue_series")
     return {
         f"qdisc_stats_{link}": FlentSeries(

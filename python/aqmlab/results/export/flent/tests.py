@@ -28,13 +28,13 @@ _PARTS = {
 }
 """The role of each kind of application in a test.
 
-`bulk` is a load, and kinds that are not listed have no role.
+`bulk` is a load. No specific test has a role for other kinds.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The applications in each role of a test. A flow is an application and a direction."""
+    """The applications in each role of a test. A load in both directions has both roles."""
 
     up: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Cast:
 
 
 def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
-    """The roles of a resolved trial's applications; `carrying` lists the flows that carry data."""
+    """The roles of a resolved trial's applications; `carrying` has (name, direction)."""
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
         name, kind = app.name, app.app.kind
@@ -59,7 +59,7 @@ def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The number of applications in a role, and the test's names of their series."""
+    """The allowed numbers of applications in a role, and the test's names of their series."""
 
     least: int = 0
     most: int = 0
@@ -73,7 +73,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A Flent test: the number of applications in each role, and the summaries."""
+    """A Flent test: its roles and its summaries."""
 
     name: str
     up: Part = Part()

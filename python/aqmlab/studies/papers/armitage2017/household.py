@@ -21,7 +21,7 @@ ACK_ALLOWANCE = 1 / 40
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The need of an application at a time, in Mbit/s, and its number of instances."""
+    """The rates that one instance of an application needs, and the number of instances."""
 
     name: str
     kind: Class

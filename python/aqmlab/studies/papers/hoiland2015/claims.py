@@ -303,7 +303,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _below_ms(n: Numbers, at: At) -> BySeed:
-    """The median age of the oldest frame, summed over both drivers."""
+    """The sum over both drivers of the median age of the oldest frame, in ms."""
     down, up = (
         n.gauge(f"wifi-{way}", "driver_oldest_ms", at, STEADY_S, take=0.5) for way in ("down", "up")
     )

@@ -68,7 +68,7 @@ fn low_rates_halve_the_frame_rate_and_a_long_queue_leaves_frames_out() {
 
 /// Source: `video_stream_encoder.cc`, `UpdateTargetBitrate`.
 ///
-/// Covers requirement C-141.
+/// Tests statement C-141.
 #[test]
 fn an_excess_leaves_out_its_share_of_the_frames_and_at_most_a_half() {
     for (excess, want) in [(0.0, 0), (0.01, 0), (0.1, 6), (0.34, 30), (0.9, 30)] {

@@ -40,7 +40,8 @@ impl AckedRate {
         self.window.insert(place, packet);
     }
 
-    /// Removes old packets. The caller calls this function after the packets of a report.
+    /// Removes old packets. The caller calls this function after it has added the packets of a
+    /// report.
     pub(crate) fn expire(&mut self) {
         while self.is_front_old() {
             let Some(front) = self.window.pop_front() else { return };
@@ -85,14 +86,15 @@ impl AckedRate {
     /// Returns the rate of the departures before the last packet, unless too few packets have a
     /// reliable departure.
     fn sent_bps(&self) -> Option<f64> {
-        // A packet that left before a discarded one was reordered.
+        // A packet that was sent before a discarded one was reordered.
         let in_order = || self.window.iter().filter(|one| one.sent >= self.discarded);
         if in_order().count() < REQUIRED {
             return None;
         }
         let first = in_order().map(|one| one.sent).min()?;
         let last = in_order().map(|one| one.sent).max()?;
-        // Of packets that left at the same time, the first to arrive is the last one.
+        // If several packets were sent last at the same time, the first of them to arrive counts as
+        // the last.
         let last_bytes = in_order().find(|one| one.sent == last)?.bytes;
         let bytes: f64 = in_order().map(|one| one.bytes).sum();
         Some(bps(bytes - last_bytes, last.since(first)))
@@ -134,7 +136,7 @@ mod tests {
         close(after(1_000, every, every).bps().unwrap(), 1e6, 1.0);
     }
 
-    /// Covers requirement C-139.
+    /// Tests statement C-139.
     #[test]
     fn the_window_is_a_second_or_20_packets_and_at_most_5_seconds() {
         for (every, packets) in [(10, 101), (100, 20), (400, 13)] {
@@ -147,7 +149,7 @@ mod tests {
     /// A pause of the path is followed by a burst of the packets that waited. The sending rate
     /// bounds the estimate.
     ///
-    /// Covers requirement C-139.
+    /// Tests statement C-139.
     #[test]
     fn a_pause_of_the_path_does_not_change_the_estimate() {
         let paused = |n| if (40..60).contains(&n) { 600 } else { 10 * n };
@@ -160,7 +162,7 @@ mod tests {
     }
 
     proptest! {
-        /// Covers requirement C-139.
+        /// Tests statement C-139.
         #[test]
         fn the_estimate_does_not_exceed_the_sending_rate(
             packets in prop::collection::vec((40..1_500_u32, 1..40_u64, 0..200_u64), 10..300),

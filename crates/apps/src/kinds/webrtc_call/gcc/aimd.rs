@@ -150,7 +150,8 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// Returns the additive increase in bit/s per second, which is half a packet per reaction time.
+    /// Returns the additive increase in bit/s per second, which is half a packet per round trip
+    /// plus [`REACTION`].
     fn slope_bps(&self) -> f64 {
         let frame = self.bps / FRAMES;
         let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);

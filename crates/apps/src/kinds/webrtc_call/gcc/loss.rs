@@ -1,11 +1,12 @@
 //! The target of the controller: the limits from losses, round-trip times and the delay.
 //!
-//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is that of
-//! `loss_based_bwe_v2.cc`. Before it has three observations, the first loss-based estimator applies,
-//! which counts the lost packets of each report. A round trip of more than 3 s lowers the target.
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is that
+//! of `loss_based_bwe_v2.cc`. Before it has three observations, the first loss-based estimator
+//! applies, which counts the lost packets of each report. A round trip of more than 3 s lowers the
+//! target.
 //!
-//! Difference: the reports on transport-wide numbers of one second together are one loss report,
-//! where libwebrtc has RTCP's receiver reports.
+//! Difference: the transport-wide reports of each second together form one loss report. libwebrtc
+//! uses RTCP's receiver reports.
 
 use std::collections::VecDeque;
 
@@ -197,7 +198,8 @@ impl LossLimit {
         }
     }
 
-    /// Returns whether the round-trip time, or the time without a report, is above its limit.
+    /// Returns whether the round-trip time, plus the time for which it has not been measured again,
+    /// is above the limit.
     pub(crate) fn is_rtt_long(&self) -> bool {
         let silent = self.rtt_measured.map_or(Duration::ZERO, |at| self.last_sent.since(at));
         silent.saturating_add(self.rtt) > LONGEST_RTT

@@ -1,9 +1,10 @@
 //! The limit that losses set to the rate.
 //!
-//! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, with the default settings. Each observation
-//! of 250 ms gives the most likely model of the path among a few candidates. The estimate is
-//! bounded by the rate at which packets arrive, and by the delay-based estimate. After a decrease,
-//! the estimate does not exceed a held rate. Each further decrease doubles the time of the hold.
+//! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, with the default settings. After each
+//! observation of 250 ms, the estimator chooses the most likely model of the path among a few
+//! candidates. The estimate is bounded by the rate at which packets arrive, and by the delay-based
+//! estimate. After a decrease, the estimate does not exceed a held rate. Each further decrease
+//! doubles the time of the hold.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -18,15 +19,16 @@ mod tests;
 
 const LEAST_OBSERVATIONS: u64 = 3;
 const CANDIDATES: [f64; 3] = [1.02, 1.0, 0.95];
-/// The factor on the arrival rate that bounds an increase. The next constant applies near the held
-/// rate: below the third one times this rate.
+/// The factor on the arrival rate that bounds an increase. The next constant applies while the
+/// arrival rate is below `HOLD_THRESHOLD` times the held rate.
 const RAMP_UP: f64 = 1.5;
 const RAMP_UP_IN_HOLD: f64 = 1.2;
 const HOLD_THRESHOLD: f64 = 1.3;
-/// The increase within the time below.
+/// The maximum increase of the estimate, as a factor, within [`INCREASE_WINDOW`].
 const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
-/// The average loss above which the estimate is bounded, and the bound for each unit of loss.
+/// The average loss above which the estimate is bounded. The bound is the next constant divided by
+/// the excess of the loss over this one.
 const BOUND_LOSS: f64 = 0.05;
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
@@ -86,7 +88,7 @@ pub(crate) struct LossBased {
     floor_bps: f64,
     acked_bps: Option<f64>,
     delay_bps: f64,
-    /// The limit of the current window of [`INCREASE_WINDOW`], and the begin of this window.
+    /// The limit of the current window of [`INCREASE_WINDOW`], and the beginning of this window.
     window_bps: f64,
     window_since: Option<Instant>,
     hold: Hold,

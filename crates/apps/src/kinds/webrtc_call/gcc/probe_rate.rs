@@ -13,8 +13,8 @@ const KEPT: Duration = Duration::from_secs(1);
 /// The maximum ratio of the arrival rate to the sending rate. Packets cannot arrive faster than
 /// that.
 const MOST_RATIO: f64 = 2.0;
-/// The factor on a lower arrival rate. Such a rate shows the capacity, of which slightly less is
-/// used.
+/// The ratio of the arrival rate to the sending rate below which the arrival rate shows the
+/// capacity. The result is then the capacity times the next constant.
 const SATURATED: f64 = 0.9;
 const USED: f64 = 0.95;
 

@@ -42,7 +42,7 @@ impl Cluster {
     }
 }
 
-/// A drop of the target to less than two thirds.
+/// A drop of the target to less than 66 % of its value.
 #[derive(Clone, Copy, Debug)]
 struct Drop {
     at: Instant,

@@ -63,7 +63,7 @@ impl Path {
         (least, most)
     }
 
-    /// Reports the arrivals until half a round trip ago.
+    /// Reports the packets that arrived at least half a round trip ago.
     fn report(&mut self) {
         let known = |&(_, at): &(u64, Instant)| at + RTT / 2 <= self.now;
         let count = self.arrived.iter().take_while(|one| known(one)).count();
@@ -74,7 +74,7 @@ impl Path {
     }
 }
 
-/// Covers requirement C-98.
+/// Tests statement C-98.
 #[test]
 fn with_room_the_target_climbs_by_8_percent_a_second() {
     let mut path = Path::new(1e6, 100e6);
@@ -85,7 +85,7 @@ fn with_room_the_target_climbs_by_8_percent_a_second() {
     assert_eq!(path.gcc.rtt().unwrap().as_millis(), 40);
 }
 
-/// Covers requirement C-99.
+/// Tests statement C-99.
 #[test]
 fn a_sender_with_little_to_send_is_held_at_half_again_of_what_arrives() {
     let mut path = Path::new(300e3, 100e6);

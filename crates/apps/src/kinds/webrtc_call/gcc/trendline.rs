@@ -99,7 +99,8 @@ impl Trendline {
         }
         let modified_ms = f64::from(self.deltas.min(MOST_DELTAS)) * trend * GAIN;
         if modified_ms > self.threshold_ms {
-            // Half of the time since the previous sample counts as over-use.
+            // At the first such sample, half of the time since the previous sample counts as
+            // over-use.
             let over_ms = self.over_ms.map_or(sent_ms / 2.0, |over_ms| over_ms + sent_ms);
             self.over_ms = Some(over_ms);
             self.over_count += 1;
@@ -158,7 +159,7 @@ mod tests {
         Trendline { deltas: 60, adapted: Some(Instant::ZERO), ..Trendline::default() }
     }
 
-    /// Covers requirement C-97.
+    /// Tests statement C-97.
     #[test]
     fn the_threshold_follows_the_trend_except_for_spikes() {
         for (size_ms, want) in [(20.0, 12.5 + 0.0087 * 7.5 * 50.0), (5.0, 6.0), (30.0, 12.5)] {
@@ -182,7 +183,7 @@ mod tests {
         })
     }
 
-    /// Covers requirement C-100.
+    /// Tests statement C-100.
     #[test]
     fn a_ramp_is_over_use_if_it_is_steep_enough() {
         assert_eq!(ramp(&mut Trendline::default(), 0.01, 600), None, "m = 2.4 < 6");
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(line.usage(), Usage::Over);
     }
 
-    /// Covers requirement C-101.
+    /// Tests statement C-101.
     #[test]
     fn over_use_needs_two_groups_ten_milliseconds_and_a_trend_that_does_not_fall() {
         let mut line = settled();
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(line.usage(), Usage::Under);
     }
 
-    /// Covers requirement C-98.
+    /// Tests statement C-98.
     #[test]
     fn a_constant_delay_has_no_trend() {
         let mut line = Trendline::default();

@@ -2,8 +2,8 @@
 //!
 //! Source: libwebrtc (2025-06) `congestion_window_pushback_controller.cc`,
 //! `goog_cc_network_control.cc` and `rate_control_settings.cc`, whose default is
-//! `QueueSize:350,MinBitrate:30000,DropFrame:true`. The window is the data of the shortest round
-//! trip and 350 ms at the target. The target itself does not change.
+//! `QueueSize:350,MinBitrate:30000,DropFrame:true`. The window is the data that the target rate
+//! carries in the shortest round trip plus 350 ms. The target itself does not change.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ const ROUND_TRIPS: usize = 32;
 /// The window, and the data on the path.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// The longest time between a packet and its report, of each of the last reports.
+    /// For each of the last reports, the longest time between a packet and the report on it.
     round_trips: VecDeque<Duration>,
     bytes: Option<f64>,
     outstanding: f64,
@@ -36,7 +36,7 @@ impl Window {
         self.outstanding += f64::from(bytes);
     }
 
-    /// Removes packets that were reported, or that can no longer be.
+    /// Removes `bytes` of packets that were reported or can no longer be reported.
     pub(crate) fn reported(&mut self, bytes: f64) {
         self.outstanding = (self.outstanding - bytes).max(0.0);
     }
@@ -57,7 +57,8 @@ impl Window {
         self.bytes = Some(bytes.max(LEAST_BYTES));
     }
 
-    /// Adapts the rate that the encoder may use to the data on the path.
+    /// Adapts the proportion of the target that the encoder may use. It depends on the data on the
+    /// path.
     pub(crate) fn adapt(&mut self) {
         let Some(bytes) = self.bytes else { return };
         let fill = self.outstanding / bytes;
@@ -90,7 +91,7 @@ mod tests {
         window
     }
 
-    /// Covers requirement C-141.
+    /// Tests statement C-141.
     #[test]
     fn data_beyond_the_window_leaves_frames_out_and_an_empty_path_ends_it() {
         let mut window = window();

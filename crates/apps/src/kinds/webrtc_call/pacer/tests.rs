@@ -114,8 +114,8 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
     close(8.0 * padded(&mut busy, 1_000), 0.95e6, 0.02e6);
 }
 
-/// 5 ms of 1 Mbit/s are 625 B, of 300 kbit/s they are 187 B. A packet of 1,200 B is more than three
-/// times as large as these (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
+/// 5 ms of 1 Mbit/s are 625 B; 5 ms of 300 kbit/s are 187 B. A packet of 1,200 B is more than three
+/// times as large as the latter only (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
 #[test]
 fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     for (bps, want) in [(1e6, 1_200), (300e3, 255)] {
@@ -125,8 +125,8 @@ fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     }
 }
 
-/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own, for
-/// which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
+/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own,
+/// for which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
 #[test]
 fn audio_adds_to_the_debt_of_video() {
     let after = |audio: u32| {
@@ -142,7 +142,7 @@ fn audio_adds_to_the_debt_of_video() {
 }
 
 proptest! {
-    /// Covers requirement C-108.
+    /// Tests statement C-108.
     #[test]
     fn no_interval_has_more_than_its_rate_and_a_burst(
         frames in prop::collection::vec((0..50_000_u64, 1..30_u64), 1..40),

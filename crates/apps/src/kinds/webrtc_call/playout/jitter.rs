@@ -1,8 +1,8 @@
 //! The variation of the delays of frames, which the playout delay covers.
 //!
-//! Source: libwebrtc (2025-06) `jitter_estimator.cc`, with the default settings. The estimate is the
-//! time that the largest frame takes longer than the average frame, plus 2.33 standard deviations of
-//! the remaining noise minus 30 ms, plus 10 ms.
+//! Source: libwebrtc (2025-06) `jitter_estimator.cc`, with the default settings. The estimate is
+//! the time that the largest frame takes longer than the average frame, plus the noise threshold,
+//! plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise, minus 30 ms.
 //!
 //! Difference: the round-trip time is not filtered.
 

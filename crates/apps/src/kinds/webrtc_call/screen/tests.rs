@@ -31,14 +31,14 @@ fn freezes(every: u64, span: u64, want: bool) {
     close(seen.frozen_percent.unwrap(), frozen, 1e-9);
 }
 
-/// Covers requirement C-105.
+/// Tests statement C-105.
 #[test]
 fn at_30_frames_a_second_a_freeze_begins_at_183_ms() {
     freezes(33, 182, false);
     freezes(33, 184, true);
 }
 
-/// Covers requirement C-106.
+/// Tests statement C-106.
 #[test]
 fn at_10_frames_a_second_a_freeze_begins_at_300_ms() {
     freezes(100, 299, false);
@@ -53,12 +53,43 @@ fn a_freeze_at_the_end_counts_and_so_does_a_call_without_a_picture() {
     }
     let seen = screen.measures(ms(10_990));
     close(seen.frozen_percent.unwrap(), 100.0 * 10_000.0 / 10_990.0, 1e-9);
+    close(seen.longest_freeze_ms, 10_000.0, 1e-9);
     // None of the seconds 1 to 9 has a frame.
     assert_eq!(seen.slow_percent, [Some(100.0); 2]);
     let none = Screen::new(ms(0), 720).measures(ms(10_000));
     assert_eq!((none.frozen_percent, none.lines), (Some(100.0), None));
     assert_eq!(none.slow_percent, [Some(100.0); 2]);
     assert_eq!(Screen::new(ms(0), 720).measures(ms(0)).fps, None);
+}
+
+/// Returns what is seen of 30 frames per second for `seconds`, with freezes at given seconds.
+fn with_freezes(seconds: u64, freezes: &[(u64, u64)]) -> Seen {
+    let mut screen = Screen::new(ms(0), 720);
+    let is_shown = |at: u64| {
+        freezes.iter().all(|&(from, length)| at <= 1_000 * from || at >= 1_000 * from + length)
+    };
+    for at in (0..1_000 * seconds).step_by(20).filter(|&at| is_shown(at)) {
+        screen.add(frame(720, ms(at)), ms(at));
+    }
+    screen.measures(ms(1_000 * seconds))
+}
+
+#[test]
+fn one_freeze_is_judged_alike_in_a_short_and_in_a_long_call() {
+    for seconds in [20, 60, 300] {
+        let seen = with_freezes(seconds, &[(5, 500)]);
+        close(seen.longest_freeze_ms, 500.0, 1e-9);
+        close(seen.further_freezes_percent.unwrap(), 0.0, 1e-9);
+    }
+}
+
+#[test]
+fn freezes_beside_the_longest_are_a_share_of_the_time() {
+    let seen = with_freezes(60, &[(5, 800), (20, 300), (40, 240)]);
+    close(seen.longest_freeze_ms, 800.0, 1e-9);
+    close(seen.further_freezes_percent.unwrap(), 100.0 * 0.54 / 60.0, 1e-9);
+    close(seen.frozen_percent.unwrap(), 100.0 * 1.34 / 60.0, 1e-9);
+    close(seen.freezes_per_minute.unwrap(), 3.0, 1e-9);
 }
 
 #[test]
@@ -98,7 +129,7 @@ proptest! {
             screen.add(frame(360, ms(now)), ms(now + 30));
         }
         let seen = screen.measures(ms(now + tail));
-        let shares = [seen.frozen_percent, seen.top_percent].into_iter();
+        let shares = [seen.frozen_percent, seen.further_freezes_percent, seen.top_percent].into_iter();
         for share in shares.chain(seen.slow_percent).flatten() {
             prop_assert!((0.0..=100.0 + 1e-9).contains(&share), "{share}");
         }

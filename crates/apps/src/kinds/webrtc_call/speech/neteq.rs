@@ -2,9 +2,10 @@
 //!
 //! Source: libwebrtc (2025-06), folder `modules/audio_coding/neteq`: `decision_logic.cc`,
 //! `underrun_optimizer.cc`, `histogram.cc` and `packet_arrival_history.cc`, with the default
-//! settings. The target is the 95th percentile of the longest delays of half a second, over the
-//! shortest delay of two seconds. A late packet is played when it arrives, and the gap is concealed.
-//! Speech is stretched towards the target, and compressed if the buffer holds much more.
+//! settings. The target is the 95th percentile of the longest delay in each half second, relative
+//! to the shortest delay of the last two seconds. A late packet is played when it arrives, and the
+//! gap is concealed. Speech is stretched towards the target, and compressed if the buffer holds
+//! much more.
 //!
 //! Differences: a stretch changes the delay by 10 ms, a pitch period of 100 Hz; libwebrtc takes the
 //! period of the voice. Reordered packets do not raise the target.
@@ -28,7 +29,7 @@ const FAST: f64 = 4.0;
 const STRETCH_EVERY: Duration = Duration::from_millis(60);
 const STRETCH_MS: f64 = 10.0;
 
-/// The longest delays of intervals, as a distribution that forgets.
+/// The distribution of the longest delays of the intervals, in which older intervals weigh less.
 #[derive(Debug)]
 struct Histogram {
     shares: [f64; BUCKETS],
@@ -190,8 +191,8 @@ mod tests {
         all.iter().copied().filter(|one| one.gap() > Duration::ZERO).collect()
     }
 
-    /// The target is 80 ms until the first half second is over, and then 20 ms. Speech is compressed
-    /// until the delay is less than 20 ms above the target.
+    /// The target is 80 ms until the first half second is over, and then 20 ms. Speech is
+    /// compressed until the delay is less than 20 ms above the target.
     #[test]
     fn a_constant_delay_is_played_20_to_40_ms_later() {
         let all = played(500, |_| 30);

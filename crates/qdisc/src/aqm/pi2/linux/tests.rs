@@ -33,7 +33,7 @@ fn judged(law: &Linux, l4s: bool, draw: u32) -> (Verdict, usize) {
     (verdict, 1 + usize::from(rng != after_one))
 }
 
-/// C-110: the change per update by hand, in units of 2⁻³².
+/// C-110: the probabilities after these delays, computed by hand in units of 2⁻³².
 #[test]
 fn updates_give_the_probabilities_of_the_kernel() {
     for (delays, want) in [

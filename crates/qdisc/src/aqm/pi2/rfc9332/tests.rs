@@ -21,7 +21,7 @@ fn close(got: f64, want: f64) {
     assert!((got - want).abs() < 1e-9, "{got} is not {want}");
 }
 
-/// C-110, in reals.
+/// C-110, in floating point.
 #[test]
 fn updates_give_the_probabilities_of_the_figure() {
     let mut law = law();
@@ -120,7 +120,7 @@ fn l4s_packets_are_dropped_only_from_a_coupled_probability_of_one() {
     assert!(!verdicts(0.499).contains(&Verdict::Drop));
     let over = verdicts(0.6);
     let count = |what| over.iter().filter(|verdict| **verdict == what).count();
-    // The square of 0.6 is dropped, and the rest is signalled.
+    // The packets dropped are 36 %, the square of 0.6. All others are signalled.
     assert!((359..=360).contains(&count(Verdict::Drop)), "{}", count(Verdict::Drop));
     assert_eq!(count(Verdict::Keep), 0);
 }

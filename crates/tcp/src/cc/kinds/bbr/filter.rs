@@ -3,7 +3,8 @@
 //! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. The filter stores three
 //! samples: the best sample, the best sample after the first, and the best sample after the second.
 //! The second sample is replaced after a quarter of the window, and the third after half of the
-//! window. The maximum therefore expires at most a quarter of the window late.
+//! window. When the first sample expires, the second takes its place. The result may be lower than
+//! the exact maximum, because not every sample is stored.
 
 /// A sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]

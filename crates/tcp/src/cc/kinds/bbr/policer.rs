@@ -8,8 +8,8 @@ use aqmlab_core::Instant;
 
 use super::{BW_UNIT, SCALE, UNIT, Units, send};
 
-/// The minimum number of rounds of an interval. An interval of four times as many rounds is too
-/// long.
+/// The minimum number of rounds of an interval. An interval with more than four times as many
+/// rounds is discarded.
 const MIN_ROUNDS: u32 = 4;
 /// The proportion of lost packets from which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;

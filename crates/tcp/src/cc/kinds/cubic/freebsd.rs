@@ -2,11 +2,11 @@
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, `cc_newreno.c` (slow start) and
 //! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02. Two errors of FreeBSD
-//! are reproduced. Reno's window is computed in 32 bits and wraps. With segments of 1448 bytes it
-//! grows for only 75 ticks and then starts again (`tf_window`). A negative value of the cubic
-//! function counts as an unbounded window (`cubic_window`). This happens after timeouts, which move
-//! the time of the last congestion event but not K. Difference: a timeout counts as the second in a
-//! row if there was no round-trip sample since the first timeout.
+//! are reproduced. First, Reno's window is computed in 32 bits. With segments of 1448 bytes, it
+//! grows for 75 ticks, wraps and starts again (`tf_window`). Second, a negative value of the cubic
+//! function counts as an unbounded window (`cubic_window`). Such a value occurs after timeouts,
+//! which move the time of the last congestion event but not K. Difference: a timeout counts as the
+//! second in a row if there was no round-trip sample since the first timeout.
 
 use aqmlab_core::{Args, Duration, Instant};
 

@@ -20,7 +20,7 @@ const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
 /// `C` in 1024ths, times ten, which is `C` per round trip of the nominal 100 ms.
 const CUBE_RTT_SCALE: u64 = 41 * 10;
-/// `1/C` in the unit of K cubed, which is 1/1024 s.
+/// `1/C` in the unit of K³. K is in 1024ths of a second.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
 /// The number of acknowledged segments per segment of Reno's growth with CUBIC's β, in eighths of
 /// the window.
@@ -49,7 +49,7 @@ pub(super) struct Cubic {
 struct Law {
     /// The number of acknowledged segments per segment of growth.
     cnt: u64,
-    /// The window at the last loss, possibly reduced; zero if none is known.
+    /// The window at the last loss, possibly reduced by fast convergence; zero if none is known.
     last_max_cwnd: u64,
     /// The window at the last evaluation.
     last_cwnd: u64,

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 9438 §4; for slow start, RFC 9406 or RFC 5681. Differences, each pinned by a test:
 //!
-//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. An acknowledgement
-//!   therefore never shrinks the window, which the text of §4.3 would permit;
+//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. By the text of §4.3, an
+//!   acknowledgement could shrink the window;
 //! - while the window does not limit the sender, the start of the epoch moves with the time between
 //!   acknowledgements. `t` excludes that time (§5.8).
 
@@ -179,7 +179,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    /// Covers requirement C-82.
+    /// Tests statement C-82.
     #[test]
     fn the_curve_starts_at_beta_and_reaches_the_maximum_after_k() {
         let mut curve = Curve { w_max: Some(100.0), ..Curve::default() };

@@ -90,7 +90,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def full_use(n: Numbers, at: At) -> Check:
-    """A check that the upload's median and the mean of the rest use the whole rate."""
+    """A check that the upload's median rate and the other flows' mean rate fill the uplink."""
     rest = [n.queue("up", "throughput_mbit", at), n.flow("upload", "throughput_mean_mbit", at)]
     upload = n.flow("upload", "throughput_p50_mbit", at)
     used = each(lambda median, link, mean: median + link - mean, upload, *rest)

@@ -47,8 +47,7 @@ TARGET_MBIT = {
 """The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The least share of a rate that reaches it, and the least share that does not miss it noticeably.
-"""
+"""The least share of a rate that counts as reached, and the least that is not noticeably lower."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """The largest losses that count as none and as negligible, in percent.
@@ -83,9 +82,9 @@ def far(rate: str, *queues: str) -> list[At]:
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Yields flows under every condition, in words.
+    """Yields each flow under every queue and round-trip time, in words.
 
-    Adds the conditions before and after the upgrade.
+    The last two values are the conditions at the slow and at the fast rate.
     """
     for before, after in zip(places(slow), places(fast), strict=True):
         for flow in flows:

@@ -54,7 +54,7 @@ def page(n: Numbers, where: At) -> BySeed:
 
 
 def notified(n: Numbers, where: At) -> BySeed:
-    """The median time to send a notification, in ms, as the median over the four senders."""
+    """The lower median over four senders of the median time to send a notification, in ms."""
     times = [n.app(f"sent-{one}", "completion_p50_ms", where) for one in range(1, 5)]
     return each(lambda *values: sorted(values)[1], *times)
 

@@ -11,7 +11,7 @@ fn usage() -> impl Strategy<Value = Usage> {
     prop_oneof![Just(Usage::Normal), Just(Usage::Over), Just(Usage::Under)]
 }
 
-/// Covers requirement C-97.
+/// Tests statement C-97.
 #[test]
 fn over_use_decreases_to_85_percent_of_what_arrives_less_5_kbit() {
     let mut aimd = Aimd::new(2e6, 5e3);
@@ -19,7 +19,7 @@ fn over_use_decreases_to_85_percent_of_what_arrives_less_5_kbit() {
     close(aimd.bps(), 845_000.0, 1e-6);
 }
 
-/// Covers requirement C-97.
+/// Tests statement C-97.
 #[test]
 fn near_the_capacity_the_rate_grows_by_half_a_packet_each_reaction() {
     let aimd = Aimd { rtt: Duration::from_millis(100), ..Aimd::new(1e6, 5e3) };
@@ -29,7 +29,7 @@ fn near_the_capacity_the_rate_grows_by_half_a_packet_each_reaction() {
     assert!(Aimd::new(20e3, 5e3).slope_bps() >= 4_000.0);
 }
 
-/// Covers requirement C-97.
+/// Tests statement C-97.
 #[test]
 fn from_1_to_2_5_mbit_takes_11_9_seconds() {
     let mut aimd = Aimd::new(1e6, 5e3);
@@ -41,7 +41,7 @@ fn from_1_to_2_5_mbit_takes_11_9_seconds() {
     close(reached.unwrap() as f64 * 0.05, 11.906, 0.06);
 }
 
-/// Covers requirement C-98.
+/// Tests statement C-98.
 #[test]
 fn without_a_queue_the_rate_climbs_by_8_percent_a_second_to_its_cap() {
     let mut aimd = Aimd::new(1e6, 5e3);
@@ -57,7 +57,7 @@ fn without_a_queue_the_rate_climbs_by_8_percent_a_second_to_its_cap() {
     close(aimd.bps(), 1.5e6 + 10e3, 1e-6);
 }
 
-/// Covers requirement C-102.
+/// Tests statement C-102.
 #[test]
 fn decreases_are_a_round_trip_apart_unless_half_of_the_rate_is_lost() {
     for (rtt, pause) in [(1, 10), (80, 80), (3_000, 200)] {
@@ -79,7 +79,7 @@ fn without_a_measured_rate_it_halves_every_200_ms() {
 }
 
 proptest! {
-    /// Covers requirement C-99.
+    /// Tests statement C-99.
     #[test]
     fn an_increase_never_exceeds_half_again_of_what_arrives(
         acked in prop::collection::vec((1e3..20e6_f64, usage()), 1..200),

@@ -7,8 +7,8 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Returns a limit at 1 Mbit/s after its start, with reports of `lost` lost packets out of 100
-/// in each second.
+/// Returns a limit that started at 1 Mbit/s and was adapted for `seconds`, while `lost` of every
+/// 100 packets were lost.
 fn lossy(lost: u64, seconds: u64) -> LossLimit {
     let mut limit = LossLimit::new(1e6, 5e3);
     limit.set_rtt(Duration::from_millis(100), ms(0));
@@ -21,7 +21,7 @@ fn lossy(lost: u64, seconds: u64) -> LossLimit {
     limit
 }
 
-/// Covers requirement C-97.
+/// Tests statement C-97.
 #[test]
 fn a_loss_of_20_percent_at_1_mbit_leaves_900_kbit() {
     let mut limit = LossLimit::new(1e6, 5e3);
@@ -37,7 +37,7 @@ fn a_loss_between_2_and_10_percent_holds_the_rate() {
     assert!(lossy(15, 30).bps() < 0.3e6);
 }
 
-/// Covers requirement C-103.
+/// Tests statement C-103.
 #[test]
 fn a_loss_of_up_to_2_percent_never_lowers_the_rate() {
     for lost in [0, 1, 2] {

@@ -8,14 +8,15 @@ use aqmlab_core::math;
 
 use super::observations::Observations;
 
-/// The inherent loss of a path of which nothing is known.
+/// The inherent loss that is assumed initially.
 const FIRST_LOSS: f64 = 0.01;
 const LEAST_LOSS: f64 = 1e-3;
 const MOST_LOSS: f64 = 0.05;
 /// The rate that, divided by the capacity, is added to the maximum inherent loss.
 const MOST_LOSS_BPS: f64 = 100e3;
 const NEWTON_STEP: f64 = 0.75;
-/// The preference for a larger capacity, for each kbit/s and for its logarithm.
+/// The preference for a larger capacity, per kbit/s and per unit of the logarithm of the capacity
+/// in kbit/s.
 const PREFERENCE: f64 = 2e-4;
 const LOG_PREFERENCE: f64 = 0.02;
 /// The average loss above which a smaller capacity is preferred, and the smoothness of the change.

@@ -12,7 +12,8 @@ const LEAST_SPAN: Duration = Duration::from_millis(250);
 const OLDER: f64 = 0.9;
 /// The number of observations above which the extremes do not count.
 const LEAST_FOR_EXTREMES: u64 = 3;
-/// The multiple of the median sending rate from which the loss counts in full.
+/// The multiple of the median sending rate from which the observation with the most loss counts
+/// too.
 const SEND_BURST: f64 = 2.0;
 
 /// The outcome of a packet that the receiver reports.
@@ -124,7 +125,7 @@ impl Observations {
     }
 
     /// Returns the weighted loss. The observations with the most and the least loss do not count,
-    /// except if the one with the most loss was also sent at twice the usual rate.
+    /// unless the one with the most loss was sent at twice the median rate or faster.
     fn loss(&self) -> f64 {
         let (mut bytes, mut lost_bytes) = (0.0, 0.0);
         let (mut worst, mut best) = ((0.0, Observation::default()), (1.0, Observation::default()));

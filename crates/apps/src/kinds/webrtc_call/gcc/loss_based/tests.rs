@@ -28,7 +28,8 @@ fn outcomes(from_ms: u64, arrived: u64, lost: u64) -> Vec<Outcome> {
     (0..arrived + lost).map(one).collect()
 }
 
-/// Returns a report on `packets` lost packets, of which the last is sent `APART_MS` after the first.
+/// Returns a report on `packets` lost packets, of which the last is sent `APART_MS` after the
+/// first.
 fn all_lost(from_ms: u64, packets: u64) -> Vec<Outcome> {
     let at = |n| Instant::from_millis(from_ms + if n + 1 == packets { APART_MS } else { 10 * n });
     (0..packets).map(|n| Outcome { sent: at(n), bytes: BYTES, has_arrived: false }).collect()
@@ -68,7 +69,7 @@ fn an_estimate_needs_a_delay_based_one_and_three_observations() {
 
 /// `IncreaseByHoldFactorAfterLossBasedBweBacksOff`.
 ///
-/// Covers requirement C-138.
+/// Tests statement C-138.
 #[test]
 fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
     let mut one = short(600e3);
@@ -83,7 +84,7 @@ fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
 
 /// `BackOffToAckedRateIfNotInAlr` and `NotBackOffToAckedRateInAlr`.
 ///
-/// Covers requirement C-138.
+/// Tests statement C-138.
 #[test]
 fn losses_lower_the_estimate_to_the_arrival_rate_unless_the_application_limits_it() {
     let after = |is_limited| {
@@ -140,7 +141,7 @@ fn the_held_rate_is_at_least_the_arrival_rate() {
 /// `EndHoldDurationIfDelayBasedEstimateWorks`; `kInitHoldDuration` of 300 ms and
 /// `HoldDurationFactor` of 2.
 ///
-/// Covers requirement C-138.
+/// Tests statement C-138.
 #[test]
 fn each_decrease_doubles_the_hold_until_the_delay_limits_again() {
     let mut one = short(2.5e6);
@@ -175,7 +176,7 @@ fn lost_bytes_count_and_not_lost_packets() {
 
 /// `UseByteLossRateIgnoreLossSpike`.
 ///
-/// Covers requirement C-138.
+/// Tests statement C-138.
 #[test]
 fn a_single_spike_of_loss_does_not_lower_the_estimate_and_two_do() {
     let mut one = estimator(5, 3);
@@ -204,8 +205,8 @@ fn a_spike_of_loss_counts_if_the_sender_sent_a_burst() {
     assert!(one.bps <= 500e3);
 }
 
-/// Runs a sender of 1,250 B packets at its estimate for `seconds`. Each `nth` packet is lost.
-/// Returns the minimum and the mean of the estimates after 5 s.
+/// Runs a sender of 1,250 B packets at its estimate for `seconds`. Every `nth` packet is lost, or
+/// none if `nth` is 0. Returns the minimum and the mean of the estimates after 5 s.
 fn with_loss(nth: u64, seconds: u64, delay_bps: f64) -> (f64, f64) {
     let mut one = LossBased::new(5e3);
     let (mut now, mut number, mut bps) = (Instant::ZERO, 0, delay_bps);
@@ -230,8 +231,8 @@ fn with_loss(nth: u64, seconds: u64, delay_bps: f64) -> (f64, f64) {
     (estimates.into_iter().fold(f64::INFINITY, f64::min), mean)
 }
 
-/// Of a small loss, the estimator takes a part for losses at its own rate until the inherent loss is
-/// learned.
+/// Until the estimator has learned the inherent loss, it attributes a part of a small loss to its
+/// own rate.
 #[test]
 fn a_loss_of_up_to_2_percent_leaves_nine_tenths_of_the_delay_based_estimate() {
     assert_eq!(with_loss(0, 60, 1e6), (1e6, 1e6));
@@ -248,7 +249,8 @@ fn a_loss_of_20_percent_bounds_the_rate() {
     assert!(mean < 0.7e6, "{least}, mean {mean}");
 }
 
-/// Returns report `k` of the trace and the time after it. The packets have changing rates and losses.
+/// Returns report `k` of the trace; advances the time and the packet number. The packets have
+/// changing rates and losses.
 fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
     let bps = [1_000_000, 2_500_000, 400_000, 1_500_000, 800_000, 3_000_000][k as usize / 40 % 6];
     let loss = [0, 10, 50, 0, 200, 100, 20][k as usize / 25 % 7];
@@ -266,7 +268,7 @@ fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
 /// `trace.txt` holds every eighth result of libwebrtc's own `loss_based_bwe_v2.cc` (2025-06) for
 /// these reports, in bit/s with the state: `+` increasing, `-` decreasing, `=` delay.
 ///
-/// Covers requirement C-138.
+/// Tests statement C-138.
 #[test]
 fn a_trace_has_the_results_of_libwebrtc() {
     let mut wanted = include_str!("trace.txt").split_whitespace();

@@ -26,7 +26,7 @@ fn ms(jitter: &Jitter, now: Instant) -> f64 {
 
 /// `SteadyStateConvergence`: 54 ms, in whole milliseconds.
 ///
-/// Covers requirement C-140.
+/// Tests statement C-140.
 #[test]
 fn a_steady_state_has_the_estimate_of_libwebrtc() {
     close(ms(&after(1_800, 30), at(1_800, 30)), 54.0, 1.0);

@@ -3,7 +3,7 @@
 //! Source: tc-cake(8) for the byte counts of the keywords; ITU-T I.361 for the ATM cell (53 bytes
 //! with a payload of 48).
 
-use aqmlab_core::Bytes;
+use crate::Bytes;
 
 /// The packet sizes that a link charges and that its discipline counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Overhead {
     /// Returns the bytes that the link charges for an IP packet of `ip_len` bytes.
     #[inline]
     pub fn on_link(&self, ip_len: u32) -> Bytes {
-        let framed = u64::from((ip_len + self.bytes).max(self.minimum));
+        let framed = (u64::from(ip_len) + u64::from(self.bytes)).max(self.minimum.into());
         Bytes(if self.atm { framed.div_ceil(48) * 53 } else { framed })
     }
 }
@@ -36,6 +36,7 @@ mod tests {
         let ip = Overhead::default();
         let ethernet = Overhead { bytes: 14, counted: 14, ..ip };
         let docsis = Overhead { bytes: 18, minimum: 64, ..ip };
+        let largest = Overhead { bytes: u32::MAX, ..ip };
         let pppoe_atm = Overhead { bytes: 40, atm: true, ..ip };
         for (overhead, ip_len, want) in [
             (ip, 1_500, 1_500),
@@ -45,6 +46,7 @@ mod tests {
             // 40 + 40 bytes fill two cells (C-61).
             (pppoe_atm, 40, 106),
             (pppoe_atm, 1_500, 33 * 53),
+            (largest, 1_500, 1_500 + u64::from(u32::MAX)),
         ] {
             assert_eq!(overhead.on_link(ip_len), Bytes(want), "{ip_len} B over {overhead:?}");
         }
