@@ -60,7 +60,7 @@ def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
     True
     """
     chance = random.Random(f"headers {seed}")
-    flows = [_Flow(chance, number, ecn) for number, ecn in enumerate(plain.ecn)]
+    flows = [_HeadedFlow(chance, number, ecn) for number, ecn in enumerate(plain.ecn)]
     made = [flows[flow].packet(chance, size, length) for _, flow, size in plain.packets]
     # An acknowledgement is short. Shorter gaps keep the load of the plain packets.
     packets = tuple(
@@ -75,7 +75,7 @@ def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
     )
 
 
-class _Flow:
+class _HeadedFlow:
     def __init__(self, chance: random.Random, number: int, ecn: int) -> None:
         self.dscp = chance.choice(_DSCPS)
         self._tos = self.dscp << 2 | ecn
