@@ -177,7 +177,7 @@ impl Recording {
     fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
         let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();
         self.gauges.iter().find_map(|(name, want)| match got.get(name.as_str()) {
-            Some(value) if value == want => None,
+            Some(value) if value.total_cmp(want).is_eq() => None,
             Some(value) => Some(format!("statistic {name}: recorded {want}, simulated {value}")),
             None => Some(format!("statistic {name}: recorded {want}, but not simulated")),
         })
