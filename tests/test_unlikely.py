@@ -14,6 +14,7 @@ STILL = "no application sends L4S packets, so its low-latency queue stays empty"
         (["path.qdisc=dualpi2"], (f"dualpi2: {STILL}",)),
         (["path.qdisc=dualpi2_rfc"], (f"dualpi2_rfc: {STILL}",)),
         (["path.qdisc=dualpi2", "apps.backup.kind=cbr", "apps.backup.ecn=ect1"], ()),
+        (["path.qdisc=dualpi2", "apps.backup.tcp.cc=prague"], ()),
         (["path.qdisc=pie"], ()),
     ],
 )

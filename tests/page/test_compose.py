@@ -152,7 +152,7 @@ def households(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def lowered(household: dict[str, Any], seed: int) -> str:
-    """The trial that Python's lowering makes, with every member."""
+    """The trial that Python's lowering makes, with all members."""
     spec = resolve(Scenario.from_dict(household)).spec.with_seed(seed)
     return _core.complete(spec.text())
 

@@ -146,7 +146,8 @@ fn by_median(
     found.into_iter().map(told).collect()
 }
 
-/// Returns the slowest case from which on the median of the round trips is within the limit.
+/// Returns the slowest case such that its median round-trip time, and those of all faster cases,
+/// are within the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);

@@ -16,13 +16,14 @@ pub struct Evidence {
     pub tiers: Vec<String>,
     /// The tier of the household, if it has one.
     pub today_tier: Option<String>,
-    /// The applications in words for people. An application without an entry has its name.
+    /// Descriptions of the applications for people. An application without a description is called
+    /// by its name.
     pub apps: Vec<App>,
     /// The gateways, today's first.
     pub gateways: Vec<Candidate>,
 }
 
-/// An application in words for people.
+/// The description of an application for people.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct App {
@@ -64,7 +65,7 @@ impl Evidence {
         self.tiers.iter().position(|known| known == tier).unwrap_or(self.tiers.len())
     }
 
-    /// Returns an application in words for people.
+    /// Returns the description of an application for people, or its name if it has no description.
     pub(crate) fn words(&self, app: &str) -> String {
         let known = self.apps.iter().find(|known| known.name == app);
         known.map_or_else(|| app.to_owned(), |known| words::owned(&known.who, &known.title))

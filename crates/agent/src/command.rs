@@ -6,7 +6,8 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If the command cannot be started or fails. The error has the command line and its message.
+/// If the command cannot be started or fails. The error has the command line and the command's
+/// error message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

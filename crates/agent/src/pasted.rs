@@ -62,7 +62,7 @@ pub(crate) fn run(commands: &Commands) -> Result<String, String> {
     Ok(format!("{}\n", json!({ "shown": shown })))
 }
 
-/// Runs one line. As in a shell, a line that hides its complaints may fail.
+/// Runs one line. As in a script, a line that ends with `2>/dev/null` may fail.
 fn run_pasted(line: &str) -> Result<(), String> {
     match line.strip_suffix(" 2>/dev/null") {
         Some(hidden) => drop(run_line(hidden)),

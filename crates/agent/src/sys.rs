@@ -148,7 +148,7 @@ pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
     let mut name = inet(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as u32;
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: `name` and `size` live until the call returns, and `size` is that of `name`; a
+    // SAFETY: `name` and `size` live until the call returns, and `size` is the size of `name`; a
     // descriptor that is returned belongs to the caller alone.
     let taken = unsafe {
         let taken = libc::accept4(fd.as_raw_fd(), (&raw mut name).cast(), &raw mut size, flags);
@@ -165,7 +165,7 @@ pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io
 /// Sets a socket option.
 pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8]) -> io::Result<()> {
     let data = value.as_ptr().cast::<c_void>();
-    // SAFETY: `data` points to `value`, and the length is that of `value`.
+    // SAFETY: `data` points to `value`, and the length is the length of `value`.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, data, value.len() as u32) })
         .map(drop)
 }
@@ -187,7 +187,7 @@ pub(crate) fn get_bytes(
 /// Sends bytes. No signal is raised if the peer has closed the connection.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
+    // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.
     check_len(unsafe { libc::send(fd.as_raw_fd(), data, bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn send_to(fd: &OwnedFd, bytes: &[u8], address: Ipv4Addr) -> io::Resu
 /// Receives into `buffer`.
 pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
+    // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
     check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
 }
 
@@ -300,14 +300,14 @@ impl Tun {
 /// Reads a packet and the header before it.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
+    // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
 /// Writes a packet and the header before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
+    // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.
     check_len(unsafe { libc::write(to.0.as_raw_fd(), data, bytes.len()) }).map(drop)
 }
 

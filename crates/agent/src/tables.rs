@@ -148,8 +148,8 @@ fn of_link(
     }
 }
 
-/// Returns the drops by reason. The kernel counts drops by a full queue separately. Each discipline
-/// has one other reason; RED has two, which share one counter.
+/// Returns the drops by reason. The kernel separately counts drops because of a full queue. Each
+/// discipline has one other reason; RED has two, which share one counter.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit - counters.filtered;

@@ -181,6 +181,7 @@ mod tests {
         for settings in [
             json!({}),
             json!({"sack": false, "timestamps": false, "tlp": false}),
+            json!({"tcp_ecn": 2}),
             json!({"initial_window": 3, "restart_window": 3, "rto_min": 50_000_000}),
             json!({"receive_buffer_max": 1_000_000, "min_rtt_window": 10_000_000_000_u64}),
         ] {
@@ -189,6 +190,7 @@ mod tests {
         let cc = json!({"kind": "cubic", "params": {"hystart": "off"}});
         assert_eq!(check("apps[0].home", &tcp(json!({"cc": cc, "mtu": 576}))), Ok(()));
         assert_eq!(check("apps[0].home", &tcp(json!({"cc": {"kind": "vegas"}}))), Ok(()));
+        assert_eq!(check("apps[0].home", &tcp(json!({"cc": {"kind": "dctcp"}}))), Ok(()));
     }
 
     #[test]
@@ -205,6 +207,18 @@ mod tests {
             (json!({"settings": {"prr": false}}), "at.settings.prr: false"),
             (json!({"settings": {"initial_window": 3}}), "at.settings.restart_window: 10"),
             (json!({"settings": {"min_rtt_window": 1_500_000_000}}), "at.settings.min_rtt_window"),
+            (
+                json!({"settings": {"tcp_ecn": 3}}),
+                "at.settings.tcp_ecn: 3: Linux 6.1 has no AccECN",
+            ),
+            (
+                json!({"cc": {"kind": "bbr3"}}),
+                "at.cc: `bbr3`: the kernel does not have it; its own is",
+            ),
+            (
+                json!({"cc": {"kind": "prague"}}),
+                "at.cc: `prague`: the kernel does not have it; it needs",
+            ),
             (json!({"settings": {"sakc": true}}), "at.settings.sakc"),
         ] {
             let problem = check("at", &tcp(endpoint)).expect_err("it cannot be");
@@ -221,6 +235,7 @@ mod tests {
         assert_eq!(all["tcp_sack"], "0");
         assert_eq!(all["tcp_rmem"], "4096\t90000\t6291456");
         assert_eq!(all["tcp_early_retrans"], "3");
+        assert_eq!(all["tcp_ecn"], "0", "a peer's request alone does not switch ECN on");
         let problem = check_together(&spec(&[home(true), home(false)])).expect_err("they differ");
         assert!(problem.starts_with("apps[1].home.settings: tcp_sack would be 0"), "{problem}");
         let cc = |hystart: &str| json!({"cc": {"kind": "cubic", "params": {"hystart": hystart}}});

@@ -211,7 +211,7 @@ impl Half {
         })
     }
 
-    /// Sends and forwards the packets that are due at `now`, and reads new ones.
+    /// Sends and forwards the packets that are due at `now`, and reads new packets.
     fn step(
         &mut self,
         now: Instant,

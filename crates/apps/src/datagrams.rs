@@ -26,8 +26,8 @@ pub const fn sequence(tag: u64) -> u16 {
     (tag >> TIME_BITS) as u16
 }
 
-/// Returns the time from the transmission of a tag's datagram to `now`; zero if it is not in the
-/// past.
+/// Returns the time from the transmission of a tag's datagram to `now`; zero if that transmission
+/// is not in the past.
 pub const fn age(tag: u64, now: Instant) -> Duration {
     let span = now.as_nanos().wrapping_sub(tag) & TIME_MASK;
     Duration::from_nanos(if span >> (TIME_BITS - 1) == 0 { span } else { 0 })

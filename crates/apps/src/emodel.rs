@@ -1,7 +1,7 @@
 //! The E-model, which rates the quality of a call from its delay and its loss.
 //!
-//! Source: ITU-T G.107 with the default values of its other terms. The equipment impairments of
-//! codecs come from G.113 Appendix I. There are two forms:
+//! Source: ITU-T G.107 with the default values of all terms except delay and loss. The equipment
+//! impairments of codecs come from G.113 Appendix I. There are two forms:
 //!
 //! - [`simple`]: R = 93.2 − `Id` − `Ie_eff` with `Id` as in Cole and Rosenbluth (2001), the usual
 //!   form in network measurement;
@@ -30,9 +30,9 @@ impl Codec {
     pub const G711_BARE: Self = Self { impairment: 0.0, robustness: 4.3 };
     /// The codec G.729A.
     pub const G729: Self = Self { impairment: 11.0, robustness: 19.0 };
-    /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are those of G.711 with loss
-    /// concealment, because Opus has loss concealment. The scale does not cover the wider band of
-    /// Opus, so the band is not credited.
+    /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are the values of G.711 with
+    /// loss concealment, because Opus has loss concealment. The scale does not cover the wider band
+    /// of Opus, so the band is not credited.
     pub const OPUS: Self = Self::G711;
 
     /// Returns `Ie_eff` for a proportion `loss` of packets, from 0 to 1, lost at random (`BurstR` =

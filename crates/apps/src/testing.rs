@@ -30,7 +30,7 @@ pub(crate) enum Call {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Tell(Notice),
-    /// A segment with this number of bytes was acknowledged to the end that sent it.
+    /// The end that sent a segment with this number of bytes received the acknowledgement.
     Acked(ConnId, Side, u64),
     Arrive(ConnId, Side, u64),
     /// The network itself changes.

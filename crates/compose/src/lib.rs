@@ -1,7 +1,7 @@
 //! Composes a trial from a scenario without loops, for a page that has no Python.
 //!
 //! The scenario may use only a part of the keys that `aqmlab run` accepts. The keys describe one
-//! line, with or without a modem, the gateway's disciplines, and applications of one TCP.
+//! line, with or without a modem, the gateway's disciplines, and applications with the default TCP.
 //! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
 //! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
 //! accepted scenario has the same meaning for the page and for Python.
@@ -37,8 +37,8 @@ pub struct Composed {
     pub limits_ms: BTreeMap<String, f64>,
 }
 
-/// Composes the trial of the scenario in a JSON text. The members of the text are those of a
-/// scenario's file.
+/// Composes the trial of the scenario in a JSON text. The text has the members of a scenario's
+/// file.
 ///
 /// # Errors
 ///
@@ -102,8 +102,8 @@ fn compose(scenario: &Scenario, seed: u64) -> Result<Composed, SpecError> {
     Ok(Composed { spec, limits_ms })
 }
 
-/// Returns the stated limits of applications. A limit belongs to one application or to all copies of
-/// one, and the limit of a single copy takes precedence.
+/// Returns the stated limits of applications. A limit belongs to one application or to all copies
+/// of an application, and the limit of a single copy takes precedence.
 fn limits_ms(apps: &[AppSpec], report: &Report) -> Result<BTreeMap<String, f64>, SpecError> {
     let mut stated = BTreeMap::new();
     for (name, limit) in &report.tolerances.0 {

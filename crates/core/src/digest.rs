@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// A digest of a run: equal digests mean equal runs. Every result contains the digest, and tests
-/// assert it.
+/// A digest of a run: equal digests mean, with near certainty, equal runs. Every result contains
+/// the digest, and tests assert it.
 ///
-/// Words are folded in order. Two runs that differ in a packet, a time or the order of two events
-/// therefore have different digests.
+/// Words are folded in order. If two runs differ in a packet, a time or the order of two events,
+/// their digests differ with near certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 

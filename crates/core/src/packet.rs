@@ -57,7 +57,7 @@ pub struct PacketFields {
     /// The packet's number, unique within a run and in order of transmission. In a real network,
     /// the packet's contents identify it at both ends of a path.
     pub id: u64,
-    /// The time at which the packet entered its present queue.
+    /// The time at which the packet entered its current queue.
     pub enqueued: Instant,
     /// The index of the application to which the packet belongs.
     pub flow: u32,
@@ -296,7 +296,7 @@ impl TcpHeader {
 
 /// The control bits of TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpFlags(pub u8);
+pub struct TcpFlags(pub u16);
 
 impl TcpFlags {
     /// The sender has no more data.
@@ -313,6 +313,10 @@ impl TcpFlags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768 §3.1).
+    pub const AE: Self = Self(0x100);
+    /// The three bits of the ACE field (RFC 9768 §3.2.2): AE, CWR and ECE.
+    pub const ACE: Self = Self(0x1c0);
 
     /// Returns whether all bits of `other` are set.
     #[inline]
@@ -320,11 +324,30 @@ impl TcpFlags {
         self.0 & other.0 == other.0
     }
 
+    /// Returns whether at least one bit of `other` is set.
+    #[inline]
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Returns the bits of `self` and `other` together.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Returns the value of the ACE field: AE counts four, CWR two and ECE one.
+    #[inline]
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+
+    /// Returns the bits of an ACE field of `value`, of which the low three bits count.
+    #[inline]
+    #[must_use]
+    pub const fn of_ace(value: u64) -> Self {
+        Self(((value & 7) << 6) as u16)
     }
 }
 

@@ -49,7 +49,8 @@ impl<T: Default> Ring<T> {
             self.grow();
         }
         let place = self.place(self.tail);
-        // An unused place holds nothing that needs to be dropped, and the compiler cannot know.
+        // An unused place holds nothing that needs to be dropped, but the compiler cannot know
+        // this.
         std::mem::forget(std::mem::replace(&mut self.places[place], value));
         self.tail = self.tail.wrapping_add(1);
     }
@@ -84,8 +85,8 @@ impl<T: Default> Ring<T> {
         self.head = self.head.wrapping_add(count.min(self.len()));
     }
 
-    /// Returns the number of the value at the front, which counts the values that were there
-    /// before.
+    /// Returns the number of the value at the front. It equals the number of values that have left
+    /// the front.
     #[inline]
     pub const fn first(&self) -> usize {
         self.head

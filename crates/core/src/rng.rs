@@ -103,8 +103,8 @@ impl Rng {
         mean + sd * radius * math::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// Returns a lognormal number. The mean and standard deviation are those of the number itself,
-    /// not of its logarithm.
+    /// Returns a lognormal number. `mean` and `sd` are the mean and the standard deviation of the
+    /// number, not of its logarithm.
     pub fn lognormal(&mut self, mean: f64, sd: f64) -> f64 {
         let variance = math::ln(1.0 + (sd / mean) * (sd / mean));
         let mu = math::ln(mean) - variance / 2.0;

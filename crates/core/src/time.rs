@@ -1,6 +1,6 @@
 //! Instants and durations in whole nanoseconds.
 //!
-//! These types replace those of `std::time` for three reasons. Only a driver (the simulator's
+//! These types replace the types of `std::time` for three reasons. Only a driver (the simulator's
 //! agenda or a monotonic clock) supplies values. Tests can write values as literals. Values compare
 //! exactly.
 

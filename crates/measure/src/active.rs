@@ -2,8 +2,8 @@
 //!
 //! Sources: RFC 5166 §2.1.1 for the mean, which is the bytes that arrive in the interval divided by
 //! the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance by a quarter
-//! of their length. Differences, pinned by tests: the interval is that of the flow, and the first
-//! window begins with it. Only windows wholly within the interval count.
+//! of their length. Differences, pinned by tests: the interval is the flow's active interval, and
+//! the first window begins with it. Only windows wholly within the interval count.
 //!
 //! Bytes belong to the interval that contains the time of their packet, so the mean does not depend
 //! on the step.

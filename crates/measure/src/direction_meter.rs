@@ -1,10 +1,11 @@
 //! The meter of one direction of one flow: the packets between its taps, and the fates of all
 //! earlier packets.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use aqmlab_core::{Direction, Duration, Instant};
+use aqmlab_core::{Direction, Duration, Instant, Ring};
 
 use crate::active::Active;
 use crate::jitter::Variation;
@@ -57,13 +58,13 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
-    /// The serial number of the arrival, which ensures that each is used once; 0 before the first
-    /// arrival.
+    /// The serial number of the arrival, which ensures that each arrival is used once; 0 before the
+    /// first arrival.
     serial: u32,
 }
 
 /// A packet that passed the tap at its sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Flight {
     id: u64,
     conn: u32,
@@ -77,7 +78,7 @@ struct Flight {
 /// Measures one direction of one flow.
 pub(crate) struct DirectionMeter {
     /// The packets in the order of sending, which is the order of their identities.
-    flights: VecDeque<Flight>,
+    flights: Ring<Flight>,
     /// If packets may be reordered: the number of `flights` that have arrived, and the index at
     /// which the next arrival is expected.
     landed: usize,
@@ -101,7 +102,7 @@ impl DirectionMeter {
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
         let steps = vec![0; if keep { bins } else { 0 }];
         Self {
-            flights: VecDeque::new(),
+            flights: Ring::default(),
             landed: 0,
             expected: 0,
             arrived: Out::default(),
@@ -135,7 +136,7 @@ impl DirectionMeter {
         if self.flights.len() == BETWEEN_TAPS {
             self.lose_first(limits);
         }
-        self.flights.push_back(Flight { id, conn, sent: now, received: Instant::NEVER, out });
+        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out });
     }
 
     /// Counts the bytes of any packet that arrives at `now`, in the given step of the series.
@@ -168,7 +169,7 @@ impl DirectionMeter {
             if flight.id > id {
                 return;
             }
-            self.flights.pop_front();
+            self.flights.skip(1);
             if flight.id == id {
                 self.land(flight.sent, ip_len, now, limits);
                 self.pair(flight, now, back, limits);
@@ -191,13 +192,14 @@ impl DirectionMeter {
         back: &mut Self,
         limits: Limits,
     ) {
-        // Nearly all packets arrive in the order of sending, and none waits for an earlier one.
+        // Nearly all packets arrive in the order of sending, and no packet waits for an earlier
+        // packet.
         if self.landed == 0 && self.flights.front().is_some_and(|first| first.id == id) {
             self.expected = 0;
             return self.land_in_order(id, ip_len, now, back, limits);
         }
         let Some(place) = self.find(id) else { return };
-        let flight = &mut self.flights[place];
+        let flight = self.flights.get_mut(self.flights.first().wrapping_add(place));
         if flight.received != Instant::NEVER {
             return;
         }
@@ -227,8 +229,10 @@ impl DirectionMeter {
                 self.report.in_flight += u64::from(!lost);
             }
         }
-        self.flights.retain(|flight| flight.received != Instant::NEVER);
-        self.release(back, limits);
+        let flights = std::mem::take(&mut self.flights);
+        for &flight in flights.iter().filter(|flight| flight.received != Instant::NEVER) {
+            self.pair(flight, flight.received, back, limits);
+        }
     }
 
     /// Returns the active time of the flow, and the measurements.
@@ -246,10 +250,20 @@ impl DirectionMeter {
 
     #[inline(never)]
     fn find(&self, id: u64) -> Option<usize> {
-        if self.flights.get(self.expected).is_some_and(|flight| flight.id == id) {
+        let id_at = |place: usize| self.flights.get(self.flights.first().wrapping_add(place)).id;
+        if self.expected < self.flights.len() && id_at(self.expected) == id {
             return Some(self.expected);
         }
-        self.flights.binary_search_by_key(&id, |flight| flight.id).ok()
+        let (mut low, mut high) = (0, self.flights.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match id_at(middle).cmp(&id) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     /// Removes the arrived packets at the front of `flights`, and pairs them.
@@ -258,7 +272,7 @@ impl DirectionMeter {
             if flight.received == Instant::NEVER {
                 return;
             }
-            self.flights.pop_front();
+            self.flights.skip(1);
             self.landed -= 1;
             self.expected = self.expected.saturating_sub(1);
             self.pair(flight, flight.received, back, limits);
@@ -268,7 +282,7 @@ impl DirectionMeter {
     /// Removes the first packet without a pair. Counts it as lost unless it has arrived.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
-        let Some(flight) = self.flights.pop_front() else { return };
+        let Some(flight) = self.flights.pop() else { return };
         self.expected = self.expected.saturating_sub(1);
         if flight.received == Instant::NEVER {
             self.report.lost += u64::from(limits.include(flight.sent));

@@ -114,7 +114,7 @@ impl Histogram {
     }
 
     /// Returns the value of the given rank, counted from 0 in rising order, and the value of the
-    /// next rank. For the last rank, both values are its own.
+    /// next rank. For the last rank, both values are the value of that rank.
     fn ranked(&self, rank: u64) -> (u64, u64) {
         let exact = |rank: u64, value: u64| match rank {
             0 => self.min,

@@ -33,7 +33,7 @@ impl Variation {
             let difference = u128::from(delay.abs_diff(previous));
             self.sum += difference;
             self.n += 1;
-            // The rounding is that of RFC 3550, appendix A.8.
+            // The rounding follows RFC 3550, appendix A.8.
             self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
         }
         self.previous = Some(delay);

@@ -68,7 +68,8 @@ impl Pairing {
         self.fresh = Some(passage);
     }
 
-    /// Pairs a packet from the monitor to the reference with the last OUT, if that is unused.
+    /// Pairs a packet from the monitor to the reference with the last OUT, if that packet is
+    /// unused.
     pub(crate) fn inbound(&mut self, passage: Passage) -> Option<RoundTrip> {
         self.fresh.take().map(|out| round_trip(out, passage))
     }

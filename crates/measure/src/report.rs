@@ -58,7 +58,8 @@ pub struct DirectionReport {
     /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
     /// reference.
     pub rtt: Histogram,
-    /// Round-trip time over time, by the middle of each pair; bins without a sample are absent.
+    /// Round-trip times by time. The bin of a round trip is the bin that contains its midpoint;
+    /// bins without a sample are absent.
     pub rtt_series: Vec<Bin>,
     /// The variation of the one-way delay.
     pub jitter: Jitter,

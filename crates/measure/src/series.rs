@@ -1,8 +1,8 @@
 //! A time series of durations with one bin per step, for figures of a delay over time.
 //!
-//! Samples arrive in nearly rising order of time, so one bin is open and the others are closed. The
-//! median requires stored samples. The open bin stores up to [`KEPT`] samples. When the store is
-//! full, the bin discards every second sample and from then on stores every second, fourth, …
+//! Samples arrive in nearly rising order of time, so one bin is open and the other bins are closed.
+//! The median requires stored samples. The open bin stores up to [`KEPT`] samples. When the store
+//! is full, the bin discards every second sample and from then on stores every second, fourth, …
 //! sample. This systematic sampling uses no random numbers. The median is exact if a bin receives
 //! up to [`KEPT`] samples. Beyond that, it is the median of at least half of [`KEPT`] samples,
 //! taken at equal intervals from the samples of the bin. A late sample, which belongs to a closed

@@ -104,7 +104,8 @@ fn tcp_segment(out: &mut Vec<u8>, tcp: &TcpHeader, guise: &Guise) -> Result<usiz
     out.extend(guise.tuple.destination_port.to_be_bytes());
     out.extend(guise.isn[0].wrapping_add(tcp.seq as u32).to_be_bytes());
     out.extend(ack.to_be_bytes());
-    out.extend([(length as u8 / 4) << 4, tcp.flags.0]);
+    let [first, flags] = tcp.flags.0.to_be_bytes();
+    out.extend([(length as u8 / 4) << 4 | first, flags]);
     out.extend(window.to_be_bytes());
     out.extend([0; 4]);
     let options = out.len();

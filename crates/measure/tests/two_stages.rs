@@ -22,7 +22,7 @@ struct Seen {
     at: u64,
     direction: Direction,
     id: u64,
-    /// Whether the tap is the one at the packet's sender.
+    /// Whether the tap is at the packet's sender.
     leaves: bool,
 }
 

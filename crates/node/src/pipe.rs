@@ -6,9 +6,9 @@
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
 //! of its scheduler table. It frees the instance of an idle scheduler together with the state of
-//! the discipline: CoDel's count, PIE's probability, RED's average, the keys of hashes. The next
-//! packet creates a new instance. An idle time of 64 ms always frees the instance; a shorter idle
-//! time may free it.
+//! the discipline: CoDel's count, PIE's probability, RED's average queue length, the keys of
+//! hashes. The next packet creates a new instance. An idle time of 64 ms always frees the instance;
+//! a shorter idle time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
@@ -22,7 +22,8 @@ const BUCKETS: u64 = 64;
 /// A pipe without its packets, which wait in its discipline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
-    bandwidth: i128,
+    /// The bandwidth in bits per second.
+    bandwidth: u64,
     /// `si->credit`, in bits times ticks per second; negative for a debt.
     credit: i128,
     /// `si->sched_time`: the tick to which the credit applies.
@@ -53,7 +54,7 @@ enum Rest {
 impl Pipe {
     /// Returns a pipe that has never sent a packet.
     pub(crate) fn new(rate: BitRate) -> Self {
-        let bandwidth = rate.as_bps().into();
+        let bandwidth = rate.as_bps();
         let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
         Self {
             bandwidth,
@@ -95,7 +96,7 @@ impl Pipe {
     pub(crate) fn paid(&self) -> Instant {
         let (served, credit) = self.charged;
         let served = i128::from(at(served).as_nanos());
-        let paid = served - credit * i128::from(TICK_NS) / self.bandwidth;
+        let paid = served - credit * i128::from(TICK_NS) / i128::from(self.bandwidth);
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
@@ -116,7 +117,7 @@ impl Pipe {
         self.rest.get_or_insert(Rest::Idle { watched });
     }
 
-    /// Returns whether the pipe was freed before `now`. Each freeing is reported once.
+    /// Returns whether the pipe has been freed by `now`. Each freeing is reported once.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
         let Some(Rest::Idle { watched }) = self.rest else { return false };
         let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;
@@ -147,18 +148,20 @@ impl Pipe {
         self.charged = (self.served, self.credit);
     }
 
+    #[expect(clippy::cast_possible_wrap, reason = "no credit comes near 2^127 bits")]
     fn serve(&mut self, tick: u64) {
-        self.credit += i128::from(tick - self.served) * self.bandwidth;
+        // The product of two 64-bit numbers is one multiplication.
+        self.credit += (u128::from(tick - self.served) * u128::from(self.bandwidth)) as i128;
         self.served = tick;
     }
 
     /// Returns the number of ticks until the debt is paid.
     fn wait(&self) -> u64 {
-        let (debt, bandwidth) = (self.credit.min(0).unsigned_abs(), self.bandwidth.unsigned_abs());
+        let debt = self.credit.min(0).unsigned_abs();
         match u64::try_from(debt) {
             // The division of 128 bits takes several times as long.
-            Ok(debt) if bandwidth <= u64::MAX.into() => debt.div_ceil(bandwidth as u64),
-            _ => debt.div_ceil(bandwidth) as u64,
+            Ok(debt) => debt.div_ceil(self.bandwidth),
+            Err(_) => debt.div_ceil(self.bandwidth.into()) as u64,
         }
     }
 }

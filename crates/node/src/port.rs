@@ -88,14 +88,41 @@ impl Port {
     /// Enqueues a packet.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
-        self.log.offered += 1;
-        if self.pipe.is_some() {
+        if self.pipe.is_some() && self.log.waiting() == 0 {
             self.look_at_pipe(now);
         }
+        self.log.offered += 1;
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting());
+    }
+
+    /// Returns whether a packet that arrives now may use [`Self::pass`]: the link is free, no
+    /// packet waits, and a packet has waited before.
+    #[inline]
+    pub fn is_idle(&self, now: Instant) -> bool {
+        let log = &self.log;
+        // The first packet sets the largest backlog. HTB never polls an empty discipline.
+        let is_first = log.backlog_max_packets == 0;
+        log.waiting() == 0 && now >= self.free && !is_first && self.shaper != Shaper::Htb
+    }
+
+    /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
+    /// discipline.
+    #[inline]
+    pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
+        if self.pipe.is_some() {
+            self.look_at_pipe(now);
+        }
+        self.log.offered += 1;
+        packet.len = packet.ip_len + self.overhead.counted;
+        let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
+        let packet = self.qdisc.pass(packet, &mut cx);
+        if packet.is_none() {
+            self.rest(now);
+        }
+        packet
     }
 
     /// Returns whether the link cannot send yet.
@@ -164,14 +191,12 @@ impl Port {
         }
     }
 
-    /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
-    /// must see the poll before the next packet. The pipe may also have been freed, together with
-    /// its discipline.
+    /// Catches up with a pipe that had nothing to send, before a packet arrives at the empty
+    /// discipline. The pipe polled the discipline, which must see the poll before the packet. The
+    /// pipe may also have been freed, together with its discipline.
     #[inline(never)]
     fn look_at_pipe(&mut self, now: Instant) {
-        let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
-            return;
-        };
+        let Some(pipe) = &mut self.pipe else { return };
         if let Some(then) = pipe.empty_poll(now) {
             let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
             self.qdisc.dequeue(&mut cx);
@@ -220,7 +245,7 @@ impl Port {
         (ready > now && self.log.waiting() > 0).then_some(ready)
     }
 
-    /// Returns the time that the link spent sending until `end`, which must be the present. A
+    /// Returns the time that the link spent sending until `end`, which must be the current time. A
     /// packet still being sent counts up to `end`.
     pub fn busy_until(&self, end: Instant) -> Duration {
         // With dummynet, `free` is the tick of the next poll, which is later than the end of the
@@ -277,7 +302,7 @@ pub struct PortLog {
 impl PortLog {
     /// Returns the number of packets that wait in the discipline. Every packet offered is sent,
     /// dropped or waiting, so counters replace a call of the discipline. A packet that is lost on
-    /// the air was sent before.
+    /// the air was already counted as sent.
     #[inline]
     const fn waiting(&self) -> u64 {
         self.offered + self.drops[Reason::Path.index()] - self.sent - self.dropped

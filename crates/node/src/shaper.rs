@@ -22,7 +22,7 @@
 //! Differences: the kernel's timer fires a few microseconds after HTB is due. The kernel keeps the
 //! credit for these microseconds, so the rate is the same. A packet can arrive at dummynet in the
 //! tick in which its pipe became idle, and the remaining credit of that tick can pay for it. In
-//! this model, the packet leaves at once; in the kernel, its delay begins at the tick.
+//! this model, the packet leaves at once; in the kernel, the packet's delay begins at the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

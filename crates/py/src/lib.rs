@@ -80,7 +80,8 @@ fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
     text(&composed.spec)
 }
 
-/// Returns the text of a trial with every member, in the order of the core's type.
+/// Returns the JSON text of a trial with all members, including those that the input omits. The
+/// members have the order of the core's type.
 ///
 /// Trials that the core reads as equal have the same text.
 #[pyfunction]

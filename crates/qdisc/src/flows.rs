@@ -4,9 +4,9 @@
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
-//! Difference: all three hash the five-tuple with a key drawn at boot, so their hash collisions
-//! cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
-//! discipline and scales the result to the number of queues, as in Linux.
+//! Difference: all three hash the five-tuple with a random key, so their hash collisions cannot be
+//! reproduced. This module mixes the packet's own tuple hash with a salt of the discipline and
+//! scales the result to the number of queues, as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
@@ -123,8 +123,8 @@ impl<S> Flows<S> {
     }
 
     /// Resets all flows of dummynet's scheduler, which must be empty. `forget` resets the state of
-    /// a flow. If salts are drawn at random, the next packet draws a new one. Other schedulers keep
-    /// their state.
+    /// a flow. If salts are drawn at random, the next packet draws a new salt. Other schedulers
+    /// keep their state.
     pub fn reset(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
@@ -171,6 +171,10 @@ impl<S> Flows<S> {
                 return Some(index);
             }
             flow.deficit += self.quantum;
+            if flow.on == On::Old && flow.next == NOBODY {
+                // The only flow with packets keeps its place.
+                continue;
+            }
             self.remove_first(index);
             self.append(index, On::Old);
         }

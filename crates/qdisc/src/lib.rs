@@ -57,6 +57,13 @@ pub trait Qdisc: Send {
     /// Removes the next packet to send, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
+    /// Does what [`Self::enqueue`] and then [`Self::dequeue`] do. The link is free and the
+    /// discipline is empty, so the packet usually passes without a stay in a queue.
+    fn pass(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.enqueue(packet, cx);
+        self.dequeue(cx)
+    }
+
     /// Returns the number of queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
@@ -89,7 +96,7 @@ pub trait Qdisc: Send {
     /// their state.
     fn reset(&mut self) {}
 
-    /// Returns the gauges by name, such as drop probability, average queue and active flows.
+    /// Returns the gauges by name, such as drop probability, average queue length and active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

@@ -222,6 +222,54 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
+/// Runs the operations on two equal disciplines. Packets pass the first one where it is empty, and
+/// are enqueued and dequeued at the second one.
+fn compare_passing(
+    kind: &Kind<dyn Qdisc>,
+    args: &Args,
+    operations: &[Operation],
+) -> Result<(), String> {
+    let mut rigs = [Rig::of((kind.build)(args)), Rig::of((kind.build)(args))];
+    let mut model = Model::of(kind);
+    let mut now = Instant::ZERO;
+    for &operation in operations {
+        let (Operation::Offer { after, .. } | Operation::Take { after }) = operation;
+        now += Duration::from_nanos(u64::from(after));
+        let [passing, queueing] = &mut rigs;
+        let sent = if let Operation::Offer { conn, len, ecn, .. } = operation {
+            let packet = model.packet(conn, len, ecn);
+            queueing.offer(now, packet.clone());
+            if passing.packets() == 0 && len % 2 == 0 {
+                (passing.pass(now, packet), queueing.take(now))
+            } else {
+                passing.offer(now, packet);
+                (None, None)
+            }
+        } else {
+            (passing.take(now), queueing.take(now))
+        };
+        check(sent.0 == sent.1, || format!("{sent:?} differ"))?;
+        let [passing, queueing] = &rigs;
+        check(passing.qdisc.backlog() == queueing.qdisc.backlog(), || "other backlog".into())?;
+        check(passing.ledger == queueing.ledger, || "other fates".into())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_packet_passes_an_empty_discipline_as_if_it_was_enqueued_and_dequeued() {
+    let config = Config { cases: 16, failure_persistence: None, ..Config::default() };
+    for kind in every() {
+        for args in settings(kind) {
+            let mut runner = TestRunner::new_with_rng(config.clone(), seeded());
+            let outcome = runner.run(&operations(), |operations| {
+                compare_passing(kind, &args, &operations).map_err(TestCaseError::fail)
+            });
+            outcome.unwrap_or_else(|error| panic!("{} with {args:?}: {error}", kind.name));
+        }
+    }
+}
+
 /// Returns the settings of [`settings`], and settings that mark more.
 fn marking(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     let mut all = settings(kind);

@@ -23,7 +23,7 @@ struct Sender {
     scalable: bool,
     window: f64,
     in_flight: u64,
-    /// The end of the present round trip.
+    /// The end of the current round trip.
     round: Instant,
     acked: u32,
     marked: u32,

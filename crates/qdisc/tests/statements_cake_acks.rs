@@ -64,6 +64,10 @@ fn c173_a_change_of_the_ecn_flags_protects_acknowledgements() {
     assert_eq!(removed("aggressive", toggling()), []);
     let steady = [echo(ack(0, 1_000)), echo(ack(1, 2_000)), echo(ack(2, 3_000))];
     assert_eq!(removed("on", steady), [0]);
+    // With accurate ECN, an acknowledgement whose counter is 4 or more has the flag AE.
+    let accurate = |header| with_flags(header, TcpFlags::AE);
+    let counting = [accurate(ack(0, 1_000)), accurate(ack(1, 2_000)), accurate(ack(2, 3_000))];
+    assert_eq!(removed("aggressive", counting), []);
 }
 
 #[test]

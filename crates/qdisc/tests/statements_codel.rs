@@ -61,8 +61,8 @@ fn c07_a_sojourn_below_target_is_never_signalled() {
 
 #[test]
 fn c07_the_first_signal_comes_a_whole_interval_after_target_was_first_exceeded() {
-    // Linux signals strictly after the end of the interval, by its clock; the others signal exactly
-    // at the end.
+    // Linux signals strictly after the end of the interval, by its clock; the other kinds signal
+    // exactly at the end.
     for (name, want) in [("codel_rfc", 106), ("codel_freebsd", 106), ("codel", 107)] {
         let mut rig = full(name, 400, ms(0));
         let (times, _) = signals(&mut rig, 6, 1);

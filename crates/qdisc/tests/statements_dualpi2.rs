@@ -302,7 +302,7 @@ fn a_time_shifted_fifo_serves_l4s_packets_as_if_they_were_older() {
 fn the_ramp_of_the_rfc_spares_the_last_two_packets() {
     let mut rig = filled("dualpi2_rfc", &[], (0, 0), (6, FRAME));
     rig.drain(ms(9));
-    // The accumulator signals from the second packet on that has a probability of 1.
+    // Among the packets with a probability of 1, the accumulator signals all but the first.
     assert_eq!(rig.ledger.marks(), [1_001, 1_002, 1_003]);
 }
 

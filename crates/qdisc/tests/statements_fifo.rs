@@ -65,7 +65,7 @@ fn of_priority(priority: u8, id: u64) -> Packet {
 
 #[test]
 fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
-    // The band of each priority is that of tc-prio(8).
+    // The band of each priority follows tc-prio(8).
     let bands = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rig = Rig::new("pfifo_fast", &[]);
     for (priority, id) in (0..16).zip(0..) {

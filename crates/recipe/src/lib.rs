@@ -1,9 +1,9 @@
 //! Recipes of recorded comparisons.
 //!
-//! A test compares one of our models with recorded outcomes of its authors' code. A recipe is a
-//! line of text that states one run: parameters, and a seed from which the arrivals are drawn. The
-//! program that ran the authors' code drew the same arrivals, so this crate must not change its
-//! numbers.
+//! A test compares a model of this project with recorded outcomes of the original authors' code. A
+//! recipe is a line of text that states one run: parameters, and a seed from which the arrivals are
+//! drawn. The program that ran the original code drew the same arrivals, so this crate must not
+//! change its numbers.
 //!
 //! Only tests depend on this crate.
 

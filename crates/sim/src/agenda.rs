@@ -5,9 +5,9 @@
 //! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the smallest of its four children. A
-//! changed time repeats the comparisons on the path to the root, up to the first node that stays
-//! the same. No other node changes.
+//! The agenda is a tournament tree: every inner node holds the smallest key of its four children.
+//! After a change of a time, the comparisons on the path to the root are repeated, up to the first
+//! node whose key stays the same. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 
@@ -265,7 +265,8 @@ impl Tree {
         self.quads[quad].0[place]
     }
 
-    /// Sets the key of an actor, and repeats the comparisons above it that it may change.
+    /// Sets the key of an actor, and repeats the comparisons on the path to the root that the key
+    /// may change.
     #[inline]
     fn replay(&mut self, index: usize, key: u128) {
         let (mut node, mut place) = self.place(index);

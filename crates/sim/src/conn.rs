@@ -4,7 +4,7 @@ use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
-use crate::agenda::{Order, Slot};
+use crate::agenda::{Agenda, Order, Slot};
 
 /// A five-tuple in use.
 pub(crate) struct Conn {
@@ -19,7 +19,7 @@ pub(crate) struct Conn {
     pub(crate) sources: [Source; 2],
     /// The ECN field of datagrams.
     pub(crate) ecn: Ecn,
-    /// Whether the application subscribes to reads.
+    /// Whether the application is notified of data that it has read.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
@@ -50,10 +50,45 @@ pub(crate) struct End {
     /// Whether the packets enter the host's own link first.
     pub(crate) is_on_own_link: bool,
     pub(crate) slot: Slot,
-    /// The place of its next call. A call of an application that is awake waits outside the agenda.
-    /// The agenda may then hold a later call, which that call replaces.
+    /// The place of the end's next call.
     pub(crate) next: Order,
+    /// Whether the next call is that of an application that is awake, which waits outside the
+    /// agenda.
+    pub(crate) reads_next: bool,
+    /// The place of its entry in the agenda, which is not later than a next call that waits there.
+    pub(crate) entry: Order,
     pub(crate) finished: bool,
+}
+
+impl End {
+    /// Sets the next call, which waits in the agenda. An earlier entry stays there, because most
+    /// calls are postponed again before it is served.
+    #[inline]
+    pub(crate) fn call_at(&mut self, next: Order, agenda: &mut Agenda) {
+        self.next = next;
+        self.reads_next = false;
+        if next < self.entry {
+            self.enter(next, agenda);
+        }
+    }
+
+    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. An
+    /// entry for an earlier plan is replaced.
+    #[inline]
+    pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
+        let is_next = self.next == place;
+        if !is_next {
+            self.enter(if self.reads_next { Order::NEVER } else { self.next }, agenda);
+        }
+        is_next
+    }
+
+    /// Replaces the entry in the agenda.
+    #[inline]
+    pub(crate) fn enter(&mut self, place: Order, agenda: &mut Agenda) {
+        self.entry = place;
+        agenda.set_at(self.slot, place);
+    }
 }
 
 /// Returns the notice to the application for an event at one end.

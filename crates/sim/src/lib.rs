@@ -10,7 +10,7 @@
 //! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
-//! | `observer`   | observers of a run; `taps` is the one that measures                    |
+//! | `observer`   | observers of a run; the observer `taps` measures                       |
 //! | `reads`      | the calls of applications that are awake                               |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | compares a discipline with a recording of another implementation       |

@@ -31,10 +31,48 @@ pub(crate) struct Route {
     /// The lines from each link to the next link, and from the last link to the host. A route
     /// without links has only the line to the host.
     lines: Box<[u32]>,
-    /// The random streams are outside the route, because few flows are impaired.
+    /// The impairments are outside the route, because few flows are impaired.
     impairments: Option<Box<Impairments>>,
     /// The number of packets lost after the last link.
     pub(crate) lost: u64,
+}
+
+impl Route {
+    /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
+    /// packet's jitter. Returns `None` if the packet is lost.
+    #[inline]
+    fn leave(
+        &mut self,
+        packet: &mut Packet,
+        at: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<(u32, Instant)> {
+        let hop = usize::from(packet.hop);
+        let line = self.lines[hop];
+        packet.hop += 1;
+        if self.impairments.is_none() || hop + 1 < self.lines.len() {
+            return Some((line, at));
+        }
+        self.impair(packet, at, observer).map(|at| (line, at))
+    }
+
+    /// Returns `at` plus the packet's jitter after the last link. Returns `None` if the packet is
+    /// lost.
+    #[inline(never)]
+    fn impair(
+        &mut self,
+        packet: &Packet,
+        at: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Instant> {
+        let Some(impairments) = &mut self.impairments else { return Some(at) };
+        let Some(jitter) = impairments.draw() else {
+            self.lost += 1;
+            observer.lost(packet, at);
+            return None;
+        };
+        Some(at + jitter)
+    }
 }
 
 /// The plan of a route whose lines do not exist yet.
@@ -183,11 +221,15 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Adds a packet to the queue of a link.
+    /// Adds a packet to the queue of a link, or lets it pass an idle link.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
+        if link.port.is_idle(self.now) && link.radio.is_none() {
+            let packet = link.port.pass(packet, self.now);
+            return self.serve(index, packet);
+        }
         link.port.offer(packet, self.now);
         if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
             self.pump(index);
@@ -202,17 +244,25 @@ impl<O: Observer> Network<O> {
         }
         // Only one packet is sent per call. A link with credit for more packets requests another
         // call at once.
-        if let Some(mut packet) = link.port.take(self.now) {
+        let packet = link.port.take(self.now);
+        self.serve(index, packet);
+    }
+
+    /// Sends the packet that leaves the queue of a link, if there is one. Requests a call at the
+    /// next time at which the link can send.
+    fn serve(&mut self, index: usize, packet: Option<Packet>) {
+        let link = &mut self.links[index];
+        if let Some(mut packet) = packet {
             let departure = link.port.start(&packet, self.now);
             self.observer.departed(index, &packet, departure);
             if link.own && packet.hop == 0 {
                 self.own.leave(&packet);
             }
-            if let Some((line, at)) = self.leave(&mut packet, departure.done) {
-                self.launch(line, packet, at);
+            let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
+            if let Some((line, at)) = route.leave(&mut packet, departure.done, &mut self.observer) {
+                launch(&mut self.agenda, &mut self.lines, line, (packet, at));
             }
         }
-        let link = &mut self.links[index];
         let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
         if link.called != due {
             link.called = due;
@@ -224,43 +274,17 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
-    /// packet's jitter. Returns `None` if the packet is lost.
+    /// Returns the next line of a packet that leaves its link at `at`, and `at` plus the packet's
+    /// jitter. Returns `None` if the packet is lost.
     #[inline]
     pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(u32, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
-        let hop = usize::from(packet.hop);
-        let line = route.lines[hop];
-        packet.hop += 1;
-        if route.impairments.is_none() || hop + 1 < route.lines.len() {
-            return Some((line, at));
-        }
-        self.impair(packet, at).map(|at| (line, at))
-    }
-
-    /// Returns `at` plus the packet's jitter after the last link. Returns `None` if the packet is
-    /// lost.
-    #[inline(never)]
-    fn impair(&mut self, packet: &Packet, at: Instant) -> Option<Instant> {
-        let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
-        let Some(impairments) = &mut route.impairments else { return Some(at) };
-        let Some(jitter) = impairments.draw() else {
-            route.lost += 1;
-            self.observer.lost(packet, at);
-            return None;
-        };
-        Some(at + jitter)
+        route.leave(packet, at, &mut self.observer)
     }
 
     /// Puts a packet on a line at `at`.
-    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
-    #[inline(always)]
     pub(crate) fn launch(&mut self, line: u32, packet: Packet, at: Instant) {
-        let ticket = self.agenda.ticket();
-        let line = &mut self.lines[line as usize];
-        if let Some(arrives) = line.push(at, ticket, packet) {
-            self.agenda.set_with(line.slot, arrives, ticket);
-        }
+        launch(&mut self.agenda, &mut self.lines, line, (packet, at));
     }
 
     /// Returns whether the packets of `flow` from `side` first enter the sender's own link.
@@ -303,5 +327,21 @@ impl<O: Observer> Network<O> {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
         dropped + lost
+    }
+}
+
+/// Puts a packet on a line at a time.
+#[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+#[inline(always)]
+fn launch(
+    agenda: &mut Agenda,
+    lines: &mut [DelayLine],
+    line: u32,
+    (packet, at): (Packet, Instant),
+) {
+    let ticket = agenda.ticket();
+    let line = &mut lines[line as usize];
+    if let Some(arrives) = line.push(at, ticket, packet) {
+        agenda.set_with(line.slot, arrives, ticket);
     }
 }

@@ -1,8 +1,9 @@
 //! The calls of applications that are awake. They are the most frequent calls of most ends.
 //!
-//! A process reads a moment after data has arrived. Such calls have places in the order of all
-//! calls, but they wait in a queue and not in the agenda. All hosts of a kind take equally long to
-//! wake, so a new call usually belongs at the end of the queue.
+//! An application that is awake reads a moment after data has arrived. The calls of these
+//! applications have places in the order of all calls, but they wait in a queue and not in the
+//! agenda. All hosts of a kind take equally long to wake, so a new call usually belongs at the end
+//! of the queue.
 
 use aqmlab_core::{Ring, Side};
 
@@ -23,15 +24,24 @@ impl Default for Call {
 }
 
 /// The calls to come, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reads {
     waiting: Ring<Call>,
+    /// The place of the first call.
+    first: Order,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self { waiting: Ring::default(), first: Order::NEVER }
+    }
 }
 
 impl Reads {
     /// Adds a call of an end.
     #[inline]
     pub(crate) fn push(&mut self, call: Call) {
+        self.first = self.first.min(call.place);
         if self.waiting.back().is_none_or(|last| last.place < call.place) {
             self.waiting.push(call);
         } else {
@@ -48,14 +58,16 @@ impl Reads {
 
     /// Returns the place of the first call.
     #[inline]
-    pub(crate) fn first(&self) -> Order {
-        self.waiting.front().map_or(Order::NEVER, |call| call.place)
+    pub(crate) const fn first(&self) -> Order {
+        self.first
     }
 
     /// Removes and returns the first call.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
-        self.waiting.pop()
+        let call = self.waiting.pop();
+        self.first = self.waiting.front().map_or(Order::NEVER, |call| call.place);
+        call
     }
 }
 

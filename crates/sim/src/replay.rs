@@ -3,7 +3,8 @@
 //! A [`Recording`] has the operations of a discipline in order. They are enqueues and dequeues,
 //! each with the time that the discipline read and its result. The agent records the kernel's
 //! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
-//! numbers come from the recording. If one packet differs, the disciplines therefore differ.
+//! numbers come from the recording. A packet that differs therefore shows a difference between the
+//! disciplines.
 //!
 //! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. Its
 //! updates then fall between the same operations as in the recording. The kernel's timers wait
@@ -266,7 +267,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Checks that no operation before an update is too far after it.
+    /// Checks that no operation that preceded an update takes place too long after the update.
     fn check(&self, updates: &[usize], times: &[i64]) -> Result<(), SpecError> {
         for (&place, due) in updates.iter().zip(&self.dues) {
             let before = place.checked_sub(1).and_then(|place| times.get(place));

@@ -1,5 +1,5 @@
-//! Prints the segments of two FreeBSD hosts in the scenario of a file. With a second argument, it
-//! also prints the state of the hosts.
+//! Prints the segments of two FreeBSD hosts in a scenario that a file defines. With a second
+//! argument, it also prints the state of the hosts.
 
 #![expect(clippy::print_stdout, reason = "a tool for people")]
 

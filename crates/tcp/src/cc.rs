@@ -1,14 +1,19 @@
-//! Congestion control: the amount of data in flight, and its rate.
+//! Congestion control: the amount of data in flight, and the sending rate.
 //!
-//! The division of work is that of Linux. The connection detects losses, keeps the recovery states
-//! and, by PRR, sets `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses
-//! the threshold of a reduction, and may pace. A controller that always sets `cwnd` itself (BBR)
-//! returns true from [`CongestionControl::controls_cwnd`].
+//! The work is divided as in Linux. The connection detects losses, keeps the recovery states and,
+//! by PRR, sets `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses the
+//! slow-start threshold after a congestion event, and may set a pacing rate. A controller that
+//! always sets `cwnd` itself (BBR) returns true from [`CongestionControl::controls_cwnd`].
 
+mod ecn;
+mod feedback;
 mod jiffies;
 pub mod kinds;
 
 use aqmlab_core::{BitRate, Duration, Instant};
+
+pub use ecn::{EcnMode, EcnNeed, Start, Totals};
+pub use feedback::{CaState, Feedback, LostSegment};
 
 /// The congestion window and its parameters.
 ///
@@ -57,9 +62,10 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
-    /// The minimum round-trip time (on Linux that of the last 300 s; see the profile).
+    /// The minimum round-trip time (on Linux, over the last 300 s; see the profile).
     pub min_rtt: Option<Duration>,
-    /// Whether the window limited the sender, and not the application or the peer.
+    /// Whether the congestion window limited the sender, rather than the application or the peer's
+    /// window.
     pub cwnd_limited: bool,
     /// The first unacknowledged byte. It delimits rounds together with `snd_nxt`.
     pub snd_una: u64,
@@ -110,7 +116,7 @@ pub struct Congestion {
 pub enum Signal {
     /// A queue marked a packet (RFC 3168).
     EcnEcho,
-    /// A packet was lost, which fast recovery repairs.
+    /// A packet was lost. Fast recovery repairs the loss.
     Loss,
     /// The retransmission timer expired.
     Rto,
@@ -135,10 +141,88 @@ pub enum CcEvent {
     RecoveryLeft,
     /// A reduction was spurious and is being undone.
     Undone,
+    /// The window is being reduced because of an ECN echo or a repaired loss (Linux's
+    /// `TCP_CA_CWR`).
+    CwrEntered,
+    /// The connection returned to the state without suspected losses (`TCP_CA_Open`).
+    Opened,
+    /// A tail loss probe repaired a loss (`CA_EVENT_TLP_RECOVERY`). The values are whether the
+    /// application limited the sender when the lost segment was sent, and the number of segments
+    /// delivered so far.
+    ProbeRepaired {
+        /// Whether the application limited the sender.
+        app_limited: bool,
+        /// Segments delivered so far.
+        delivered: u64,
+    },
+}
+
+/// The number of segments of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TsoSegments {
+    /// The connection's number, but at least this many if they are available (Linux
+    /// `tcp_min_tso_segs` and `min_tso_segs`).
+    Least(u64),
+    /// This many if they are available (`tso_segs` of newer kernels).
+    Exactly(u64),
 }
 
 /// A congestion controller.
 pub trait CongestionControl: Send {
+    /// Returns the ECN that the controller needs. Only Linux's stack provides it.
+    fn ecn_need(&self) -> EcnNeed {
+        EcnNeed::None
+    }
+
+    /// Records the result of the handshake, before [`CongestionControl::on_established`]. Only
+    /// Linux's stack calls this function.
+    fn on_start(&mut self, start: &Start) {
+        let _ = start;
+    }
+
+    /// Returns whether, as a receiver, the connection acknowledges each change between marked and
+    /// unmarked segments at once, and echoes the mark of every segment (RFC 8257 §3.2).
+    fn echoes_precisely(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the connection calls [`CongestionControl::on_feedback`],
+    /// [`CongestionControl::on_lost`] and [`CongestionControl::limits_samples`]. Only Linux's stack
+    /// does.
+    fn wants_feedback(&self) -> bool {
+        false
+    }
+
+    /// Receives further facts about an acknowledgement, before [`CongestionControl::control`].
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        let _ = feedback;
+    }
+
+    /// Processes a segment that is marked as lost (`skb_marked_lost`).
+    fn on_lost(&mut self, window: &Window, lost: &LostSegment) {
+        let _ = (window, lost);
+    }
+
+    /// Returns whether the samples of segments that are sent now count as limited by the
+    /// application.
+    fn limits_samples(&self) -> bool {
+        false
+    }
+
+    /// Processes the start of a transmission while no segment is in flight (`CA_EVENT_TX_START`).
+    /// `app_limited` states whether the application limited the sender before it.
+    fn on_transmit_start(&mut self, window: &mut Window, now: Instant, app_limited: bool) {
+        let _ = (window, now, app_limited);
+    }
+
+    /// Processes the totals of an acknowledgement (Linux's `in_ack_event`). The connection calls
+    /// this function if the controller needs ECN and has it. With classic ECN the totals omit the
+    /// segments that the acknowledgement covers cumulatively, as in Linux 6.1. With accurate ECN
+    /// they include them, as in Linux 6.18.
+    fn on_totals(&mut self, totals: &Totals) {
+        let _ = totals;
+    }
+
     /// Records that the connection is established. `srtt` is the round-trip time of the handshake.
     fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
         let _ = (window, now, srtt);
@@ -190,10 +274,9 @@ pub trait CongestionControl: Send {
         None
     }
 
-    /// Returns the minimum number of segments of a burst, if that many are available (Linux
-    /// `tcp_min_tso_segs` and `min_tso_segs`).
-    fn min_tso_segments(&self) -> u64 {
-        2
+    /// Returns the number of segments of a burst.
+    fn tso_segments(&self) -> TsoSegments {
+        TsoSegments::Least(2)
     }
 
     /// Returns the number of windows that the send buffer should hold (Linux `sndbuf_expand`).

@@ -8,7 +8,7 @@ use crate::cc::CongestionControl;
 /// The configuration of a [`crate::Connection`].
 pub struct Config {
     /// The host that the endpoint belongs to. Connections share it, because separate copies would
-    /// displace their state from the cache.
+    /// displace the connections' state from the processor's cache.
     pub profile: Arc<Profile>,
     /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,

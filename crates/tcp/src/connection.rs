@@ -78,11 +78,11 @@ impl Connection {
                 false
             }
             State::Listen => {
-                self.process_listen(header);
+                self.process_listen(header, ecn);
                 false
             }
             State::SynSent => {
-                self.process_syn_sent(header);
+                self.process_syn_sent(header, ecn);
                 false
             }
             State::SynReceived => self.process_syn_received(header),
@@ -194,6 +194,18 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
+    /// Returns the number of bytes of the next event, if it is the only one and a read.
+    #[inline]
+    pub fn poll_sole_read(&mut self) -> Option<u64> {
+        let events = &mut self.tcb.events;
+        let &Event::Readable(bytes) = events.front()? else { return None };
+        if events.len() > 1 {
+            return None;
+        }
+        events.clear();
+        Some(bytes)
+    }
+
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
     /// before that time.
     #[inline]
@@ -202,8 +214,7 @@ impl Connection {
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Returns whether the application is awake at [`Self::poll_timeout`], before any timer
-    /// expires.
+    /// Returns whether the application wakes at [`Self::poll_timeout`], before any timer expires.
     #[inline]
     pub fn reads_next(&self) -> bool {
         self.tcb.timers.wakeup < self.tcb.timers.next_besides_wakeup()

@@ -9,9 +9,10 @@ pub(crate) struct NegotiatedOptions {
     pub(crate) sack: bool,
     /// Whether windows are scaled.
     pub(crate) scaling: bool,
-    /// The scale of the peer's windows. The windows in received headers are already scaled.
+    /// The shift count of the peer's windows (RFC 7323). The windows in received headers are
+    /// already scaled.
     pub(crate) snd_shift: u8,
-    /// The scale of the windows that this end advertises.
+    /// The shift count of the windows that this end advertises.
     pub(crate) rcv_shift: u8,
     /// Whether ECN may be used.
     pub(crate) ecn: bool,

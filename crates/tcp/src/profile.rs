@@ -55,9 +55,9 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether new data is sent at each of the first two duplicate acknowledgements (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement that reports new data is a duplicate, regardless of
-    /// its window. Before 10.3, an acknowledgement was a duplicate if it carried no data and did
-    /// not change the window.
+    /// Whether, with SACK, an acknowledgement that selectively acknowledges new data counts as a
+    /// duplicate, regardless of its window. Before 10.3, an acknowledgement was a duplicate if it
+    /// carried no data and did not change the window.
     @FreeBsd sack_news (flag) = false;
     /// The number of segments by which a segment may be reordered before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
@@ -73,6 +73,10 @@ profile! {
     window_scale (flag) = true;
     /// Whether a retransmitted SYN no longer requests ECN (RFC 3168 §6.1.1.1).
     ecn_fallback (flag) = true;
+    /// The ECN that the host requests and accepts, in addition to `ecn`, as Linux's sysctl: 0 none,
+    /// 1 requests and accepts ECN, 2 accepts ECN, 3 requests and accepts AccECN (RFC 9768), 4
+    /// accepts AccECN and requests ECN, 5 accepts AccECN.
+    @Linux tcp_ecn (count) = 0, Bounds::Whole(0, 5);
     /// Segments of the initial window.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);
     /// The maximum bytes of an initial window of more than two segments; zero for no limit.
@@ -109,12 +113,12 @@ profile! {
     @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
-    /// The delay of an acknowledgement; the minimum delay if it adapts.
+    /// The delay of an acknowledgement; the minimum delay if the delay adapts.
     delayed_ack (duration) = ms(40);
     /// The longest delay of an acknowledgement.
     @Linux delayed_ack_max (duration) = ms(200);
-    /// The maximum number of consecutive immediate acknowledgements, at the start and after
-    /// disturbances.
+    /// The maximum number of consecutive immediate acknowledgements, at the start and after events
+    /// such as duplicate data or a long gap.
     @Linux quick_acks (count) = 16;
     /// Whether a full-sized segment with PSH is acknowledged as soon as it is read.
     @Linux push_acks (flag) = true;

@@ -113,22 +113,13 @@ impl Tcb {
         }
     }
 
-    /// RFC 3168 §6.1: only new data is ECN-capable, and the first segment of new data carries CWR.
+    /// Adds the ECN bits to a segment, and returns its ECN field.
     #[inline]
     fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {
             return Ecn::NotEct;
         }
-        if self.ecn.echo {
-            header.flags = header.flags.with(TcpFlags::ECE);
-        }
-        if header.payload == 0 || transmission.is_repeated() {
-            return Ecn::NotEct;
-        }
-        if std::mem::take(&mut self.ecn.cwr) {
-            header.flags = header.flags.with(TcpFlags::CWR);
-        }
-        Ecn::Ect0
+        self.mark_capable(header, header.payload > 0 && !transmission.is_repeated())
     }
 
     /// Counts a segment, and queues it for the driver.
@@ -146,7 +137,7 @@ impl Tcb {
         self.out.push(Some(Segment { header, ecn, retransmission }));
     }
 
-    /// Sends a SYN or a SYN-ACK. If it carries a timestamp, its value is `ts_val`.
+    /// Sends a SYN or a SYN-ACK. If the segment carries a timestamp, the timestamp is `ts_val`.
     pub(crate) fn emit_syn(&mut self, kind: SynKind, transmission: Transmission, ts_val: u32) {
         let answers = kind == SynKind::SynAck;
         let (timestamps, sack, scaling) = if answers {
@@ -154,13 +145,14 @@ impl Tcb {
         } else {
             (self.profile.timestamps, self.profile.sack, self.profile.window_scale)
         };
+        let (flags, ecn) = self.syn_flags(kind, transmission);
         let header = TcpHeader {
             seq: 0,
             ack: self.rcv.nxt,
             window: self.rcv.wnd.min(65_535) as u32,
             ts_val: if timestamps { ts_val } else { 0 },
             ts_ecr: if timestamps && answers { self.rcv.ts_recent } else { 0 },
-            flags: self.syn_flags(kind, transmission),
+            flags,
             options_len: syn_options_len(timestamps, sack, scaling),
             mss: (self.mtu - 40).min(65_535) as u16,
             window_scale: if scaling { self.options.rcv_shift } else { 255 },
@@ -168,21 +160,23 @@ impl Tcb {
             timestamps,
             ..TcpHeader::default()
         };
-        self.enqueue(header, Ecn::NotEct, transmission);
+        self.enqueue(header, ecn, transmission);
     }
 
-    /// Returns the flags of a SYN or a SYN-ACK (RFC 3168 §6.1.1).
-    fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> TcpFlags {
+    /// Returns the flags of a SYN or a SYN-ACK, and its ECN field (RFC 3168 §6.1.1). A retransmitted
+    /// SYN does not request ECN if the host falls back.
+    fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> (TcpFlags, Ecn) {
         let falls_back = transmission.is_repeated() && self.profile.ecn_fallback;
         match kind {
-            SynKind::SynAck if self.options.ecn => {
-                TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE)
+            SynKind::SynAck => {
+                let (bits, ecn) = self.ecn_of_syn_ack();
+                (TcpFlags::SYN.with(TcpFlags::ACK).with(bits), ecn)
             }
-            SynKind::SynAck => TcpFlags::SYN.with(TcpFlags::ACK),
-            SynKind::Syn if self.want_ecn && !falls_back => {
-                TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR)
+            SynKind::Syn => {
+                let (bits, ecn) = self.ecn_of_syn();
+                let bits = if falls_back { TcpFlags::default() } else { bits };
+                (TcpFlags::SYN.with(bits), ecn)
             }
-            SynKind::Syn => TcpFlags::SYN,
         }
     }
 

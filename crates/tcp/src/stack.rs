@@ -62,7 +62,7 @@ impl StackState {
 
         /// Sets the window and its scale for a SYN.
         fn init_receive_window(&mut, tcb: &mut Tcb);
-        /// Limits the window that is offered to `limit`.
+        /// Limits the offered window to `limit`.
         fn limit_window(&mut, limit: u64);
         /// Prepares for the first SYN or SYN-ACK, which is about to be sent.
         fn on_first_syn(&mut, tcb: &mut Tcb, kind: SynKind);
@@ -76,7 +76,7 @@ impl StackState {
         fn on_syn_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
         /// Handles an acknowledgement that completes the handshake.
         fn on_handshake_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
-        /// Sets the sizes of segments, windows and buffers for the transfer. `header` is that of
+        /// Sets the sizes of segments, windows and buffers for the transfer. `header` belongs to
         /// the segment that completes the handshake.
         fn init_transfer(&mut, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake);
         /// Updates the state after a SYN-ACK has opened the connection.

@@ -57,9 +57,10 @@ impl State {
 }
 
 /// The state of Linux's congestion control (`icsk_ca_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CaState {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
     /// No loss is suspected.
+    #[default]
     Open,
     /// A segment is selectively acknowledged or was retransmitted.
     Disorder,

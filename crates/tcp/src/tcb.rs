@@ -9,11 +9,13 @@ use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
 use crate::common::challenge::ChallengeLimit;
 use crate::common::clock::{Clock, Expiry};
 use crate::common::delivery_rate::DeliveryRate;
+use crate::common::ecn::EcnState;
 use crate::common::pacer::Pacer;
 use crate::common::receive_sequence::ReceiveSequence;
 use crate::common::rtt::Rtt;
 use crate::common::scoreboard::Scoreboard;
 use crate::common::send_sequence::SendSequence;
+use crate::common::transmissions::Transmissions;
 use crate::common::wakeup::Wakeup;
 use crate::common::writer::Writer;
 use crate::metrics::Stats;
@@ -21,17 +23,6 @@ use crate::negotiated::NegotiatedOptions;
 use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
 use crate::{Config, Event, Profile, Segment};
-
-/// The state of ECN (RFC 3168 §6.1).
-#[derive(Debug, Default)]
-pub(crate) struct EcnState {
-    /// Whether acknowledgements carry ECE, until the peer sends CWR.
-    pub(crate) echo: bool,
-    /// Whether the next new data carries CWR.
-    pub(crate) cwr: bool,
-    /// Whether the peer has sent ECN-capable data.
-    pub(crate) seen: bool,
-}
 
 /// The state that both stacks share.
 pub(crate) struct Tcb {
@@ -48,6 +39,7 @@ pub(crate) struct Tcb {
     pub(crate) rtt: Rtt,
     pub(crate) rate: DeliveryRate,
     pub(crate) pacer: Pacer,
+    pub(crate) transmissions: Transmissions,
     pub(crate) rcv: ReceiveSequence,
     pub(crate) wakeup: Wakeup,
     pub(crate) timers: Timers,
@@ -59,13 +51,13 @@ pub(crate) struct Tcb {
     pub(crate) stats: Stats,
     pub(crate) mtu: u32,
     pub(crate) nodelay: bool,
-    pub(crate) want_ecn: bool,
     /// Whether the application has acted since the connection last ran.
     pub(crate) app_acted: bool,
 }
 
 impl Tcb {
     pub(crate) fn new(config: Config, expiry: Expiry) -> Self {
+        let ecn = EcnState::new(&config);
         let profile = config.profile;
         let mss = config.mtu.max(68 + 40) - 40;
         let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
@@ -86,13 +78,14 @@ impl Tcb {
                 mss_clamp: 536,
                 ..NegotiatedOptions::default()
             },
-            ecn: EcnState::default(),
+            ecn,
             snd: SendSequence::default(),
             writer: Writer::default(),
             board: Scoreboard::default(),
             rtt: Rtt::new(&profile),
             rate: DeliveryRate::default(),
             pacer: Pacer::default(),
+            transmissions: Transmissions::default(),
             rcv: ReceiveSequence::default(),
             wakeup: Wakeup::default(),
             timers: Timers::new(),
@@ -102,7 +95,6 @@ impl Tcb {
             stats: Stats::default(),
             mtu: config.mtu,
             nodelay: config.nodelay,
-            want_ecn: config.ecn,
             app_acted: false,
             profile,
         }
@@ -194,6 +186,8 @@ impl Tcb {
         if self.board.in_flight() == 0 {
             let idle = self.now().since(self.snd.last_sent);
             self.notify(CcEvent::TransmitStart(idle));
+            let app_limited = self.rate.app_limited != 0;
+            self.cc.on_transmit_start(&mut self.window, self.clock.now, app_limited);
         }
         self.snd.last_sent = self.clock.now;
         self.pacer.on_segment_sent();

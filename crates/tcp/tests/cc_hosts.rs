@@ -55,8 +55,8 @@ fn compounds_delay_window_fills_an_idle_path_and_yields_to_a_queue() {
     assert!(last < 0.7 * peak, "it yields as Reno's window makes a queue: {last} of {peak}");
 }
 
-/// After a loss below the former maximum, the plateau is 0.9 of the window. The new window is 0.8
-/// of the plateau, below the threshold of 0.8 of the window.
+/// After a loss at a window below the former maximum, the plateau is 0.9 of the window. The new
+/// window is 0.8 of the plateau, below the threshold of 0.8 of the window.
 #[test]
 fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     let segment = u64::from(MSS);

@@ -31,7 +31,8 @@ fn c81_a_loss_leaves_each_its_share() {
     }
 }
 
-/// C-83: after a second loss below the former maximum, the new maximum is 0.85 of the window.
+/// C-83: after a second loss at a window below the former maximum, the new maximum is 0.85 of that
+/// window.
 #[test]
 fn c83_fast_convergence_gives_up_more() {
     for name in ["cubic", "cubic_rfc"] {
@@ -355,6 +356,7 @@ fn time_with_little_to_send_is_no_time_to_grow() {
         window.cwnd
     };
     let (busy, limited) = (grow(0), grow(6));
-    // The time before the first full acknowledgement, a round trip in this test, counts as full.
+    // The time before the first acknowledgement at a full window, here one round trip, counts as
+    // time at a full window.
     assert!(busy.abs_diff(limited) <= 4, "{busy} without, {limited} with little to send");
 }

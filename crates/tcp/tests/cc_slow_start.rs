@@ -89,8 +89,8 @@ fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     assert_eq!(window.ssthresh, sizes[sizes.len() - 2], "left at the start of the last round");
 }
 
-/// The rise in delay that ends slow start is 1/8 of the minimum, limited to 4 ms to 16 ms. The rise
-/// counts from the ninth sample of a round on.
+/// The rise in delay that ends slow start is 1/8 of the minimum, at least 4 ms and at most 16 ms.
+/// The rise counts from the ninth sample of a round on.
 #[test]
 fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     for (least_ms, rise_us, ends) in [

@@ -31,8 +31,8 @@ fn header() -> impl Strategy<Value = TcpHeader> {
             for (start, end) in blocks {
                 sack.push(ack, start, end);
             }
-            // Half of all segments look like those of an established connection.
-            let flags = if flags % 2 == 0 { TcpFlags::ACK } else { TcpFlags(flags) };
+            // Half of all segments have only the flag ACK, as in an established connection.
+            let flags = if flags % 2 == 0 { TcpFlags::ACK } else { TcpFlags(u16::from(flags)) };
             TcpHeader {
                 seq,
                 ack,

@@ -180,8 +180,8 @@ impl AppRunner {
         self.marks.next()
     }
 
-    /// Returns the findings on application number `app`: those of the application itself, and
-    /// `report`, those of the taps.
+    /// Returns the findings on application number `app`: the findings of the application itself,
+    /// and `report`, the findings of the taps.
     ///
     /// # Panics
     ///

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use crate::error::SpecError;
 
-/// Returns the arguments of a kind that declares `params`. Values come from `given`, and the others
-/// are defaults.
+/// Returns the arguments of a kind that declares `params`. Values come from `given`, and the other
+/// values are defaults.
 ///
 /// # Errors
 ///

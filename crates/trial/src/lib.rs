@@ -21,7 +21,7 @@
 //! | `grain`       | the resolution of time series                                         |
 //! | `notes`       | the metrics that applications record as they run                      |
 //! | [`findings`]  | the results of a run, as plain data                                   |
-//! | [`tables`]    | the tables made from them; `table` is a table's columns               |
+//! | [`tables`]    | the tables made from the findings; `table` stores columns             |
 
 pub mod app_runner;
 pub mod arguments;

@@ -39,7 +39,7 @@ pub struct Spec {
     pub duration: Duration,
     /// The bottlenecks. Most scenarios have two: number 0 is upstream, number 1 is downstream.
     pub links: Vec<LinkSpec>,
-    /// The applications that use them.
+    /// The applications that use the links.
     pub apps: Vec<AppSpec>,
     /// The measurements to keep.
     #[serde(default)]
@@ -348,8 +348,8 @@ impl RouteSpec {
         self.reorder && self.jitter > Duration::ZERO
     }
 
-    /// Returns the largest extra delay, including that of a host. Both jitters are drawn together,
-    /// because both delay a packet's arrival.
+    /// Returns the largest extra delay, including the extra delay of a host. Both jitters are drawn
+    /// together, because both delay a packet's arrival.
     #[must_use]
     pub fn jitter_with(&self, host: Duration) -> Duration {
         self.jitter.saturating_add(host)

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::seeds::{self, BySeed};
 use crate::wording::{apart, quantity, readable};
 
-/// The word for a need or an application, from the best to the worst.
+/// The word for a need or an application. Later words are worse; the first two words mean that
+/// nothing can be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Word {
     /// Nothing is known of the application's needs.
@@ -153,7 +154,7 @@ fn compared(need: &Need, value: f64) -> String {
     };
     let (said, bound) = (quantity(value, need.unit), quantity(limit, need.unit));
     if value.total_cmp(&limit).is_eq() && limit.total_cmp(&need.best).is_eq() {
-        return said; // "0 % ≤ 0 %" says no more than "0 %"
+        return said; // "0 % ≤ 0 %" has no more information than "0 %"
     }
     if said == bound && value.total_cmp(&limit).is_ne() {
         // The usual digits would show equal numbers, but their difference decides.

@@ -105,7 +105,7 @@ fn is_transfer(app: &App) -> bool {
 }
 
 /// Returns the needs of an application. A stated delay replaces the kind's needs on delays. A
-/// stated rate replaces its needs on the fair share and on the time of a transfer.
+/// stated rate replaces the kind's needs on the fair share and on the time of a transfer.
 fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
     let mut needs = needs_of(&app.app.kind).map_or_else(Vec::new, |needs| needs.needs.to_vec());
     let source = "the scenario";

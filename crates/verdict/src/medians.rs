@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Measured;
 use crate::seeds::median;
 
-/// The medians over seeds of an application's measurements. Each is that of its worst direction.
+/// The medians over seeds of an application's measurements. Each measurement is taken in the
+/// direction in which it is worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Medians {
     /// The median of the round trips.

@@ -23,7 +23,7 @@ pub const FLOW_NUMBERS: [&str; 10] = [
     "packets_received",
 ];
 
-/// Returns the measures in the table `apps` that judging reads. Others may be left out.
+/// Returns the measures in the table `apps` that judging reads. Other measures may be left out.
 pub fn app_metrics() -> BTreeSet<&'static str> {
     let needs = all_needs().flat_map(|kind| kind.needs);
     let own = needs.flat_map(|need| match need.measure {

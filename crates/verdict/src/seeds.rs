@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_many_values_consists_of_order_statistics() {
-        // The ranks are those of the sign test at 95 %, from exact binomial sums.
+        // The ranks follow the sign test at 95 %, from exact binomial sums.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40), (5_000, 2_431)] {
             let ends = (f64::from(rank), f64::from(count + 1 - rank));
             assert_eq!(interval(&to(count)), Some(ends), "{count}");

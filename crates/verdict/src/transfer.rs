@@ -1,7 +1,7 @@
 //! The completion time of a transfer that has a size.
 //!
-//! If a trial cuts off a transfer, its time is projected: the remaining bytes continue at the
-//! measured goodput.
+//! If the trial ends before a transfer, the transfer's time is projected: the remaining bytes
+//! continue at the measured goodput.
 
 use serde::{Deserialize, Serialize};
 

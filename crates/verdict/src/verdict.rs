@@ -12,7 +12,7 @@ use crate::wording::{clock, quantity, size};
 
 /// The percentage of the fair share from which a transfer counts as having all of it.
 const NEARLY_ALL_PERCENT: f64 = 99.0;
-/// The proportion of the fair share below which a part is not mentioned.
+/// The proportion of the fair share below which a text omits the part that is unused or taken.
 const WORTH_A_WORD: f64 = 0.02;
 
 /// The experience of an application in one condition, over all seeds.
@@ -37,7 +37,7 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst, and among equally bad findings the one with the
+/// Returns the finding that decides: the worst, and among equally bad findings the finding with the
 /// smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
@@ -112,7 +112,8 @@ impl Verdict {
         [self.rest(), time, note.map(str::to_owned)].into_iter().flatten().collect()
     }
 
-    /// Returns a text on the rate, the fair share, and the applications that have the rest.
+    /// Returns a text on the rate, the fair share, and the parts of the rest that are unused or
+    /// that other applications have.
     fn rest(&self) -> Option<String> {
         let share = self.share.filter(|share| share.percent() < NEARLY_ALL_PERCENT)?;
         let lacking = share.fair - share.got;

@@ -56,8 +56,8 @@ fn first(trial: &Value, flows: &[FlowRow], apps: &[AppRow]) -> (Word, String) {
 #[test]
 fn a_transfer_is_compared_with_what_the_others_leave_while_it_runs() {
     let trial = home(&[app("a", "bulk", &json!({})), app("b", "bulk", &json!({}))]);
-    // `b` has 3 Mbit/s for the second half of the interval of `a`, which is 1.5 Mbit/s over all of
-    // it. `a` has 6 Mbit/s all the time.
+    // `b` has 3 Mbit/s for the second half of the interval of `a`, which is 1.5 Mbit/s over the
+    // whole interval. `a` has 6 Mbit/s all the time.
     let flows = [at("a", "down", 6.0, [0.0, 60.0]), at("b", "down", 3.0, [30.0, 60.0])];
     let found = judged(&trial, &flows, &[], &Stated::default());
     let texts: Vec<&str> = found.iter().map(|one| one.because.as_str()).collect();

@@ -48,4 +48,5 @@ def _without_l4s(spec: TrialSpec) -> Iterator[str]:
 
 
 def _sends_l4s(app: AppSpec) -> bool:
-    return app.app.params.get("ecn") == "ect1"
+    by_sender = "prague" in (app.home.cc.kind, app.wan.cc.kind)
+    return by_sender or app.app.params.get("ecn") == "ect1"

@@ -11,9 +11,9 @@ must hold. A check is contradicted if the number misses the bound by at least 5 
 of the seeds. 5 % is about the smallest difference that is visible in a figure. Other results
 neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
-Only the paper's own words can require another share. "In all cases" requires all checks of a kind
-(`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim with another share states
-it in its rule.
+The paper's own words can require another share. "In all cases" requires all checks of a kind
+(`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim that chooses another share
+states it in its rule.
 """
 
 from __future__ import annotations

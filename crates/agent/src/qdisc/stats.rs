@@ -190,8 +190,8 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
 }
 
 /// Returns drops at the limit, marks, and gauges, from a discipline's own counters
-/// (`linux/pkt_sched.h`). RED does not report its average, and FQ-PIE does not report the
-/// probabilities of flows.
+/// (`linux/pkt_sched.h`). RED does not report its average queue length, and FQ-PIE does not report
+/// the probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     let gauge = |name: &'static str, place: usize| (name, at(place) as f64);
@@ -210,7 +210,7 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
         // Packets beyond the memory limit are counted separately and are not dropped
         // (`fq_pie_qdisc_enqueue`).
         "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
-        // One counter before these has early and forced drops together.
+        // The first counter, `early`, is the sum of the early and the forced drops.
         "red" => (at(1), at(3), Vec::new()),
         _ => (0, 0, Vec::new()),
     }

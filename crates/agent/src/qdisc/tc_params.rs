@@ -83,7 +83,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         }
     }
     words.push(match known.besides {
-        // tc uses the rate to compute the decay of an idle queue's average.
+        // tc uses the rate to compute how the average queue length decays while the queue is idle.
         "bandwidth" => format!("bandwidth {}bit", link.rate_bps()),
         besides => besides.to_owned(),
     });

@@ -6,9 +6,9 @@
 //! not queue reaches the second tap a few tens of microseconds later.
 //!
 //! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue.
-//! Packets of one connection leave a discipline in order, so a packet was dropped if a later one of
-//! its connection arrived. Of the remaining missing packets, the earliest count as dropped, until
-//! the total equals the kernel's count.
+//! Packets of one connection leave a discipline in order, so a packet was dropped if a later packet
+//! of its connection arrived. Of the remaining missing packets, the earliest count as dropped,
+//! until the total equals the kernel's count.
 
 use std::collections::{BTreeMap, VecDeque};
 

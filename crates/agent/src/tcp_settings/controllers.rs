@@ -10,7 +10,7 @@ use aqmlab_trial::spec::{AppSpec, Controller, Named, TcpSpec};
 use super::endpoints;
 
 /// The congestion controllers that both the kernel and the simulator have.
-const OURS: &[&str] = &["cubic", "reno", "bbr"];
+const OURS: &[&str] = &["cubic", "reno", "bbr", "dctcp"];
 /// The parameters of CUBIC that are parameters of the kernel's module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 
@@ -41,6 +41,8 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if !OURS.contains(&name) {
         let near = match name {
             "newreno" => "; its own is `reno`",
+            "bbr3" => "; its own is `bbr`, version 1",
+            "prague" => "; it needs L4STeam's kernel",
             "cubic_rfc" | "cubic_freebsd" => "; its own is `cubic`",
             _ => "",
         };

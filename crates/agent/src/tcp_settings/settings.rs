@@ -27,6 +27,7 @@ const SETTINGS: &[(&str, How)] = &[
     ("timestamps", Switch("tcp_timestamps", [0, 1])),
     ("window_scale", Switch("tcp_window_scaling", [0, 1])),
     ("ecn_fallback", Switch("tcp_ecn_fallback", [0, 1])),
+    ("tcp_ecn", Number("tcp_ecn", 1)),
     ("frto", Switch("tcp_frto", [0, 2])),
     ("tlp", Switch("tcp_early_retrans", [0, 3])),
     ("rack", Switch("tcp_recovery", [0, 1])),
@@ -73,6 +74,9 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
                     "{at}: {value}: the kernel has no such setting; allowed is {}",
                     param.default
                 ));
+            }
+            Some((_, Number("tcp_ecn", _))) if number(value) > 2 => {
+                return Err(format!("{at}: {value}: Linux 6.1 has no AccECN; allowed is 0 to 2"));
             }
             Some((_, Number(_, unit))) if number(value) % unit > 0 => {
                 return Err(format!("{at}: {value}: the kernel counts in coarser units"));

@@ -2,7 +2,7 @@
 //! jitter.
 //!
 //! ```text
-//!  netem rate ─ prio ┬ netem delay, jitter, loss      one for each different way
+//!  netem rate ─ prio ┬ netem delay, jitter, loss      one for each different path
 //!                    └ netem …
 //! ```
 //!

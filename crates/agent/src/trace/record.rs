@@ -6,7 +6,7 @@
 //! - `time`: the time that the discipline read, as the difference from the previous operation;
 //! - `read`: the number of clock readings (if zero, the time is the last known time);
 //! - `len`: the length that the discipline counts;
-//! - `mem`: the true size of the packet;
+//! - `mem`: the memory of the packet (`truesize`);
 //! - `ecn`: the ECN field at departure;
 //! - `dscp`: the codepoint at departure.
 //!
@@ -54,7 +54,7 @@ struct Operation {
     consumed: Vec<u64>,
 }
 
-/// Parses a recording of `trace`, taken at `doors`.
+/// Parses a recording of `trace`, taken at the entry points `doors`.
 pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, String> {
     let mut reader = Reader {
         own: doors.own,

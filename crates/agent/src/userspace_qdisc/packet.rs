@@ -13,7 +13,7 @@ use aqmlab_core::{
 const SERVICES: usize = 1;
 /// The offset of the header checksum.
 const CHECKSUM: usize = 10;
-/// The bits of the fragment field that are nonzero except in the first fragment.
+/// The bits of the fragment offset, all of which are zero only in the first fragment.
 const OFFSET: u16 = 0x1fff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;

@@ -53,9 +53,9 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// A transfer of up to 10 MB is judged by its time. Any other transfer is compared with its fair
-/// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1). G.1010
-/// accepts four times the preferred time, so a quarter of that, 12.5 % of the fair share, is
-/// tolerable.
+/// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1), so half of
+/// the fair share is preferred. G.1010 accepts four times the preferred time, so a quarter of this
+/// rate, 12.5 % of the fair share, is tolerable.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "bulk",
     "gets its part of the line",
@@ -191,8 +191,8 @@ mod tests {
     fn a_transfer_of_a_size_ends_and_says_when() {
         let mut net = Net::new(1).with_delay(Duration::from_millis(5));
         let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
-        // The expected time is that of 1000 segments of 1500 bytes at 10 Mbit/s, plus a handshake
-        // and the one-way delay.
+        // The expected time is the time of 1000 segments of 1500 bytes at 10 Mbit/s, plus a
+        // handshake and the one-way delay.
         close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
         close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
     }

@@ -3,8 +3,8 @@
 //!
 //! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
 //! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
-//! (2017, §VI), with their times to complete. The source does not state the interval of
-//! notifications and uploads; the default of once a minute is not from the source.
+//! (2017, §VI), with their times to complete. Armitage et al. do not state the interval of
+//! notifications and uploads; the default of once a minute is not from a source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -111,9 +111,9 @@ const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.
 const MOST_MS: f64 = 60_000.0;
 const MOST_BYTES: u64 = 10_000_000;
 
-/// A transfer with a deadline is late after it. A transfer with a size and without a deadline is
-/// judged as bulk data. A transfer without a size stands for a page or a mail, and is judged by its
-/// round trips.
+/// A transfer with a deadline is late after the deadline. A transfer with a size and without a
+/// deadline is judged as bulk data. A transfer without a size stands for a page or a mail, and is
+/// judged by its round trips.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",

@@ -4,7 +4,7 @@
 //! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
 //! fixed interval, independent of the network. The video call sends 700 bytes every 20 ms in each
 //! direction (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
-//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
 //! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
 //! sleeps between datagrams.
@@ -89,8 +89,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// Datagrams at a constant rate carry live content, such as that of a camera. Nobody answers, so
-/// their delay may be as long as that of telemonitoring.
+/// Datagrams at a constant rate carry live content, such as the picture of a camera. Nobody
+/// answers, so the limits of delay are the limits of telemonitoring.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "cbr",

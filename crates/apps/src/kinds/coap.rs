@@ -173,8 +173,8 @@ impl Coap {
         let (Some(exchange), Some(conn)) = (&self.exchange, self.conn) else { return };
         let tag = token(self.asked - 1, exchange.repeats);
         io.send(conn, Side::Home, self.request, tag);
-        // The token of the deadline is that of its copy, with a flag that distinguishes it from the
-        // token of `next`.
+        // The token of the deadline is the tag of the copy with a flag that distinguishes it from
+        // the token of `next`.
         io.wake_at(io.now() + exchange.timeout, tag | DEADLINE);
     }
 

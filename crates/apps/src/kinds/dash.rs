@@ -2,11 +2,12 @@
 //! segment.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
-//! has its rules, and `bola` those of dash.js 2.9.3. While the buffer is below a limit, the player
-//! requests the next segment at once. The limit is 12 s. At the highest rate it is 30 s, or 60 s
-//! for a video of at least 600 s. At or above the limit, the player checks again after a second. A
-//! segment that takes too long is abandoned: the player resets the connection and opens a new
-//! connection. A failed request is repeated up to three times, each time after a second.
+//! has the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is below
+//! a limit, the player requests the next segment at once. The limit is 12 s. At the highest rate it
+//! is 30 s, or 60 s for a video of at least 600 s. At or above the limit, the player checks again
+//! after a second. A segment that takes too long is abandoned: the player resets the connection and
+//! opens a new connection. A failed request is repeated up to three times, each time after a
+//! second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -54,14 +55,14 @@ const HEADER: Param = Param {
     doc: "Size of an HTTP response's header in bytes.",
 };
 
-/// The bounds of a reserve. A player stops at half a second.
+/// The bounds of `reserve`. The lower bound is above half a second, where a player stops.
 const RESERVE: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs(3_600));
 const BUFFERED: Param = Param {
     name: "buffered",
     default: Value::Duration(Duration::ZERO),
     bounds: Bounds::span(Duration::ZERO, Duration::from_secs(3_600)),
-    doc: "Playing time in the buffer at the start, as in the middle of a video; the player then \
-          starts at its highest rate.",
+    doc: "Playing time in the buffer at the start, as in the middle of a video. Above zero, the \
+          player starts at its highest rate.",
 };
 
 /// Registers `dash` and `audio_stream`.
@@ -100,7 +101,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "length",
                 default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
                 bounds: bounds::SPAN,
-                doc: "Length of the video; off never ends.",
+                doc: "Length of the video; off for a video without end.",
             },
             Param {
                 name: "vbr",
@@ -159,8 +160,9 @@ const STARTUP: Need =
         );
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
-/// The picture is judged as that of television. High definition begins at 720 lines, and standard
-/// definition at 480 lines. A video that offers fewer lines is compared with its own best picture.
+/// The picture is judged by the resolutions of television. High definition begins at 720 lines, and
+/// standard definition at 480 lines. A video that offers fewer lines is compared with its own best
+/// picture.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",

@@ -9,9 +9,9 @@
 //!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
 //!   sizes are made positive and shifted by N·o. This model follows the actual draw, because pktgen
 //!   sent the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
-//! - `faerber`: Färber 2002, Counter-Strike. The server sends sizes of Ext(120, 36) every Ext(55,
-//!   6) ms, and the client sizes of Ext(80, 5.7) every 40 ms. They are taken as bytes of UDP
-//!   payload.
+//! - `faerber`: Färber 2002, Counter-Strike. The server sends packets with sizes of Ext(120, 36)
+//!   every Ext(55, 6) ms, and the client packets with sizes of Ext(80, 5.7) every 40 ms. The sizes
+//!   are taken as bytes of UDP payload.
 //!
 //! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
 //! 10 permits an excess of 1/16 of the timeout (`kern_select`: the timeout shifted right by
@@ -93,7 +93,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "client_delay",
             default: ms(3_000),
             bounds: bounds::WAIT,
-            doc: "Time from the server's start to that of its clients.",
+            doc: "Time from the start of the server to the start of its clients.",
         },
         Param {
             name: "oversleep",
@@ -106,8 +106,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
-/// loss are not from a source. They are where players begin to notice the loss, and where the loss
-/// decides duels.
+/// loss are not from a source. They are the losses at which players begin to notice, and at which
+/// loss decides duels.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",
@@ -187,7 +187,8 @@ impl Game {
             return;
         };
         let payload = self.model.size(side, io.rng());
-        // Several clients share the counters of one direction, so they also share its numbers.
+        // Several clients share the counters of one direction, so they also share its sequence
+        // numbers.
         let number = &mut self.sent[side.index()];
         io.send(client.conn, side, payload, datagrams::stamp(*number, io.now()));
         *number += 1;

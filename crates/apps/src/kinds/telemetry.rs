@@ -2,9 +2,9 @@
 //!
 //! Source: the telemonitoring traffic of Kua, Nguyen, Armitage and Branch (2017, Table I) and of
 //! Armitage et al. (2017, §III), from a sensor of 16-bit samples. At 50 or more samples per second,
-//! a message has 50 samples (100 bytes, the payload of a `ZigBee` frame). At fewer samples, there
-//! is one message per second. The sender disables Nagle's algorithm, and the receiver acknowledges
-//! at once.
+//! a message has 50 samples (100 bytes, the payload of a `ZigBee` frame). At fewer samples per
+//! second, there is one message per second. The sender disables Nagle's algorithm, and the receiver
+//! acknowledges at once.
 //!
 //! A write blocks if it does not fit into the send buffer as a whole. The same holds for nttcp in
 //! TCP mode, the program of those experiments. nttcp waits between two writes, so the next message

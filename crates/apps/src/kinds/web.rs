@@ -3,8 +3,8 @@
 //! Sources: HTTP/1.1 (RFC 9112) and HTTP/2 (RFC 9113). With HTTP/1.1, a browser uses up to six
 //! connections per host, with one request at a time on each. With HTTP/2, one connection per host
 //! carries all requests. The page load time ends with the last object. It consists of a DNS lookup,
-//! the handshakes, one round trip for each step that discovers objects, and the transfers. The
-//! pages are those of `page`; the pause is exponential with a mean of 30 s, as in the 3GPP model.
+//! the handshakes, one round trip for each step that discovers objects, and the transfers. `page`
+//! defines the pages; the pause is exponential with a mean of 30 s, as in the 3GPP model.
 //!
 //! Differences: HTTP/2 responds in the order of requests, without priorities and without a limit
 //! from its own flow control. An unanswered lookup is repeated every 5 s, the default of

@@ -1,7 +1,7 @@
 //! A video call that adapts to the network like WebRTC. Picture and sound use one socket, and each
 //! direction has its own Google congestion control.
 //!
-//! Source: libwebrtc as of June 2025, by its files; each module names its own. `gcc` is the
+//! Source: libwebrtc as of June 2025; each module names the files that it follows. `gcc` is the
 //! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
 //! `nack` the repair, `protection` the part of the rate that repairs take, `playout` the de-jitter
 //! buffer of the picture, `speech` the sound. The following choices are judgements, because an
@@ -19,7 +19,7 @@
 //!   libwebrtc looks at the coarseness of the picture. The top resolution is the largest step that
 //!   `max_rate` suffices for.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
-//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating is that of
+//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating follows
 //!   the E-model, with the values of G.711 with concealment. Sound and picture are not
 //!   synchronised.
 //!

@@ -56,7 +56,8 @@ impl Tuple {
         Self { source: self.destination, destination: self.source, ..self }
     }
 
-    /// Returns the tuple that represents both directions, and whether this tuple is its reverse.
+    /// Returns the tuple that represents both directions, and whether it is the reverse of this
+    /// tuple.
     pub(super) fn canonical(self) -> (Self, bool) {
         match self.source.cmp(&self.destination) {
             Ordering::Greater => (self.reversed(), true),

@@ -16,7 +16,7 @@ use crate::series::Series;
 pub(super) struct Event {
     /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Whether the packet's direction is that of the flow's tuple.
+    /// Whether the packet has the direction of the flow's tuple.
     pub(super) forward: bool,
     pub(super) at: Instant,
     /// The time at the other tap, if the packet was captured there.

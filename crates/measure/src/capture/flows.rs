@@ -116,8 +116,7 @@ impl Flows {
         found
     }
 
-    /// Returns the flow of a packet, and whether the packet's direction is that of the flow's
-    /// tuple.
+    /// Returns the flow of a packet, and whether the packet has the direction of the flow's tuple.
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {

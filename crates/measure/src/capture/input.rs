@@ -53,7 +53,7 @@ impl<R: Read> Input<R> {
         self.begun = self.offset;
     }
 
-    /// Returns an error at the present position.
+    /// Returns an error at the current position.
     pub(super) fn error(&self, problem: impl Into<String>) -> CaptureError {
         CaptureError {
             file: self.file.clone(),

@@ -53,7 +53,7 @@ impl Sides {
     }
 
     /// Records that packets of this tuple go from tap 0 to tap 1. `up` is the time difference of
-    /// such a packet; `down` is that of a packet in the opposite direction.
+    /// such a packet; `down` is the time difference of a packet in the opposite direction.
     pub(super) fn learn(&mut self, tuple: &Tuple, up: Option<i64>, down: Option<i64>) {
         for (address, side) in [(tuple.source.address, 0), (tuple.destination.address, 1)] {
             if self.hosts.len() < HOSTS {

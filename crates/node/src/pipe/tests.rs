@@ -62,7 +62,7 @@ fn dummynet_lets_packets_go_at_ticks() {
         (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
         // Four packets of 250 us fill one tick and leave together at the next tick.
         (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
-        // The payment for the next packet begins where the payment for the last one ended, even
+        // The payment for the next packet begins where the payment for the last packet ended, even
         // within a tick. The rate is therefore exact.
         (&[(5_000, 900), (5_000, 900), (5_000, 900)], &[6_000, 7_000, 7_000]),
         // An idle time begins at the end of a tick; the remaining credit of the tick is lost.

@@ -112,7 +112,7 @@ impl Cell {
 
     /// Returns the time at which a radio sends, unless another radio sends first. This time is the
     /// end of the radio's backoff. If the backoff ended before the radio had a frame, the time is
-    /// that of the next slot.
+    /// the start of the next slot.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));

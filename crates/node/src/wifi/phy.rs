@@ -131,7 +131,7 @@ mod tests {
         HtRate::new(mcs, width, short_guard).unwrap()
     }
 
-    /// The values are those of tables 20-30 to 20-37 of IEEE Std 802.11-2012.
+    /// The values of tables 20-30 to 20-37 of IEEE Std 802.11-2012.
     #[test]
     fn rates_are_those_of_the_standard() {
         use Width::{Mhz20, Mhz40};

@@ -3,13 +3,13 @@
 //! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
 //! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
 //! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
-//! `wait`. As in both simulators, RED keeps the first packet that finds the average above the lower
-//! threshold, and any packet that finds at most one packet queued.
+//! `wait`. As in both simulators, RED keeps the first packet that finds the average queue length
+//! above the lower threshold, and any packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
-//! - above the upper threshold, `gentle` rises from the adapted probability; ns-3 continues from
-//!   the initial probability;
+//! - with `gentle`, the probability above the upper threshold rises from the adapted probability;
+//!   ns-3 starts from the initial probability;
 //! - the adapted probability stays at 1 % or more, as in the paper; ns-3 computes a far lower bound
 //!   from the rate;
 //! - an idle period begins when the last packet leaves, not at the first empty dequeue.
@@ -23,10 +23,10 @@ use super::red::Action;
 pub struct Settings {
     /// The source of the thresholds and the weight.
     pub tuning: Tuning,
-    /// The initial probability at the upper threshold.
+    /// The initial drop probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises gradually to 1 at twice the upper threshold. Otherwise the
-    /// probability jumps to 1 at the upper threshold.
+    /// Whether the drop probability rises gradually to 1 at twice the upper threshold. Otherwise it
+    /// jumps to 1 at the upper threshold.
     pub gentle: bool,
     /// Whether at least `1/p` packets lie between two drops, where `p` is the drop probability.
     pub wait: bool,
@@ -39,19 +39,20 @@ pub struct Settings {
 pub enum Tuning {
     /// Values that the user sets.
     Fixed {
-        /// The average, in packets, above which arrivals are dropped at random.
+        /// The average queue length, in packets, above which arrivals are dropped at random.
         min: f64,
-        /// Without `gentle`, the average from which all arrivals are dropped. With `gentle`, the
-        /// drop probability rises from `max_p` at this average to 1 at twice this average.
+        /// Without `gentle`, the average queue length, in packets, at and above which all arrivals
+        /// are dropped. With `gentle`, the drop probability rises from `max_p` at this length to 1
+        /// at twice this length.
         max: f64,
-        /// The weight of the current queue in the average.
+        /// The weight of the current queue length in the average.
         weight: f64,
     },
-    /// Computed from the link's rate and the target delay; the probability adapts.
+    /// Computed from the link's rate and the target delay; `max_p` adapts.
     Automatic {
         /// The target delay.
         target_delay: Duration,
-        /// The time between changes of the probability.
+        /// The minimum time between changes of `max_p`.
         interval: Duration,
     },
 }
@@ -78,7 +79,7 @@ struct Tuned {
     packets_per_second: f64,
 }
 
-/// The default rate of ns.
+/// The default link rate of ns-3 in bit/s.
 const DEFAULT_RATE: u64 = 1_500_000;
 const LEAST_MAX_P: f64 = 0.01;
 const MOST_MAX_P: f64 = 0.5;
@@ -133,22 +134,23 @@ impl Floyd {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Returns the average queue in packets, as of the last arrival.
+    /// Returns the average queue length in packets, as of the last arrival.
     pub fn average(&self) -> f64 {
         self.average
     }
 
-    /// Returns the probability at the upper threshold.
+    /// Returns the drop probability at the upper threshold.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
 
-    /// Returns the average from which every arrival is dropped.
+    /// Returns the average queue length at and above which every arrival is dropped.
     fn ceiling(&self) -> f64 {
         if self.settings.gentle { 2.0 * self.tuned.max } else { self.tuned.max }
     }
 
-    /// Updates the average. An idle period counts as a series of arrivals at an empty queue.
+    /// Updates the average queue length. An idle period counts as a series of arrivals at an empty
+    /// queue.
     fn note(&mut self, now: Instant, waiting: usize) {
         let kept = 1.0 - self.tuned.weight;
         let faded = match self.idle_since.take() {
@@ -179,7 +181,7 @@ impl Floyd {
         }
     }
 
-    /// Returns the drop probability for the average alone.
+    /// Returns the drop probability for the average queue length alone.
     fn base_probability(&self) -> f64 {
         let Tuned { min, max, .. } = self.tuned;
         if self.average < max {

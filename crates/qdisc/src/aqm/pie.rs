@@ -1,8 +1,8 @@
 //! PIE: drops arrivals with a probability that a proportional-integral controller sets. The
 //! controller keeps the queueing delay near a target.
 //!
-//! Sources: RFC 8033 and three implementations, which differ measurably. Each module implements one
-//! and states its differences from the others.
+//! Sources: RFC 8033 and three implementations, which differ measurably. Each module follows one of
+//! these sources and states its differences from the other sources.
 //!
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|

@@ -1,15 +1,15 @@
-//! RED as in Linux: drop in proportion to the average queue between two thresholds.
+//! RED as in Linux: drop in proportion to the average queue length between two thresholds.
 //!
 //! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
 //! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
 //!
-//! The average is in bytes, scaled by `2^wlog`. The same random number is used until the next
-//! signal. A packet is signalled when the product of two numbers reaches that random number: the
-//! average above the lower threshold, and the packets since the last signal. The gaps between
-//! signals are therefore uniform. The adaptive variant (Floyd, Gummadi and Shenker 2001) changes
-//! `max_p` every half second. Linux tests its bounds before the step, so `max_p` ranges from 0.9 %
-//! to 51 %.
+//! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
+//! is used until the next signal. A packet is signalled when the product of two numbers reaches
+//! that random number: the average above the lower threshold, and the packets since the last
+//! signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd, Gummadi and
+//! Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p` before the
+//! step, so `max_p` ranges from 0.9 % to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
 //! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns
@@ -37,10 +37,11 @@ use super::timer::{Clock, Timer};
 pub struct Settings {
     /// The hard limit. If `min` and `max` are both zero, they are derived from the limit.
     pub limit: Bytes,
-    /// The average from which arrivals are signalled at random; zero stands for a third of `max`.
+    /// The average queue length at and above which arrivals are signalled at random; zero stands
+    /// for a third of `max`.
     pub min: Bytes,
-    /// The average from which all arrivals are signalled; zero stands for a quarter of the limit,
-    /// or three times `min`.
+    /// The average queue length at and above which all arrivals are signalled; zero stands for a
+    /// quarter of the limit, or three times `min`.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
@@ -59,7 +60,7 @@ pub enum Action {
     Keep,
     /// Signal congestion: the random draw chose the packet.
     Early,
-    /// Signal congestion: the average is above the upper threshold.
+    /// Signal congestion: the average queue length is at or above the upper threshold.
     Forced,
 }
 
@@ -67,7 +68,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Red {
     thresholds: Thresholds,
-    /// The average, scaled by `2^wlog`.
+    /// The average queue length, scaled by `2^wlog`.
     qavg: u64,
     /// The number of packets since the last signal. `None` is the kernel's −1: the average was
     /// outside the thresholds.
@@ -189,7 +190,7 @@ impl Red {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Returns the average queue, as of the last arrival.
+    /// Returns the average queue length, as of the last arrival.
     pub fn average(&self) -> Bytes {
         Bytes(self.qavg >> self.thresholds.wlog)
     }
@@ -271,7 +272,7 @@ fn ewma(min: f64, burst: u64) -> u32 {
     31
 }
 
-/// The decay of the average while the queue is empty: the shift for each idle time.
+/// The decay of the average queue length while the queue is empty: the shift for each idle time.
 #[derive(Clone, Debug)]
 struct IdleTable {
     shifts: [u8; 256],

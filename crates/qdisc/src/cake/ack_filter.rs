@@ -18,7 +18,7 @@ pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<
     let trigger = &queue[last].packet;
     let after = tcp(trigger)
         .filter(|header| header.flags.has(TcpFlags::ACK) && !header.flags.has(TcpFlags::SYN))?;
-    let mut candidate: Option<(usize, u8)> = None;
+    let mut candidate: Option<(usize, u16)> = None;
     for (place, waiting) in queue.iter().enumerate().take(last) {
         let Some(header) = tcp(&waiting.packet).filter(|_| same_flow(&waiting.packet, trigger))
         else {
@@ -34,7 +34,7 @@ pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<
             None => candidate = Some((place, ecn_flags(header))),
         }
     }
-    let alone = |(place, flags): &(usize, u8)| {
+    let alone = |(place, flags): &(usize, u16)| {
         filter == AckFilter::Aggressive && place + 1 == last && *flags == ecn_flags(after)
     };
     candidate.filter(alone).map(|(place, _)| place)
@@ -53,11 +53,12 @@ fn same_flow(one: &PacketFields, other: &PacketFields) -> bool {
         && one.destination == other.destination
 }
 
-fn ecn_flags(header: &TcpHeader) -> u8 {
+fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags.0 & TcpFlags::ECE.with(TcpFlags::CWR).0
 }
 
-/// Returns whether a segment only acknowledges, and has no timestamp newer than that of `after`.
+/// Returns whether a segment only acknowledges, and has no timestamp newer than that of `after`. The
+/// kernel does not know the flag AE, so a segment with it does more.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;
     let newer = |one: u32, other: u32| (1..1 << 31).contains(&one.wrapping_sub(other));

@@ -57,19 +57,21 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "min",
                 default: Value::Number(5.0),
                 bounds: AVERAGES,
-                doc: "Average queue in packets above which arrivals are signalled at random.",
+                doc: "Average queue length in packets above which arrivals are signalled at \
+                      random.",
             },
             Param {
                 name: "max",
                 default: Value::Number(15.0),
                 bounds: AVERAGES,
-                doc: "Average queue in packets from which all are signalled (with gentle, from 2 max).",
+                doc: "Average queue length in packets from which all arrivals are signalled \
+                      (with gentle, from 2 max).",
             },
             Param {
                 name: "weight",
                 default: Value::Number(0.002),
                 bounds: WEIGHTS,
-                doc: "Weight of the current queue in the moving average.",
+                doc: "Weight of the current queue length in the moving average.",
             },
             MAX_P,
             MEAN_PACKET,
@@ -98,16 +100,16 @@ const fn limit(packets: u64) -> Param {
     }
 }
 
-/// The bounds of an average queue in packets.
+/// The bounds of an average queue length in packets.
 const AVERAGES: Bounds = Bounds::Real(0.0, 4_294_967_295.0);
-/// The bounds of a weight. With a smaller weight, the average would not move within a trial.
+/// The bounds of a weight. With a smaller weight, the average would hardly change within a trial.
 const WEIGHTS: Bounds = Bounds::Real(1e-9, 1.0);
 
 const MAX_P: Param = Param {
     name: "max_p",
     default: Value::Number(0.02),
     bounds: bounds::PROBABILITY,
-    doc: "Initial probability of a signal when the average is at max.",
+    doc: "Initial probability of a signal when the average queue length is max.",
 };
 
 const MEAN_PACKET: Param = Param {

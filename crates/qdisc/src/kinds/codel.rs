@@ -1,6 +1,6 @@
 //! `codel`: one queue under the CoDel law, as in Linux, the RFC and FreeBSD.
 //!
-//! Sources: those of [`crate::aqm::codel`]. The queue around the law follows Linux 6.1
+//! Sources: the sources of [`crate::aqm::codel`]. The queue around the law follows Linux 6.1
 //! `net/sched/sch_codel.c`; for FreeBSD, `sys/netinet/ip_dummynet.c` and `dn_aqm_codel.c`.
 //!
 //! In all three, an arrival at a full queue is dropped, and the law is not called (RFC 8289 §5.4).

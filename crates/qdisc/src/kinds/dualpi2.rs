@@ -1,17 +1,17 @@
 //! `dualpi2`: a queue for L4S traffic and a queue for classic traffic, coupled by PI2.
 //!
-//! Sources: those of [`crate::aqm::pi2`], with iproute2 `tc/q_dualpi2.c` for the parameters. ECT(1)
-//! and CE select the L4S queue, Not-ECT and ECT(0) the classic queue. Both queues share one limit.
-//! If no packet has ECT(1) or CE, the discipline is PI2: one FIFO whose packets are signalled with
-//! probability `p′²`.
+//! Sources: the sources of [`crate::aqm::pi2`], with iproute2 `tc/q_dualpi2.c` for the parameters.
+//! ECT(1) and CE select the L4S queue, Not-ECT and ECT(0) the classic queue. Both queues share one
+//! limit. If no packet has ECT(1) or CE, the discipline is PI2: one FIFO whose packets are
+//! signalled with probability `p′²`.
 //!
 //! | | `dualpi2` (Linux) | `dualpi2_rfc` |
 //! |---|---|---|
 //! | limit | packets, and memory | bytes; an arrival needs room for a full frame |
-//! | native L4S signal | step at `step_thresh`, beside the coupled one | ramp, in place of the coupled one if larger |
+//! | native L4S signal | step at `step_thresh`, beside the coupled signal | ramp, in place of the coupled signal if larger |
 //! | scheduler | weighted round robin, classic 10 % | weighted round robin, classic 1/16, or time shift |
 //! | no PI2 signal | while less than two frames are left | – |
-//! | signals | at departure, or with `drop_early` at arrival | at departure |
+//! | PI2 signals | at departure, or with `drop_early` at arrival | at departure |
 
 mod linux;
 mod params;

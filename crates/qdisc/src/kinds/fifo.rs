@@ -138,6 +138,15 @@ impl Qdisc for Fifo {
         self.queue.take()
     }
 
+    fn pass(&mut self, mut packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.queue.is_empty() && self.admits(&packet) {
+            packet.enqueued = cx.now;
+            return Some(packet);
+        }
+        self.enqueue(packet, cx);
+        self.dequeue(cx)
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -1,7 +1,7 @@
 //! `fq_codel`: a queue for each flow, served round-robin, each under CoDel.
 //!
-//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and that
-//! of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
+//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and the
+//! same file of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the law
 //! [`crate::aqm::codel`]. The implementations also differ in the handling of overflow:
 //!
@@ -16,8 +16,8 @@
 //! has the error of 2012 that [`crate::aqm::codel`] describes.
 //!
 //! CoDel signals no packet if the backlog behind it is at most one MTU. In Linux and in the RFC,
-//! this backlog is that of all flows, as RFC 8289 §4.4 requires for queues that share a link. In
-//! FreeBSD it is that of the flow's own queue.
+//! this backlog is the backlog of all flows, as RFC 8289 §4.4 requires for queues that share a
+//! link. In FreeBSD it is the backlog of the flow's own queue.
 //!
 //! Differences, each pinned by a test:
 //!
@@ -137,7 +137,7 @@ pub(super) const FLOWS: Param = Param {
     doc: "Number of queues into which flows are hashed.",
 };
 
-/// The number of bytes that a flow may send per round; the bounds are those of Linux's
+/// The number of bytes that a flow may send per round; the bounds are as in Linux's
 /// `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",

@@ -6,7 +6,7 @@
 //!
 //! | | Linux | FreeBSD |
 //! |---|---|---|
-//! | full queue | the arrival is dropped | the queue with most packets loses its head |
+//! | full queue | the arrival is dropped | the queue with most packets drops its head |
 //! | an idle flow | keeps its state and its updates | is reset when it becomes active |
 //! | so a new burst | starts from the state after the last burst | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |

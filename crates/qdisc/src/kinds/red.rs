@@ -1,9 +1,9 @@
 //! `red`: random early detection as in Linux.
 //!
 //! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
-//! `limit` bytes. With `ecn`, ECN-capable packets are marked and others are dropped. With
-//! `harddrop`, all packets are dropped if the average is above `max`. With `ecn` and `nodrop`,
-//! packets that are not ECN-capable are kept where others are marked.
+//! `limit` bytes. With `ecn`, ECN-capable packets are marked and other packets are dropped. With
+//! `harddrop`, all packets are dropped if the average queue length is `max` or more. With `ecn` and
+//! `nodrop`, packets that are not ECN-capable are kept where ECN-capable packets are marked.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -29,13 +29,15 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "min",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue above which arrivals are signalled; 0 for a third of max.",
+            doc: "Average queue length from which arrivals are signalled at random; 0 for a \
+                  third of max.",
         },
         Param {
             name: "max",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue above which all arrivals are signalled; 0 for limit/4 or 3 min.",
+            doc: "Average queue length from which all arrivals are signalled; 0 for limit/4 or \
+                  3 min.",
         },
         Param {
             name: "avpkt",
@@ -53,14 +55,15 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "probability",
             default: Value::Number(0.02),
             bounds: bounds::PROBABILITY,
-            doc: "Probability of a signal when the average is at max.",
+            doc: "Probability of a signal when the average queue length is max.",
         },
         ecn(false),
         Param {
             name: "harddrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether packets are dropped rather than marked when the average is above max.",
+            doc: "Whether packets are dropped rather than marked when the average queue \
+                  length is max or more.",
         },
         Param {
             name: "nodrop",
@@ -72,7 +75,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "adaptive",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether the probability adapts to keep the average midway between min and max.",
+            doc: "Whether the probability adapts to keep the average queue length midway \
+                  between min and max.",
         },
         Param {
             name: "idle_from",
@@ -176,8 +180,9 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB, the average is constant while the queue is idle. `red_dequeue` starts an idle
-    /// period when it finds no packet, but `htb_dequeue` never polls a class without packets.
+    /// Below HTB, the average queue length is constant while the queue is idle. `red_dequeue`
+    /// starts an idle period when it finds no packet, but `htb_dequeue` never polls a class without
+    /// packets.
     fn attach(&mut self, to: Parent) {
         self.law.link_rate(to.rate);
         self.idle_from_request |= to.never_polls_empty;
@@ -201,8 +206,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the average after a busy time, ten idle seconds and one more packet. With
-    /// `empty_poll`, the empty discipline is polled once during the idle time.
+    /// Returns the average queue length after a busy time, ten idle seconds and one more packet.
+    /// With `empty_poll`, the empty discipline is polled once during the idle time.
     fn average(idle_from: &str, empty_poll: bool, below_htb: bool) -> f64 {
         let mut args = Args::defaults(KINDS[0].params);
         let words = &["departure", "request"];

@@ -1,7 +1,8 @@
 //! `sfq`: stochastic fairness queueing, with a queue for each flow, served round-robin.
 //!
 //! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds a
-//! flow's allotment up to eight bytes; "Stochastic Fairness Queuing", INFOCOM 1990.
+//! flow's allotment up to a multiple of eight bytes; McKenney, "Stochastic Fairness Queuing",
+//! INFOCOM 1990.
 //!
 //! Two properties are easily overlooked. A flow that becomes active joins the *end* of the round,
 //! so SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of
@@ -318,7 +319,7 @@ impl Qdisc for Sfq {
 /// The slots by their number of packets. Each depth is a list with its newest member first, so
 /// finding the longest queue needs no search.
 struct Depths {
-    /// The links of the slots, followed by those of the list heads.
+    /// The links of the slots, followed by the links of the list heads.
     links: Vec<Link>,
     slots: usize,
     deepest: usize,

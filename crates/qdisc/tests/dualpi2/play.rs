@@ -36,12 +36,12 @@ pub struct Played {
     pub stats: Vec<i64>,
 }
 
-/// How a link finds that its discipline is empty.
+/// The way in which a link detects that its discipline is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polls {
-    /// It polls the discipline, as the kernel does.
+    /// The link polls the discipline, as the kernel does.
     Empty,
-    /// It looks at the backlog, as the port of the simulator does.
+    /// The link checks the backlog, as the port of the simulator does.
     NeverEmpty,
 }
 

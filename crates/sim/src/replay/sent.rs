@@ -28,7 +28,7 @@ impl SentTcp {
         let (ts_val, ts_ecr) = self.times.unwrap_or_default();
         Header::Tcp(TcpHeader {
             ack: self.ack,
-            flags: TcpFlags(self.flags),
+            flags: TcpFlags(self.flags.into()),
             payload: self.payload,
             sack,
             timestamps: self.times.is_some(),

@@ -1,5 +1,5 @@
-//! Reference runs: the digests of this build, with assertions and overflow checks, equal those of
-//! the optimised module that Python loads.
+//! Reference runs: the digests of this build, with assertions and overflow checks, equal the
+//! digests of the optimised module that Python loads.
 
 use std::fs;
 use std::path::Path;

@@ -9,6 +9,7 @@ mod determinism;
 mod golden;
 mod grid;
 mod home;
+mod l4s;
 mod numbers;
 mod order;
 mod spoiled;

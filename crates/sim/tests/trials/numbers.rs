@@ -1,4 +1,4 @@
-//! Tests that numbers stay possible at the edges of an interval: no rate exceeds that of the link,
+//! Tests that numbers stay possible at the edges of an interval: no rate exceeds the link's rate,
 //! and no proportion exceeds one.
 
 use crate::common::{app, home, number, run};

@@ -10,4 +10,7 @@ aqmlab_core::kinds! {
     cubic,
     compound,
     bbr,
+    bbr3,
+    dctcp,
+    prague,
 }

@@ -15,10 +15,10 @@ pub(crate) enum Expiry {
     /// below 63 ticks, 8 ticks below 504 ticks, ...). The timer is never early, and at most one
     /// granule late.
     Wheel,
-    /// The timer expires at the first tick that is not early.
+    /// The timer expires at the first tick by which the time of `n` ticks has passed.
     Tick,
     /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
-    /// of the present tick. The timer is therefore up to one tick early.
+    /// of the current tick. The timer is therefore up to one tick early.
     Callout,
 }
 
@@ -122,7 +122,7 @@ impl Clock {
             shift += 3;
             start <<= 3;
         }
-        // Rounds up by a whole granule even if the value is a multiple, because the present tick is
+        // Rounds up by a whole granule even if the value is a multiple, because the current tick is
         // only partly over.
         ((expires >> shift) + 1) << shift
     }

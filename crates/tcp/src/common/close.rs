@@ -13,7 +13,7 @@ use crate::tcb::Tcb;
 
 impl Connection {
     /// Closes the sending direction once the buffered data has been sent. If the application writes
-    /// without limit, its data ends with the buffer's present contents.
+    /// without limit, its data ends with the buffer's current contents.
     pub fn close(&mut self) {
         let tcb = &mut self.tcb;
         match tcb.state {

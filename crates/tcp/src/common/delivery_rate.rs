@@ -64,10 +64,15 @@ impl PendingSample {
             retransmitted: false,
         }
     }
+
+    /// Returns the end of the newest acknowledged segment, if there is one.
+    pub(crate) fn newest_end(&self) -> Option<u64> {
+        self.prior_at.map(|_| self.last_end)
+    }
 }
 
-/// Returns whether a segment was transmitted after another. A segment is given by the time at which
-/// it was sent, and its end.
+/// Returns whether a segment was transmitted after another. Each segment is given by its
+/// transmission time and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)
@@ -113,7 +118,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Records that `acked_sacked` segments are delivered, once `delivered` is up to date.
+    /// Updates the application limit and the time of the last delivery after an acknowledgement of
+    /// `acked_sacked` segments, which `delivered` must already include.
     #[inline]
     pub(crate) fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
         if self.app_limited != 0 && self.delivered > self.app_limited {
@@ -124,7 +130,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Completes the sample once `delivered` and `lost` are up to date (`tcp_rate_gen`).
+    /// Completes the sample. `delivered` and `lost` must be up to date (`tcp_rate_gen`).
     #[inline]
     pub(crate) fn sample(
         &self,

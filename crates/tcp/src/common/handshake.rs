@@ -3,7 +3,7 @@
 //! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
 
-use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
+use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::clock::Clock;
 use crate::connection::Connection;
@@ -31,13 +31,14 @@ impl Handshake {
         self.first_syn
     }
 
-    /// Returns the time since the SYN. By Karn's rule, it is a sample only if the SYN was sent
-    /// once.
+    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` if it was
+    /// retransmitted (Karn's algorithm).
     pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
         self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
     }
 
-    /// Returns whether `header` echoes the timestamp of the first SYN after a retransmission.
+    /// Returns whether the SYN was retransmitted and `header` echoes the timestamp of the first
+    /// SYN.
     pub(crate) fn is_first_echoed(&self, header: &TcpHeader) -> bool {
         let first = self.first_syn.filter(|_| self.retransmits > 0).map(Clock::timestamp_of);
         header.timestamps && Some(header.ts_ecr) == first
@@ -81,7 +82,7 @@ impl Connection {
     }
 
     /// Processes a segment in LISTEN.
-    pub(crate) fn process_listen(&mut self, header: &TcpHeader) {
+    pub(crate) fn process_listen(&mut self, header: &TcpHeader, ecn: Ecn) {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
             return;
@@ -94,7 +95,7 @@ impl Connection {
             return;
         }
         tcb.accept_offer(header);
-        tcb.options.ecn = tcb.is_ecn_requested(header);
+        tcb.answer_ecn(header, ecn);
         self.stack.init_receive_window(tcb);
         self.agree_scaling(header);
         self.tcb.state = State::SynReceived;
@@ -102,7 +103,7 @@ impl Connection {
     }
 
     /// Processes a segment in SYN-SENT.
-    pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader) {
+    pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader, ecn: Ecn) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
             if header.ack != 1 {
@@ -116,18 +117,18 @@ impl Connection {
                 return;
             }
             if flags.has(TcpFlags::SYN) {
-                self.complete_active(header);
+                self.complete_active(header, ecn);
             }
         } else if flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::RST) {
-            self.process_crossing_syn(header);
+            self.process_crossing_syn(header, ecn);
         }
     }
 
-    fn complete_active(&mut self, header: &TcpHeader) {
+    fn complete_active(&mut self, header: &TcpHeader, ecn: Ecn) {
         self.tcb.accept_offer(header);
         self.agree_scaling(header);
-        let (flags, tcb) = (header.flags, &mut self.tcb);
-        tcb.options.ecn = tcb.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
+        let tcb = &mut self.tcb;
+        tcb.conclude_ecn(header, ecn);
         tcb.snd.una = 1;
         self.stack.on_syn_ack(tcb, header);
         self.establish(header);
@@ -137,11 +138,11 @@ impl Connection {
     }
 
     /// Processes a SYN of the peer that crossed this end's SYN (RFC 9293 §3.5, figure 7).
-    fn process_crossing_syn(&mut self, header: &TcpHeader) {
+    fn process_crossing_syn(&mut self, header: &TcpHeader, ecn: Ecn) {
         self.tcb.accept_offer(header);
         self.agree_scaling(header);
         let tcb = &mut self.tcb;
-        tcb.options.ecn = tcb.is_ecn_requested(header);
+        tcb.cross_ecn(header, ecn);
         tcb.state = State::SynReceived;
         self.send_syn(SynKind::SynAck, Transmission::Original);
     }
@@ -260,11 +261,6 @@ impl Tcb {
         self.snd.wl1 = header.seq;
     }
 
-    /// Returns whether a SYN requests ECN and this end accepts it.
-    fn is_ecn_requested(&self, header: &TcpHeader) -> bool {
-        self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR)
-    }
-
     /// Sets the initial window of `segments`.
     pub(crate) fn init_cwnd(&mut self, segments: u64) {
         let cwnd = self.capped(segments, self.profile.initial_window_bytes);
@@ -274,6 +270,7 @@ impl Tcb {
     /// Starts the congestion control.
     pub(crate) fn start_controller(&mut self) {
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
+        self.start_ecn();
         self.cc.on_established(&mut self.window, now, srtt);
     }
 }

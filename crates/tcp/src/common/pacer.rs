@@ -41,8 +41,8 @@ impl Pacer {
         self.segments += 1;
     }
 
-    /// Reserves the time that `bytes` in segments of `mss` take at `rate`. A burst that leaves late
-    /// gets credit for its delay, at most half of its own time.
+    /// Reserves the time that `bytes` in segments of `mss` take at `rate`. If the burst leaves
+    /// later than paced, the reserved time is shorter by this delay, at most by half.
     #[inline]
     pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64, mss: u32) {
         let late = now.since(self.departure);

@@ -138,7 +138,7 @@ impl SackReport {
         self.blocks().iter().position(|block| start <= block.1 && block.0 <= end)
     }
 
-    /// Merges the blocks that touch the first one into it.
+    /// Merges the blocks that touch the first block into the first block.
     fn merge_into_first(&mut self) {
         let mut kept = 1;
         for i in 1..self.count {

@@ -149,13 +149,14 @@ impl Scoreboard {
         (!self.queue.is_empty()).then_some(self.first())
     }
 
-    /// Returns the id of the first segment, or of the next one if there is none.
+    /// Returns the id of the first segment. If there is no segment, returns the id that the next
+    /// segment will have.
     #[inline]
     const fn first(&self) -> u32 {
         self.queue.first() as u32
     }
 
-    /// Returns the id after that of the last segment.
+    /// Returns the id that the next segment will have.
     #[inline]
     pub(crate) fn end_id(&self) -> u32 {
         self.first() + self.packets_out()

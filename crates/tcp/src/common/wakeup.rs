@@ -43,8 +43,8 @@ impl Tcb {
         false
     }
 
-    /// Notifies the application that the connection is open, if that has not been done. Returns
-    /// whether this was the first notification.
+    /// Notifies the application that the connection is open, unless it has been notified before.
+    /// Returns whether it was notified.
     pub(crate) fn announce_open(&mut self) -> bool {
         let opened = std::mem::take(&mut self.wakeup.opened);
         if opened {

@@ -1,4 +1,4 @@
-//! The state of the application at the send buffer.
+//! The application that writes to the send buffer, and the result of its last write.
 
 /// An application that writes to the send buffer.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The segment size until the peer states its own (`net.inet.tcp.mssdflt`).
+/// The segment size until the peer states a size (`net.inet.tcp.mssdflt`).
 const DEFAULT_MSS: u64 = 536;
 
 impl FreeBsd {
@@ -21,7 +21,7 @@ impl FreeBsd {
         self.receive_buffer.offer(tcb);
     }
 
-    /// Limits the window that is offered to `limit`.
+    /// Limits the offered window to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.receive_buffer.limit(limit);
     }
@@ -32,7 +32,8 @@ impl FreeBsd {
         }
     }
 
-    /// Returns the timestamp of a SYN-ACK: every SYN-ACK has that of the first one (`sc_ts`).
+    /// Returns the timestamp of a SYN-ACK: every SYN-ACK carries the timestamp of the first SYN-ACK
+    /// (`sc_ts`).
     pub(crate) fn syn_ack_time(&self, handshake: &Handshake, now: Instant) -> Instant {
         handshake.first_syn().unwrap_or(now)
     }

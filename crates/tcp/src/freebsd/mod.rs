@@ -92,7 +92,7 @@ impl FreeBsd {
         }
     }
 
-    /// Returns the expiry rule, which is that of callouts.
+    /// Returns the expiry rule of FreeBSD's callouts.
     pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
         Expiry::Callout
     }
@@ -157,14 +157,20 @@ impl FreeBsd {
         }
     }
 
-    /// Returns false while there is unread data, because the output after a read may send a window
-    /// update.
+    /// Returns whether the output after the next read sends nothing.
+    #[inline]
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
-        tcb.wakeup.unread.is_empty()
+        let sends_nothing =
+            self.is_quiet(tcb) && !self.owed_ack.now && !self.is_window_update_due(tcb, 0);
+        sends_nothing || tcb.wakeup.unread.is_empty()
     }
 
-    /// Takes the unread data, of which there is none.
+    /// Lets the application read without further effects; see [`Self::reads_silently`].
+    #[inline]
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
+        if !tcb.wakeup.unread.is_empty() {
+            self.prepare_quietly(tcb);
+        }
         tcb.take_unread()
     }
 

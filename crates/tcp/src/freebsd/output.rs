@@ -28,10 +28,35 @@ struct Plan {
 }
 
 impl FreeBsd {
-    /// Sends the segments that are due. Holes come first, then the range of go-back-N, then new
-    /// data. Without data, it sends an acknowledgement if one is due.
+    /// Sends the segments that are due. Holes come first, then the data that go-back-N sends
+    /// again, then new data. Without data, it sends an acknowledgement if one is due.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
-        self.output_if(tcb, Force::No);
+        if !self.is_quiet(tcb) {
+            return self.output_if(tcb, Force::No);
+        }
+        self.prepare_quietly(tcb);
+        if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
+            self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
+        }
+    }
+
+    /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
+    /// All that [`Self::output_if`] may then send is an acknowledgement.
+    #[inline]
+    pub(super) fn is_quiet(&self, tcb: &Tcb) -> bool {
+        let snd = &tcb.snd;
+        tcb.state == State::Established
+            && snd.una == snd.max
+            && snd.nxt == snd.max
+            && snd.buffered() == 0
+            && !self.recovery.is_active()
+    }
+
+    /// Does the part of [`Self::output_if`] that changes the state of a quiet connection.
+    #[inline]
+    pub(super) fn prepare_quietly(&mut self, tcb: &mut Tcb) {
+        self.restart_after_idle(tcb);
+        self.send_buffer.grow(&tcb.snd, tcb.snd.wnd.min(tcb.window.cwnd), &tcb.profile);
     }
 
     /// Sends as [`Self::output`] does, but at least one byte into a closed window (`TF_FORCEDATA`).
@@ -39,6 +64,7 @@ impl FreeBsd {
         self.output_if(tcb, Force::Yes);
     }
 
+    #[inline(never)]
     fn output_if(&mut self, tcb: &mut Tcb, force: Force) {
         if !tcb.state.is_synchronized() {
             return;
@@ -75,8 +101,8 @@ impl FreeBsd {
         false
     }
 
-    /// Returns whether this is NewReno's retransmission, which is one segment at a time. Pacing
-    /// does not delay it, because no later event would send it.
+    /// Returns whether `plan` is a retransmission of NewReno's recovery, which retransmits one
+    /// segment at a time. Pacing does not delay it, because no later event would send it.
     fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
         !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
     }
@@ -97,8 +123,8 @@ impl FreeBsd {
         if tcb.options.sack && self.recovery.is_active() {
             retransmitted = self.holes.retransmitted;
             if let Some(hole) = self.holes.next() {
-                // The comparison is unsigned. If more was retransmitted than the window allows, the
-                // whole hole fits.
+                // The subtraction is unsigned. If more was retransmitted than the window allows, it
+                // wraps to a large number, and the window does not limit the repair.
                 let space = plan.window.checked_sub(retransmitted).unwrap_or(u64::MAX);
                 self.plan_repair(tcb, &mut plan, hole, space);
             }
@@ -165,7 +191,7 @@ impl FreeBsd {
             return true;
         }
         let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
-        self.is_window_update_due(tcb) || self.owed_ack.now || fin
+        self.owed_ack.now || fin || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0))
     }
 
     /// Sends the planned data, limited to one segment. Returns whether to continue.
@@ -264,15 +290,21 @@ impl FreeBsd {
 
     /// Reduces the window to the restart window if no segment of the peer has arrived for the
     /// length of a timeout.
+    #[inline]
     fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         let idle = tcb.clock.jiffies() - self.last_received;
-        if !tcb.profile.slow_start_after_idle || idle < tcb.clock.ticks(tcb.rtt.rto) {
-            return;
+        if tcb.profile.slow_start_after_idle && idle >= tcb.clock.ticks(tcb.rtt.rto) {
+            restart(tcb);
         }
-        let restart = tcb.capped(tcb.profile.restart_window, tcb.profile.restart_window_bytes);
-        tcb.notify(CcEvent::IdleRestart);
-        tcb.window.cwnd = tcb.window.cwnd.min(restart.max(tcb.window.segment));
     }
+}
+
+/// Reduces the window to the restart window.
+#[cold]
+fn restart(tcb: &mut Tcb) {
+    let restart = tcb.capped(tcb.profile.restart_window, tcb.profile.restart_window_bytes);
+    tcb.notify(CcEvent::IdleRestart);
+    tcb.window.cwnd = tcb.window.cwnd.min(restart.max(tcb.window.segment));
 }
 
 /// Whether output must send a byte into a closed window.

@@ -54,7 +54,7 @@ impl ReceiveBuffer {
         self.limit(65_535 << tcb.options.rcv_shift);
     }
 
-    /// Limits the window that is offered to `limit`.
+    /// Limits the offered window to `limit`.
     pub(super) fn limit(&mut self, limit: u64) {
         self.limit = self.limit.min(limit);
     }
@@ -101,8 +101,9 @@ impl ReceiveBuffer {
     }
 
     /// Grows the buffer by a step if more than 7/8 of the buffer arrived in a round trip of the
-    /// loaded path. The round trip ends with the echo of a timestamp that is later than that at
-    /// which counting began. Echoes that are at least one second later are ignored.
+    /// loaded path. The round trip ends with the echo of a timestamp that is later than the
+    /// timestamp at the start of counting. Echoes of timestamps at least one second later are
+    /// ignored.
     #[inline]
     pub(super) fn on_data(&mut self, header: &TcpHeader, profile: &Profile) {
         if !profile.receive_tuning || self.is_fixed || header.ts_ecr == 0 {
@@ -131,8 +132,8 @@ fn scale_of(largest: u64) -> u8 {
 }
 
 impl FreeBsd {
-    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`). The scaled
-    /// number may express less than the window that is offered.
+    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`),
+    /// rounded down to a multiple of the window scale. `tcb` keeps the window before the rounding.
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let (shift, mss) = (tcb.options.rcv_shift, u64::from(tcb.window.mss));
         let buffer = &mut self.receive_buffer;
@@ -148,13 +149,14 @@ impl FreeBsd {
 
     /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
     /// two segments if the buffer is small. If a delayed acknowledgement is pending, no update is
-    /// due.
-    pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
+    /// due. `unread` bytes take space in the buffer.
+    #[inline]
+    pub(super) fn is_window_update_due(&self, tcb: &Tcb, unread: u64) -> bool {
         if self.owed_ack.delayed {
             return false;
         }
         let buffer = &self.receive_buffer;
-        let (mss, space) = (u64::from(tcb.window.mss), buffer.space(tcb));
+        let (mss, space) = (u64::from(tcb.window.mss), buffer.size.saturating_sub(unread));
         let (open, shift) = (tcb.rcv.open(), tcb.options.rcv_shift);
         let possible = space.min(65_535 << shift);
         let growth = possible.saturating_sub(open);

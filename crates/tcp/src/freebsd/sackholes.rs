@@ -2,7 +2,7 @@
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
 //! `tcp_sack_adjust`). The code of 10.0 differs only in its result, which states whether an
-//! acknowledgement brought news.
+//! acknowledgement reported newly received data.
 
 /// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;

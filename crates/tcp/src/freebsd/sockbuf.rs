@@ -88,6 +88,7 @@ impl SendBuffer {
     }
 
     /// Grows the buffer by a step if the buffer limits the sender, and not the peer or `window`.
+    #[inline]
     pub(super) fn grow(&mut self, snd: &SendSequence, window: u64, profile: &Profile) {
         let held = snd.buffered();
         if self.grows
@@ -106,8 +107,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer. If they do not all fit, as many as fit are added,
-    /// provided that these exceed the low-water mark.
+    /// Adds up to `bytes` to the send buffer. If they do not all fit, fills the free space,
+    /// provided that it is at least the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);
@@ -119,7 +120,14 @@ impl FreeBsd {
 
     /// Fills the buffer for an application that writes without limit, or wakes an application that
     /// waits for space.
+    #[inline]
     pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
+        if tcb.writer.has_more() {
+            self.use_space(tcb);
+        }
+    }
+
+    fn use_space(&mut self, tcb: &mut Tcb) {
         while tcb.writer.is_unlimited
             && tcb.state.may_write()
             && self.send_buffer.has_space(&tcb.snd)
@@ -140,11 +148,11 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs, by the end of their data, each with its cost.
+/// The mbufs: the end of each mbuf's data, and its memory.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,
-    /// The total cost (`sb_mbcnt`).
+    /// The total memory of the mbufs (`sb_mbcnt`).
     cost: u64,
     /// The free space in the last mbuf.
     left: u64,

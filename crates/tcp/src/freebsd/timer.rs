@@ -64,7 +64,8 @@ impl FreeBsd {
         self.owed_ack.now = true;
         self.timed = None;
         self.recovery.on_timeout(tcb.snd.max);
-        // The reduction starts from the window that could be used.
+        // The reduction starts from the usable window: the smaller of the congestion window and the
+        // peer's window.
         tcb.window.cwnd = tcb.window.cwnd.min(tcb.snd.wnd);
         tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Rto);
         tcb.window.cwnd = u64::from(tcb.window.mss);

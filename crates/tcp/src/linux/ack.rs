@@ -2,11 +2,12 @@
 
 mod state;
 
-use aqmlab_core::{TcpFlags, TcpHeader};
+use aqmlab_core::{Ecn, TcpHeader};
 
 pub(super) use state::{AckState, Rexmit, flag};
 
 use super::Linux;
+use super::feedback::Prior;
 use crate::cc::{Ack, RateSample};
 use crate::common::scoreboard::Originals;
 use crate::state::CaState;
@@ -17,20 +18,16 @@ impl Linux {
     /// segment.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
-        // CWR shows that the peer has reduced its window, so its next data must be acknowledged at
-        // once.
-        if header.flags.has(TcpFlags::CWR) {
-            tcb.ecn.echo = false;
-            if header.payload > 0 {
-                self.delack.require_now();
-            }
+    pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) -> bool {
+        if header.flags.has_any(tcb.ecn.attention) {
+            self.process_ecn_bits(tcb, header, ecn);
         }
         if header.ack > tcb.snd.max {
             return false;
         }
         if header.ack < tcb.snd.una {
-            // RFC 5961 §5.2: the acknowledgement is older than any segment that can be in flight.
+            // RFC 5961 §5.2: an acknowledgement number below SND.UNA − MAX.SND.WND is not
+            // acceptable.
             if header.ack + tcb.snd.max_window < tcb.snd.una {
                 if tcb.may_challenge() {
                     self.send_ack(tcb);
@@ -66,7 +63,7 @@ impl Linux {
     #[inline(always)]
     fn plainly_acked(&self, tcb: &Tcb, header: &TcpHeader) -> Option<Originals> {
         let is_plain = header.sack.is_empty()
-            && !header.flags.has(TcpFlags::ECE)
+            && !header.flags.has_any(tcb.ecn.attention)
             && tcb.options.sack
             && tcb.board.is_untagged()
             && self.recovery.ca() == CaState::Open
@@ -98,7 +95,8 @@ impl Linux {
     #[inline(never)]
     fn process_current_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let mut ack = AckState::new(tcb.snd.una, 0);
-        let prior_packets = tcb.board.packets_out();
+        let (prior_packets, prior_in_flight) = (tcb.board.packets_out(), tcb.board.in_flight());
+        let prior_ce = tcb.ecn.delivered_ce;
         let prior = (tcb.rate.delivered, tcb.rate.lost);
         let prior_fack = tcb.board.highest_sack(tcb.snd.una);
         let is_reneging = self.recovery.is_reneging();
@@ -116,18 +114,22 @@ impl Linux {
         tcb.snd.una = header.ack;
         self.sndbuf.free(header.ack);
         self.process_sacks(tcb, header, &mut ack);
-        if header.flags.has(TcpFlags::ECE) && tcb.options.ecn {
-            ack.set(flag::ECE);
-        }
         tcb.rate.delivered += ack.sack_delivered;
+        if tcb.options.ecn {
+            self.note_echo(tcb, header, &mut ack);
+        }
         if prior_packets == 0 {
             self.process_ack_without_queue(tcb, &mut ack);
             return;
         }
         let mut sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
+        if tcb.options.ecn {
+            self.count_marks(tcb, header, &mut ack, tcb.rate.delivered - prior.0);
+        }
+        let mut acks_probe = false;
         if self.tlp.is_in_flight() {
-            self.process_tlp_ack(tcb, header.ack, &ack);
+            acks_probe = self.process_tlp_ack(tcb, header.ack, &ack);
         }
         let mut rexmit = Rexmit::None;
         let is_dubious = self.is_dubious(&ack);
@@ -141,7 +143,14 @@ impl Linux {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
+        if tcb.transmissions.are_kept {
+            let prior = Prior { in_flight: prior_in_flight, delivered_ce: prior_ce };
+            self.give_feedback(tcb, &ack, prior, acks_probe && !is_reneging);
+        }
         self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
+        if tcb.transmissions.are_kept && tcb.cc.limits_samples() {
+            tcb.rate.app_limited = (tcb.rate.delivered + u64::from(tcb.board.in_flight())).max(1);
+        }
         self.xmit_recovery(tcb, rexmit);
     }
 
@@ -301,7 +310,7 @@ fn scale_rate(rate: &mut RateSample, segment: u64) {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Instant, Rng};
+    use aqmlab_core::{Instant, Rng, TcpFlags};
 
     use super::*;
     use crate::common::scoreboard::{EVER_RETRANS, Sent};
@@ -382,7 +391,7 @@ mod tests {
             }
             let [(short, one), (long, other)] = &mut ends;
             assert!(is_without_news(one, &header));
-            short.process_ack(one, &header);
+            short.process_ack(one, &header, Ecn::NotEct);
             long.process_current_ack(other, &header);
             other.on_fin_acknowledged();
             assert_eq!(state(short, one), state(long, other), "{header:?}");

@@ -40,6 +40,12 @@ impl CwndUsage {
         self.stamp = now;
     }
 
+    /// Returns whether the window, not the application, limited the sender in the last round trip
+    /// (`is_cwnd_limited`).
+    pub(super) const fn is_window_limited(&self) -> bool {
+        self.is_limited
+    }
+
     /// Returns whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`).
     /// In slow start, using half of the window is sufficient.
     #[inline]

@@ -1,7 +1,6 @@
 //! The processing of a segment's data and FIN.
 //!
-//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_fin`,
-//! `tcp_ecn_check_ce`); RFC 3168 §6.1.3.
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_fin`).
 
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
@@ -108,31 +107,6 @@ impl Linux {
             let memory = u64::from(header.payload) + tcb.profile.segment_overhead;
             let uncharged = if inserted == Inserted::Own { memory } else { 0 };
             self.grow_window(tcb, header.payload, uncharged);
-        }
-    }
-
-    /// Starts the echo of a CE mark, which lasts until the peer sends CWR, and makes the next
-    /// acknowledgements prompt (`tcp_ecn_check_ce`).
-    #[inline]
-    fn check_ce(&mut self, tcb: &mut Tcb, ecn: Ecn) {
-        if !tcb.options.ecn {
-            return;
-        }
-        match ecn {
-            Ecn::NotEct => {
-                // The segment is probably a retransmission.
-                if tcb.ecn.seen {
-                    self.enter_quick_ack(tcb, 2);
-                }
-            }
-            Ecn::Ce => {
-                if !tcb.ecn.echo {
-                    self.enter_quick_ack(tcb, 2);
-                    tcb.ecn.echo = true;
-                }
-                tcb.ecn.seen = true;
-            }
-            Ecn::Ect0 | Ecn::Ect1 => tcb.ecn.seen = true,
         }
     }
 

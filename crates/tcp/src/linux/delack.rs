@@ -57,9 +57,8 @@ impl Linux {
         }
     }
 
-    /// Applies the fixed rule of Windows, which is also that of FreeBSD. The acknowledgement of the
-    /// first segment is delayed until the second segment arrives. Out-of-order segments are
-    /// acknowledged at once.
+    /// Applies the fixed rule of Windows. The acknowledgement of the first segment is delayed until
+    /// the second segment arrives. Out-of-order segments are acknowledged at once.
     fn check_fixed_ack(&mut self, tcb: &mut Tcb) {
         let waits = tcb.timers.delayed_ack != Instant::NEVER;
         if waits || self.delack.is_forced() || !self.ooo.is_empty() {
@@ -137,8 +136,8 @@ impl Linux {
     }
 
     /// Returns whether the application's next read, at the time of its wakeup, has no effect
-    /// outside the host. The read has none if no acknowledgement is due, if it does not enlarge the
-    /// buffer, and if the window cannot grow to twice its open part.
+    /// outside the host. The read has no such effect if no acknowledgement is due, if it does not
+    /// enlarge the buffer, and if the window cannot grow to twice its open part.
     #[inline]
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {

@@ -59,8 +59,8 @@ impl Linux {
         self.usage.on_change(tcb.clock.now);
     }
 
-    /// Takes the first round-trip sample. By Karn's rule, a repeated SYN gives no sample, except by
-    /// its timestamp.
+    /// Takes the first round-trip sample. By Karn's algorithm, a retransmitted SYN gives no sample,
+    /// unless a timestamp is echoed.
     fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         let direct = handshake.sample(tcb.now());
         let mut ack = AckState::new(tcb.snd.una, flag::SYN_ACKED);

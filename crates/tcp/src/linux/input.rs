@@ -14,7 +14,7 @@ impl Linux {
     /// Processes a segment that arrives in ESTABLISHED (`tcp_rcv_established`).
     #[inline]
     pub(crate) fn process_established(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
-        if self.accept(tcb, header) {
+        if self.accept(tcb, header, ecn) {
             self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
             self.process_payload(tcb, header, ecn);
         }
@@ -25,7 +25,7 @@ impl Linux {
     /// time by the echo of a timestamp.
     #[inline(never)]
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
-        if self.accept(tcb, header) {
+        if self.accept(tcb, header, ecn) {
             self.process_payload(tcb, header, ecn);
         }
     }
@@ -34,8 +34,8 @@ impl Linux {
     /// its data must also be processed.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
-        let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
+    fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) -> bool {
+        let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ACE.0);
         let is_next = control == TcpFlags::ACK.0 && header.seq == tcb.rcv.nxt;
         let is_timely = !header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0;
         let is_predicted = is_next && is_timely;
@@ -45,7 +45,7 @@ impl Linux {
         if header.timestamps && header.seq <= tcb.rcv.wup {
             store_timestamp(tcb, header);
         }
-        self.process_ack(tcb, header)
+        self.process_ack(tcb, header, ecn)
     }
 
     /// Processes the data of a segment, and sends the responses to the whole segment.

@@ -19,6 +19,9 @@ impl Tcb {
     pub(super) fn mark_lost(&mut self, id: u32) {
         if self.board.mark_lost(id) {
             self.rate.lost += 1;
+            if self.transmissions.are_kept {
+                self.tell_of_loss(id);
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ mod ack;
 mod cwnd;
 mod data_queue;
 mod delack;
+mod ecn;
+mod feedback;
 mod handshake;
 mod input;
 mod loss;
@@ -101,7 +103,7 @@ impl Linux {
         }
     }
 
-    /// Returns the expiry rule: that of the timer wheel, or whole ticks on a host without a wheel.
+    /// Returns the expiry rule: the timer wheel, or whole ticks on a host without a wheel.
     pub(crate) fn expiry(&self, profile: &Profile) -> Expiry {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }

@@ -1,4 +1,5 @@
-//! The sending of new data: the permitted amount, its segments, and the delay of small segments.
+//! The sending of new data: the amount that may be sent, its segments, and the delay of small
+//! segments.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
@@ -180,6 +181,9 @@ impl Linux {
         self.emit(tcb, (seq, payload), control, Transmission::Original);
         sent.sent = tcb.clock.now;
         tcb.rate.on_sent(&mut sent, nothing_out);
+        if tcb.transmissions.are_kept {
+            tcb.record_transmission(sent.end());
+        }
         tcb.board.push(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);

@@ -20,7 +20,7 @@ const PERSISTENCE: u8 = 16;
 pub(super) struct Rack {
     /// The time of the latest transmission that was delivered (`mstamp`).
     sent: Instant,
-    /// The end of its segment (`end_seq`).
+    /// The end of the segment of that transmission (`end_seq`).
     end: u64,
     /// The round-trip time of that transmission.
     rtt: Duration,

@@ -10,8 +10,8 @@ use super::tso::MAX_TCP_HEADER;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The cost of a buffer beyond its payload, as right-sizing counts it: `SKB_TRUESIZE` of its
-/// headers.
+/// The memory of a segment beyond its payload, as right-sizing counts it: `SKB_TRUESIZE` of the
+/// header space.
 const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 
 /// The receiver's measurements.
@@ -113,8 +113,8 @@ impl RcvAutotune {
     }
 
     /// Records that the application has read up to `end`. At the end of a round trip, returns the
-    /// bytes of this round trip and the maximum of earlier round trips, if that is lower and the
-    /// buffer may grow.
+    /// bytes of this round trip and the maximum of earlier round trips, if this maximum is lower
+    /// and the buffer may grow.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {
@@ -158,8 +158,8 @@ impl Linux {
         let steady = 2 * copied + 16 * advmss;
         let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
         let window = u128::from(steady) + 2 * growth;
-        // The cost of a full-sized segment, so that the part of this memory offered as window is at
-        // least its payload.
+        // The memory of a full-sized segment, increased until the part that is offered as window is
+        // at least the payload.
         let mut memory = advmss + TRUE_SIZE;
         while self.rcv_window.window_in(memory) < advmss {
             memory += 128;

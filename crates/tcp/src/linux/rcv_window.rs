@@ -27,7 +27,7 @@ pub(super) struct RcvWindow {
     is_fixed: bool,
     /// The exponent `s` in the window's share of the memory, 1 − 2^−s.
     adv_win_scale: u32,
-    /// The scale of the window, from the start of the transfer.
+    /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
     /// The memory of unread data below which only `ssthresh` limits the window. The next field is
     /// the window in that case. For most segments, neither has to be computed again.
@@ -115,7 +115,7 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Computes the window of a buffer that holds little.
+    /// Computes the window of a nearly empty buffer, and the memory up to which it applies.
     fn update_wide(&mut self) {
         let full = self.clamp.min(self.window_in(self.buffer));
         let needed = self.memory_for(self.ssthresh.max(full / 2));
@@ -123,8 +123,8 @@ impl RcvWindow {
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
-    /// Returns whether even an empty buffer could not offer a window of at least `window` with a
-    /// scale of `shift`.
+    /// Returns whether even an empty buffer could not offer a window of at least `window` with the
+    /// shift count `shift`.
     #[inline]
     pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
         shift > 0 && expressible(self.ssthresh, shift) < window
@@ -140,7 +140,8 @@ impl RcvWindow {
     }
 }
 
-/// Returns the smallest window that is at least `window` and that a scale of `shift` can express.
+/// Returns the smallest window that is at least `window` and that a header with the shift count
+/// `shift` can express.
 #[inline]
 const fn expressible(window: u64, shift: u8) -> u64 {
     ((window + (1 << shift) - 1) >> shift) << shift
@@ -158,7 +159,7 @@ impl Linux {
         self.rcv_window.offer(tcb);
     }
 
-    /// Limits the window that is offered to `limit`.
+    /// Limits the offered window to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
         self.rcv_window.update_wide();
@@ -239,8 +240,9 @@ impl Linux {
         if growth == 0 {
             return;
         }
-        // The head of a received segment is empty and does not count, so its memory is its payload.
-        // The kernel's rule for segments that cost more therefore never applies.
+        // The linear part of a received `skb` is empty and does not count, so the memory of a
+        // segment is its payload. The kernel's rule for segments that cost more therefore never
+        // applies.
         let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
         window.ssthresh += growth.min(step);
         window.update_wide();

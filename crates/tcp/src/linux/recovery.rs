@@ -156,6 +156,7 @@ impl Linux {
                 CaState::Cwr if tcb.snd.una != self.recovery.high_seq => {
                     self.end_reduction(tcb);
                     self.recovery.set_ca(CaState::Open);
+                    tcb.notify(CcEvent::Opened);
                 }
                 CaState::Recovery => {
                     if !tcb.options.sack {
@@ -250,6 +251,7 @@ impl Linux {
             self.init_reduction(tcb, Signal::EcnEcho);
             tcb.stats.ece_reductions += 1;
             self.recovery.set_ca(CaState::Cwr);
+            tcb.notify(CcEvent::CwrEntered);
         }
     }
 
@@ -270,12 +272,15 @@ impl Linux {
     }
 
     /// Returns to the open state, or to disorder while losses are possible (`tcp_try_keep_open`).
-    pub(super) fn try_keep_open(&mut self, tcb: &Tcb) {
+    pub(super) fn try_keep_open(&mut self, tcb: &mut Tcb) {
         let is_unclear = tcb.board.left_out() > 0 || has_retransmitted(tcb);
         let ca = if is_unclear { CaState::Disorder } else { CaState::Open };
         if self.recovery.ca != ca {
             self.recovery.set_ca(ca);
             self.recovery.high_seq = tcb.snd.nxt;
+            if ca == CaState::Open {
+                tcb.notify(CcEvent::Opened);
+            }
         }
     }
 

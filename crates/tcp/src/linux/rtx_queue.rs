@@ -73,8 +73,8 @@ impl Linux {
     }
 
     /// Removes segments that were sent once and are acknowledged, and measures the round trip. Does
-    /// what [`Self::clean_rtx_queue`] does for such segments. The last segment was sent last, so
-    /// its sample is that of the acknowledgement.
+    /// what [`Self::clean_rtx_queue`] does for such segments. The last segment was also the last to
+    /// be sent, so it gives the round-trip sample of the acknowledgement.
     #[inline]
     pub(super) fn remove_originals(
         &mut self,
@@ -195,8 +195,8 @@ impl Linux {
         let Some(rtt) = sample else { return false };
         let cc_rtt = ack.cc_rtt.unwrap_or(rtt);
         // A sample that a delayed acknowledgement may have lengthened does not count. If every
-        // acknowledgement is delayed, such a sample would become the minimum when the present one
-        // expires.
+        // acknowledgement is delayed, such a sample would become the minimum when the current
+        // minimum expires.
         let is_delayed =
             ack.has(flag::MAYBE_DELAYED) && tcb.rtt.min().is_some_and(|min| cc_rtt > min);
         if !is_delayed {

@@ -227,7 +227,7 @@ impl Linux {
     }
 
     /// Without SACK, accounts for an acknowledgement of new data. One acknowledged segment filled
-    /// the hole; the others were already counted (`tcp_remove_reno_sacks`).
+    /// the hole; the other segments were already counted (`tcp_remove_reno_sacks`).
     pub(super) fn remove_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         if acked > 0 {
             let sacked = u64::from(tcb.board.sacked_out());

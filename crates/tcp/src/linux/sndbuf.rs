@@ -9,9 +9,9 @@
 //! space wakes when a third of the limit is free. This condition is checked after each burst. Each
 //! check raises the limit while the congestion window is not full.
 //!
-//! An `skb` carries PSH (`tcp_mark_push`) in two cases. A write ended in it and the next write did
-//! not continue it. Or it was full, and more than half of the peer's largest window had been
-//! written since the last PSH.
+//! An `skb` carries PSH (`tcp_mark_push`) in two cases: a write ended in the `skb`, and the next
+//! write did not continue the `skb`; or the `skb` was full, and more than half of the peer's
+//! largest window had been written since the last PSH.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ use crate::{Event, Profile};
 const DOUBLED: u64 = 2;
 /// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The cost of an `skb` beyond its data, `SKB_TRUESIZE(0)`, in two parts: the shared information,
+/// The memory of an `skb` beyond its data, `SKB_TRUESIZE(0)`, in two parts: the shared information,
 /// which includes the page list, and the `skb` itself.
 const SHARED_INFO: u64 = 320;
 const SKB: u64 = 256;
@@ -176,7 +176,7 @@ impl SendBuffer {
     }
 
     /// Grows the limit to the memory of two windows, or of three with BBR. Each segment counts with
-    /// its maximum cost. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
+    /// its maximum memory. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
     #[inline]
     fn expand(&mut self, tcb: &Tcb, degree: u32) {
         let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);

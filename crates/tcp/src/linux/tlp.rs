@@ -8,7 +8,8 @@ use aqmlab_core::Duration;
 use super::ack::{AckState, flag};
 use super::output::Push;
 use super::{Linux, TIMEOUT_MIN};
-use crate::cc::Signal;
+use crate::cc::{CcEvent, Signal};
+use crate::common::scoreboard::APP_LIMITED;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
@@ -24,6 +25,9 @@ pub(super) struct Tlp {
     /// Whether the timer is to be set once the data that an acknowledgement permits has been sent.
     /// If data is sent, the timer is set at that time.
     is_postponed: bool,
+    /// Whether the application limited the sender when the repeated data was first sent
+    /// (`tlp_orig_data_app_limited`).
+    app_limited: bool,
 }
 
 impl Tlp {
@@ -136,6 +140,7 @@ impl Linux {
             return sent;
         }
         let Some(id) = tcb.board.back_id() else { return false };
+        self.tlp.app_limited = tcb.board.get(id).is(APP_LIMITED);
         let sent = self.resend(tcb, id);
         if sent {
             self.tlp.begin(tcb.snd.nxt, true);
@@ -143,23 +148,29 @@ impl Linux {
         sent
     }
 
-    /// Processes the acknowledgement of a probe.
-    pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) {
+    /// Processes the acknowledgement of a probe. Returns whether it may be that of the original.
+    pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) -> bool {
         let high = self.tlp.high_seq;
         if number < high {
-            return;
+            return false;
         }
         let news = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
         if !self.tlp.repeats || ack.has(flag::DSACK_TLP) {
             self.tlp.end();
         } else if number > high {
             // No duplicate was reported, so the original or the probe was lost.
+            let (app_limited, delivered) = (self.tlp.app_limited, tcb.rate.delivered);
+            tcb.notify(CcEvent::ProbeRepaired { app_limited, delivered });
             self.init_reduction(tcb, Signal::Loss);
             self.recovery.set_ca(CaState::Cwr);
+            tcb.notify(CcEvent::CwrEntered);
             self.end_reduction(tcb);
             self.try_keep_open(tcb);
-        } else if !ack.has(news) {
+        } else if ack.has(news) {
+            return true;
+        } else {
             self.tlp.end();
         }
+        false
     }
 }

@@ -5,7 +5,7 @@
 //! `tcp_cwnd_test`; `tcp_tso_should_defer` as of 6.1.158, where it does not wait if the next
 //! acknowledgement is more than 1 ms away) and `tcp.c` (`tcp_xmit_size_goal`). Since 4.17, TCP
 //! builds bursts even for an interface without offloads; the kernel then splits them into segments.
-//! All segments of a burst are sent at the same time. The last one carries PSH in its first
+//! All segments of a burst are sent at the same time. The last segment carries PSH in its first
 //! transmission.
 //!
 //! Difference: when a burst is retransmitted, each segment is sent separately.
@@ -14,6 +14,7 @@ use aqmlab_core::Duration;
 
 use super::Linux;
 use super::output::Push;
+use crate::cc::TsoSegments;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
@@ -59,6 +60,10 @@ impl Tcb {
         if !self.profile.bursts {
             return 1;
         }
+        let least = match self.cc.tso_segments() {
+            TsoSegments::Least(least) => least,
+            TsoSegments::Exactly(segments) => return segments,
+        };
         let mut bytes = self.send_rate() >> 10;
         if let Some(min_rtt) = self.rtt.min() {
             let halvings = min_rtt.as_micros() >> RTT_SHIFT;
@@ -66,7 +71,7 @@ impl Tcb {
                 bytes += GSO_MAX >> halvings;
             }
         }
-        let (mss, least) = (u64::from(mss), self.cc.min_tso_segments());
+        let mss = u64::from(mss);
         // Most flows are slow enough that they need no division.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }

@@ -1,5 +1,6 @@
-//! TCP small queues: the limit on a connection's segments in the queue of its host, which the link
-//! reports by `note_waiting`. This module also computes the send rate (`sk_pacing_rate`).
+//! TCP small queues: the limit on a connection's segments in the queue of its host. The driver
+//! reports the memory of these segments by `note_waiting`. This module also computes the send rate
+//! (`sk_pacing_rate`).
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
 //! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, whichever

@@ -82,8 +82,8 @@ impl Undo {
         self.retrans_stamp = None;
     }
 
-    /// Counts `segments` that were reported as duplicates. Returns whether at least as many
-    /// segments were retransmitted.
+    /// Adds `segments` to the number of reported duplicates. Returns whether this number is at most
+    /// the number of retransmitted segments.
     pub(super) fn count_dsack(&mut self, segments: u64) -> bool {
         self.dsack_dups += segments;
         self.dsack_dups <= self.total_retrans
@@ -122,7 +122,7 @@ impl Linux {
     }
 
     /// Clears the first retransmission when none is in flight, so that a new recovery records its
-    /// own (`tcp_retrans_stamp_cleanup`).
+    /// own first retransmission (`tcp_retrans_stamp_cleanup`).
     pub(super) fn cleanup_retrans_stamp(&mut self, tcb: &Tcb) {
         if !has_retransmitted(tcb) {
             self.undo.clear_retrans_stamp();
@@ -168,6 +168,7 @@ impl Linux {
             return true;
         }
         self.recovery.open();
+        tcb.notify(CcEvent::Opened);
         false
     }
 
@@ -196,6 +197,7 @@ impl Linux {
         }
         if proven || tcb.options.sack {
             self.recovery.open();
+            tcb.notify(CcEvent::Opened);
         }
         true
     }

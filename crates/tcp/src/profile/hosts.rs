@@ -62,7 +62,7 @@ impl Profile {
     /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, acknowledgements
     /// delayed by 50 ms, and an initial window of four segments.
     ///
-    /// Its loss recovery is modelled as that of RFC 6675 with limited transmit, which is Linux's
+    /// Its loss recovery is modelled as in RFC 6675, with limited transmit. The model is Linux's
     /// stack without time-based detection. The source of Windows is not public, so this model
     /// cannot be verified.
     pub fn windows() -> Self {

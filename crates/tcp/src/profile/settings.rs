@@ -102,7 +102,7 @@ macro_rules! from_value {
     };
 }
 
-/// The bounds of a setting. Without explicit bounds, they are those of its type.
+/// The bounds of a setting. Without explicit bounds, the bounds of its type apply.
 macro_rules! bounds {
     ($kind:ident: $bounds:expr) => {
         $bounds

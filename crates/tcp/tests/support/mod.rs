@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+pub(crate) mod ecn;
 pub(crate) mod script;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Scripts: timelines of a peer's segments, of an application's calls, and of the expected results.
 //!
 //! A script is read line by line; `#` starts a comment. The application is always awake, unless the
-//! script sets `wakeup`. The set-up comes first, with one word per line:
+//! script sets `wakeup`. The set-up comes first, with one setting per line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)
@@ -25,7 +25,7 @@
 //! +0ms check cwnd = 10
 //! ```
 //!
-//! Flags are `S F R P . E W`. An `out` line checks flags (except P), numbers, and the fields that
+//! Flags are `S F R P . E W A`; `A` is AE. An `out` line checks flags (except P), numbers, and the fields that
 //! it mentions. Every segment sent needs an `out` line, in order. `x3` stands for three such
 //! segments in a row, `again` for a retransmission.
 
@@ -174,14 +174,18 @@ impl Script {
                 _ => return Err(format!("`{option}` is neither rtt=TIME nor win=N")),
             }
         }
-        let ecn = self.config.as_ref().is_some_and(|config| config.ecn);
         self.open("active")?;
         let (_, syn) = self.sent.pop_front().ok_or("no SYN was sent")?;
         self.now = Instant::ZERO + rtt;
-        let mut flags = TcpFlags::SYN.with(TcpFlags::ACK);
-        if ecn {
-            flags = flags.with(TcpFlags::ECE);
-        }
+        // The peer accepts the ECN that the SYN requests. The SYN of accurate ECN was not
+        // ECN-capable, or had ECT(1).
+        let ecn = match (syn.header.flags.ace(), syn.ecn) {
+            (0b000, _) => TcpFlags::default(),
+            (0b111, Ecn::Ect1) => TcpFlags::of_ace(0b011),
+            (0b111, _) => TcpFlags::of_ace(0b010),
+            _ => TcpFlags::ECE,
+        };
+        let flags = TcpFlags::SYN.with(TcpFlags::ACK).with(ecn);
         let header = TcpHeader {
             ack: 1,
             window: self.window.min(65_535),
@@ -198,7 +202,8 @@ impl Script {
         self.connection().handle_segment(&header, Ecn::NotEct, now);
         self.drain();
         let answer = self.sent.pop_front().ok_or("no acknowledgement completed the handshake")?;
-        if answer.1.header.flags.0 & !0x40 != TcpFlags::ACK.0 || answer.1.header.ack != 1 {
+        if answer.1.header.flags.0 & !TcpFlags::ACE.0 != TcpFlags::ACK.0 || answer.1.header.ack != 1
+        {
             return Err(format!("the handshake was completed by {}", show(&answer.1)));
         }
         // The window of a SYN is never scaled, so another segment with the actual window follows.
@@ -215,7 +220,7 @@ impl Script {
         self.connection.as_mut().expect("opened before")
     }
 
-    /// Returns the peer's clock in milliseconds, which equals that of this end.
+    /// Returns the peer's clock in milliseconds, which equals the clock of this end.
     fn clock(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32 + 1_000
     }

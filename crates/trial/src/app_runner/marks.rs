@@ -1,13 +1,13 @@
-//! Read marks: the bytes that an application had read at two times. These are the beginning and the
-//! end of its part of the measured interval.
+//! Read marks: the number of bytes that an application has read when its part of the measured
+//! interval begins, and when that part ends.
 
 use aqmlab_core::Instant;
 
 use crate::spec::Spec;
 
-/// The number of the first mark of an application.
+/// The number of an application's first mark, at the beginning.
 const START: usize = 0;
-/// The number of the second mark.
+/// The number of the second mark, at the end.
 pub(super) const END: usize = 1;
 
 /// The read marks of all applications.

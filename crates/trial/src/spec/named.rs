@@ -109,7 +109,6 @@ pub enum Controller {
 const LINUX_ONLY: &[&str] = &[
     "bic",
     "cdg",
-    "dctcp",
     "highspeed",
     "htcp",
     "hybla",

@@ -40,8 +40,8 @@ fn ms(at: u64) -> Instant {
     Instant::from_millis(at)
 }
 
-/// Returns the report of a download of three packets and that of a flow without packets. One of the
-/// three packets is lost, one is answered, and one arrives after the interval.
+/// Returns the report of a download of three packets and the report of a flow without packets. One
+/// of the three packets is lost, one is answered, and one arrives after the interval.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
     let mut meter = Meter::new(settings(spec), &spec.all_active());

@@ -28,7 +28,12 @@ DISCIPLINES: Mapping[str, str | None] = {
 }
 """Disciplines of Linux 6.1, each with its kernel module, if any."""
 
-CONTROLLERS: Mapping[str, str | None] = {"cubic": None, "reno": None, "bbr": "tcp_bbr"}
+CONTROLLERS: Mapping[str, str | None] = {
+    "cubic": None,
+    "reno": None,
+    "bbr": "tcp_bbr",
+    "dctcp": "tcp_dctcp",
+}
 """Congestion controls of both engines, each with its kernel module, if any."""
 
 PROFILES = ("linux",)

@@ -27,7 +27,7 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common tick except that of
+/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common tick except the tick of
 /// `CONFIG_HZ=100`. PIE's timer counts in ticks, and `tc` shows the rounded-up value.
 const TICK_US: f64 = 4_000.0;
 

@@ -17,7 +17,8 @@ const RICH_BUFFER: Duration = Duration::from_secs(20);
 /// `INSUFFICIENT_BUFFER_SAFETY`: the minimum time between two applications of the
 /// insufficient-buffer rule.
 const RECHECK: Duration = Duration::from_secs(1);
-/// `GRACE_TIME_THRESHOLD`: the time after its first byte in which a segment is not abandoned.
+/// `GRACE_TIME_THRESHOLD`: the time after the first byte of a segment in which the segment is not
+/// abandoned.
 const GRACE: Duration = Duration::from_millis(500);
 /// `ABANDON_TIMEOUT`: the time after an abandoned segment in which the rate does not rise.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 //! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
 //! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
 //! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
-//! neighbours differ by a factor of 1.3 or more.
+//! neighbouring samples differ by a factor of 1.3 or more.
 //!
 //! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
 //! rule. Fast switching is left out, and so is `BolaRule`'s cap on the placeholder after seeks.
@@ -110,7 +110,7 @@ impl Bola {
         self.last = Some(now);
     }
 
-    /// Returns the decision at the present time.
+    /// Returns the decision at the current time.
     pub(crate) fn choose(
         &mut self,
         view: View,

@@ -45,7 +45,7 @@ const RATES_15S: [u64; 20] = [
 ];
 
 /// The lines of the picture at each rate, by the resolutions in the MPDs. If the MPD of a rate was
-/// not available, its value is that of a neighbouring rate.
+/// not available, it has the value of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,
@@ -152,7 +152,7 @@ impl Segments {
     }
 
     /// Returns the size in bytes of segment `number` at the rate with `index`. Segments must be
-    /// requested in order; the last one may be requested again.
+    /// requested in order; the last segment may be requested again.
     pub(crate) fn size(&mut self, number: u64, index: usize, rng: &mut Rng) -> u64 {
         while self.made <= number {
             self.make(rng);

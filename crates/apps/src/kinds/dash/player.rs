@@ -28,7 +28,8 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Returns a player with `level` in its buffer. It plays at once if that is enough.
+    /// Returns a player with a playing time of `level` in its buffer. The player plays at once if
+    /// `level` is at least [`STALL_THRESHOLD`].
     pub(crate) fn new(now: Instant, level: Duration) -> Self {
         let playing = level >= STALL_THRESHOLD;
         Self {

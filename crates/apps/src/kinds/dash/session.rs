@@ -28,8 +28,8 @@ const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by that of 2.9.3: the estimated download time,
-/// in segment lengths, from which a download is abandoned.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by the value of 2.9.3: the estimated download
+/// time, in segment lengths, from which a download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 
@@ -53,7 +53,8 @@ pub(crate) struct Config {
     pub(crate) lines: &'static [u16],
     pub(crate) abr: Abr,
     pub(crate) length: Option<Duration>,
-    /// The playing time to keep in the buffer; `None` for the rule of dash.js.
+    /// The playing time in the buffer below which the player requests the next segment; `None`
+    /// for the rule of dash.js.
     pub(crate) reserve: Option<Duration>,
     /// The playing time in the buffer at the start.
     pub(crate) buffered: Duration,
@@ -219,9 +220,9 @@ impl Session {
 
     /// Records a segment: its rate, its throughput, and the player's sample.
     ///
-    /// The achieved rate is that of Kua et al. (2017, §III-E), as computed from a capture: the
-    /// length in the response's header, divided by the time from the request to the last byte. The
-    /// player's sample begins at the first byte, and counts both header and body.
+    /// The achieved rate is computed from a capture as by Kua et al. (2017, §III-E): the length in
+    /// the response's header, divided by the time from the request to the last byte. The player's
+    /// sample begins at the first byte, and counts both header and body.
     fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
         let fetching = io.now().since(request.asked);
         let body = size - self.config.header;

@@ -158,7 +158,7 @@ fn music_plays_without_a_pause_at_its_rate() {
     let summary = net.run_secs(&mut *build("audio_stream", &[]), 600);
     close(known(&summary, "rr_median_mbit"), 0.32, 1e-9);
     close(known(&summary, "stalls_count"), 0.0, 0.0);
-    // The traffic is that of 320 kbit/s, plus the buffer of 60 s, headers and requests.
+    // The traffic is 320 kbit/s of music, plus the buffer of 60 s, headers and requests.
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit, 0.32 * 665.0 * 1.04, 8.0);
 }
@@ -176,7 +176,8 @@ fn a_film_with_a_full_reserve_uses_its_own_rate_from_the_start() {
     assert!((12.0..16.0).contains(&most), "{most}");
     let mbit = net.ip_bytes[1] as f64 * 8.0 / 1e6;
     close(mbit / 120.0, 15.0 * 1.04, 0.6);
-    // A line of 10 Mbit/s loads two thirds of the film, so 11.5 s last for 34.5 s.
+    // A line of 10 Mbit/s loads two seconds of the film in three seconds. The 11.5 s in the buffer
+    // above the limit of 0.5 s therefore last for 34.5 s.
     let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(1));
     let summary = net.run_secs(&mut *build("audio_stream", &film), 60);
     assert!(known(&summary, "stalls_count") > 0.0);
@@ -193,7 +194,7 @@ fn a_video_in_the_middle_begins_at_its_highest_rate() {
         close(rate, 4.219_897, 1e-9);
     }
     close(known(&summary, "startup_ms"), 0.0, 0.0);
-    // A slow line gets a lower rate before the buffer is empty.
+    // On a slow line the player chooses a lower rate before the buffer is empty.
     let mut net = Net::new(1).with_rate(1_000_000);
     let summary = net.run_secs(&mut *build("dash", &[flat(), buffered]), 60);
     close(known(&summary, "stalls_count"), 0.0, 0.0);

@@ -313,7 +313,7 @@ impl Browser {
             Say::Object(object) => {
                 link.asked.retain(|&asked| asked != object);
                 self.arrived(object, io);
-                // The last object ends the page, and also this connection.
+                // The last object ends the page and therefore closes this connection.
                 if self.left > 0 {
                     self.dispatch(host, io);
                 }

@@ -12,8 +12,9 @@
 //!   within 50 bytes to 2 MB. Their number is Pareto with shape 1.1 and scale 2, up to 55, minus 2.
 //!   The parsing time has a mean of 0.13 s.
 //!
-//! If only the total of a page is published, its sizes are lognormal with a deviation of twice
-//! their mean, and are scaled to the total. This deviation is not from the sources.
+//! If only the total of a page is published, the sizes of its objects are lognormal with a
+//! deviation of twice their mean, and are scaled to the total. This deviation is not from the
+//! sources.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -98,7 +99,8 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     /// The host that serves the object.
     pub(crate) host: usize,
-    /// The number of the object that refers to this one. The first object has its own number.
+    /// The number of the object that refers to this object. For the first object, this is the
+    /// object's own number.
     pub(crate) parent: usize,
 }
 

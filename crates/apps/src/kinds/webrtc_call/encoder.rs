@@ -1,9 +1,9 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
 //! Source: the steps of `simulcast.cc` (libwebrtc 2025-06), of which one stream uses one at a time.
-//! The rates from which on a larger picture is allowed are those of `encoder_info_settings.cc` for
-//! VP8. The times between changes are those of `quality_scaler.cc`. The head of `webrtc_call.rs`
-//! lists what is a judgement.
+//! The rates at and above which a larger picture is allowed are the rates of
+//! `encoder_info_settings.cc` for VP8. The times between changes are the times of
+//! `quality_scaler.cc`. The head of `webrtc_call.rs` lists the choices of this model.
 
 use aqmlab_core::{Duration, Instant, Rng};
 
@@ -12,8 +12,8 @@ use super::wire::Frame;
 #[cfg(test)]
 mod tests;
 
-/// A resolution with its minimum rate, the rate from which on it is chosen, and the rate for which
-/// it is intended.
+/// A resolution with its minimum rate, the rate at and above which it is chosen, and the rate for
+/// which it is intended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     lines: u32,
@@ -47,8 +47,8 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The excess above which the congestion window leaves frames out, and the least interval of these
-/// (`video_stream_encoder.cc`).
+/// The excess above which the congestion window leaves frames out; the next constant is the minimum
+/// interval of the frames left out, in pictures (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
 const LEAST_INTERVAL: u64 = 2;
 

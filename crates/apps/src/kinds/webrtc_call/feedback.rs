@@ -2,11 +2,11 @@
 //!
 //! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01; libwebrtc (2025-06)
 //! `transport_sequence_number_feedback_generator.cc`. The first interval is 100 ms. Later intervals
-//! are such that reports take 5 % of the rate at which the reporting end sends, within 50 to 250
-//! ms.
+//! are chosen so that reports take 5 % of the rate at which the reporting end sends, within 50 to
+//! 250 ms.
 //!
-//! Differences: sizes are those of the cheapest chunks of the draft. A reordered packet that
-//! arrives after the report on its neighbours is never reported.
+//! Differences: the size of a report assumes the cheapest chunks of the draft. A reordered packet
+//! that arrives after the report on its neighbours is never reported.
 
 use aqmlab_core::{Duration, Instant};
 

@@ -82,7 +82,8 @@ impl Nacks {
         Gap::Request(gap)
     }
 
-    /// Returns the packets to request again: those last requested at least a round trip ago.
+    /// Returns the packets to request again: the missing packets without a request within the last
+    /// round trip.
     pub(crate) fn again(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();

@@ -1,10 +1,10 @@
 //! The de-jitter buffer of the picture, which determines when a frame is rendered.
 //!
 //! Source: libwebrtc (2025-06) `timing.cc` and `video_stream_buffer_controller.cc`. A frame is
-//! rendered at the time at which it is expected, plus the playout delay. The expected time is that
-//! of an average frame (`clock`). The target of the playout delay is the variation of the delays
-//! (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at most to this
-//! target.
+//! rendered at the time at which it is expected, plus the playout delay. The expected time is the
+//! arrival time of an average frame (`clock`). The target of the playout delay is the variation of
+//! the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at
+//! most to this target.
 //!
 //! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
 //! where libwebrtc waits until it is decoded.
@@ -132,7 +132,7 @@ mod tests {
         for n in 0..300 {
             delay(&mut playout, n, 40 + 30 * u64::from(n % 3 == 0), false);
         }
-        // The average frame takes 50 ms, and the late ones 70 ms.
+        // The average frame takes 50 ms, and the late frames take 70 ms.
         let calm = delay(&mut playout, 301, 40, false);
         assert!((70.0..120.0).contains(&calm), "{calm}");
         close(delay(&mut playout, 302, 400, false), 400.0, 0.5);

@@ -2,7 +2,7 @@
 //! share.
 //!
 //! Source: libwebrtc (2025-06) `fec_controller_default.cc`, `UpdateFecRates`, and
-//! `rtp_sender_egress.cc`, whose rates are those of the last second.
+//! `rtp_sender_egress.cc`, whose rates cover the last second.
 
 use std::collections::VecDeque;
 

@@ -55,7 +55,7 @@ impl Receiver {
         }
     }
 
-    /// Handles the expiry of one of its timers.
+    /// Handles the expiry of one of the receiver's timers.
     pub(crate) fn wake(&mut self, timer: Timer, reverse: Reverse, end: &mut End<'_>) {
         let now = end.now();
         match timer {

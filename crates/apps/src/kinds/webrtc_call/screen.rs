@@ -5,9 +5,9 @@
 //! ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first five intervals are never
 //! freezes.
 //!
-//! Differences: libwebrtc includes an interval in its own mean; this module uses the mean of the
-//! intervals before it. A freeze at the end of the call counts, and so does a pause of more than 5
-//! s.
+//! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
+//! module uses the mean of the intervals before it. A freeze at the end of the call counts, and so
+//! does a pause of more than 5 s.
 
 use std::collections::VecDeque;
 
@@ -204,7 +204,7 @@ pub(crate) struct Seen {
     pub(crate) frozen_percent: Option<f64>,
     /// The length of the longest freeze in milliseconds.
     pub(crate) longest_freeze_ms: f64,
-    /// The percentage of the time in all other freezes.
+    /// The percentage of the time in all freezes but the longest.
     pub(crate) further_freezes_percent: Option<f64>,
     /// The mean height of the picture over time.
     pub(crate) lines: Option<f64>,

@@ -113,7 +113,7 @@ impl Sender {
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Handles the expiry of one of its timers.
+    /// Handles the expiry of one of the sender's timers.
     pub(crate) fn wake(&mut self, timer: Timer, end: &mut End<'_>) {
         let now = end.now();
         match timer {

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 6716 §2.1.7 and libwebrtc (2025-06) `audio_encoder_opus.cc`. An Opus packet can hold
 //! a coarse copy of the packet before it. WebRTC offers this by default (`useinbandfec`). Opus adds
-//! the copy from a loss of half a percent on, and takes its bits from the rate of the speech. The
-//! loss is that of the controller's loss reports, smoothed over 10 s.
+//! the copy from a loss of half a percent on, and takes the bits of the copy from the rate of the
+//! speech. The loss comes from the controller's loss reports, smoothed over 10 s.
 //!
 //! Differences: the rating does not distinguish the copy from the original. Opus omits the copy at
 //! rates below about 28 kbit/s; this model does not.
@@ -18,7 +18,7 @@ mod neteq;
 
 /// The duration of the speech in a packet.
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
-/// The loss from which on packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
+/// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
 /// which the loss is rounded.
 const COPY_FROM: f64 = 0.005;
 /// The weight of the past after a millisecond.

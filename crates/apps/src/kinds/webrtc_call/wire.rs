@@ -10,7 +10,7 @@ use aqmlab_core::{Duration, Instant};
 use super::feedback::Report;
 use super::speech::SpeechPacket;
 
-/// The time for which a content is kept, as in libwebrtc's history of sent packets.
+/// The time for which contents are kept, as in libwebrtc's history of sent packets.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A packet of a frame.
@@ -76,7 +76,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Stores a content; returns the number of its datagram.
+    /// Stores the content of a datagram; returns the number of the datagram.
     pub(crate) fn put(&mut self, content: Content, now: Instant) -> u64 {
         while self.sent.front().is_some_and(|&(at, _)| now.since(at) > KEPT) {
             self.sent.pop_front();

@@ -19,7 +19,7 @@ pub(super) enum Clock {
 
 /// The kernel's uptime at the start of a run, in ticks: 137 s. Within 1.6 s of the clock's zero, an
 /// unset `drop_next` would look recent. A queue that overflowed before its first signal would then
-/// be signalled without pause. Measurements on real machines begin later than that.
+/// be signalled without pause. Measurements on real machines begin later than 1.6 s after boot.
 const BOOTED: u32 = 1 << 27;
 
 impl Clock {

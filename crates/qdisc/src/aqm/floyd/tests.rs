@@ -10,14 +10,15 @@ fn settings(tuning: Tuning) -> Settings {
     Settings { tuning, max_p: 0.02, gentle: false, wait: false, mean_packet: Bytes(500) }
 }
 
-/// Returns a law with an average of `average` packets while the backlog is the same.
+/// Returns a law with an average queue length of `average` packets. It stays constant while
+/// arrivals find a backlog of this length.
 fn at(settings: Settings, average: f64) -> Floyd {
     let mut law = Floyd::new(settings);
     (law.average, law.above, law.idle_since) = (average, true, None);
     law
 }
 
-/// Returns the gaps between signals at a constant average.
+/// Returns the gaps between signals at a constant average queue length.
 fn gaps(settings: Settings, average: f64, arrivals: u32) -> Vec<u64> {
     let mut law = at(settings, average);
     let mut rng = Rng::stream(54, "arrivals");

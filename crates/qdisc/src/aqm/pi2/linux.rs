@@ -141,7 +141,7 @@ impl Linux {
 }
 
 impl Vars {
-    /// `calculate_probability`: updates the probability for the present delay.
+    /// `calculate_probability`: updates the probability for the current delay.
     #[inline(never)]
     fn update(&mut self, params: &Params, delay: Duration) {
         let qdelay = signed(delay);

@@ -46,7 +46,7 @@ pub struct Ramp {
     pub min_th: Duration,
     /// The width of the range in which the probability rises from 0 to 1.
     pub range: Duration,
-    /// The number of packets behind the judged one up to which the probability is 0.
+    /// The number of packets behind the judged packet up to which the probability is 0.
     pub th_len: u64,
 }
 
@@ -135,8 +135,8 @@ impl Rfc9332 {
         if p_c >= (1.0 / (k * k)).min(1.0) { Verdict::Drop } else { Verdict::Signal }
     }
 
-    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets
-    /// there.
+    /// Judges a packet of the L4S queue that waited for `sojourn` and leaves `behind` packets in
+    /// that queue.
     pub fn judge_l4s(&mut self, sojourn: Duration, behind: u64) -> Verdict {
         let (classic, coupled) = (self.p_c(), self.p_cl());
         let p_l = if coupled < 1.0 {

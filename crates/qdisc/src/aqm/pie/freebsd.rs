@@ -5,7 +5,7 @@
 //!
 //! - PIE is active from the start. The switch of RFC 8033 §5.3 is an option. It turns PIE off at an
 //!   arrival that finds an empty queue and low delays.
-//! - The burst allowance is restored after the drop decision of the arrival that earns it.
+//! - The burst allowance is restored after the drop decision on the arrival that restores it.
 //! - The first sample of the departure rate does not end its measurement. The next packet yields a
 //!   second sample, of at least the same duration, that is merged into the first.
 //! - An activation keeps the last delay. With timestamps, only an update with an empty queue clears

@@ -3,8 +3,8 @@
 //! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
 //! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - The delay is that of the last packet sent; it is zero if the departure left an empty queue.
-//!   The guard against early drops uses this delay, not the delay at the last update.
+//! - The delay is the sojourn time of the last packet sent; it is zero if the departure left an
+//!   empty queue. The guard against early drops uses this delay, not the delay at the last update.
 //! - If the delay exceeds 250 ms, each update adds 2 % to the probability, beyond the 2 % cap.
 //! - The time between departures reduces the burst allowance, which therefore does not shrink while
 //!   nothing is sent. PIE is never switched off.
@@ -12,9 +12,10 @@
 //!   Under lasting overload the probability exceeds 1, and every packet is dropped until the
 //!   probability has come down.
 //! - At a probability of exactly 10 %, ECN-capable packets are still marked. A mark resets the
-//!   accumulated probability only if the random draw chose the packet. It does not if the bound of
-//!   8.5 chose the packet.
-//! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
+//!   accumulated probability if the random draw chose the packet, but not if the bound of 8.5 chose
+//!   the packet.
+//! - With the departure-rate estimator, the rate is in whole units of 2^-8 byte per 64 ns, and the
+//!   delay in whole units of 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 
@@ -270,7 +271,7 @@ impl Vars {
         }
     }
 
-    /// Returns the delays at present and at the last update.
+    /// Returns the current delay and the delay at the last update.
     fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
         if !params.dq_rate_estimator {
             return (self.qdelay, self.qdelay_old);

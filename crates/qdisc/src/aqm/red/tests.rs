@@ -12,7 +12,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Returns a law with an average of `average` bytes while the backlog is the same.
+/// Returns a law with an average queue length of `average` bytes. It stays constant while arrivals
+/// find a backlog of this length.
 fn at(settings: &Settings, average: u64) -> Red {
     let mut law = Red::new(settings);
     law.qavg = average << law.thresholds.wlog;
@@ -33,8 +34,8 @@ fn the_constants_are_those_that_tc_computes() {
         (30_000, 90_000, 55, (30_000, 90_000, 5)),
         (20_000, 0, 0, (20_000, 60_000, 4)),
         (0, 30_000, 0, (10_000, 30_000, 3)),
-        // After a burst of 200 packets, the average is 5.8 packets with weight 2^-12, and 3.4
-        // packets with weight 2^-13. The lower threshold is 5 packets.
+        // After a burst of 200 packets, the average queue length is 5.8 packets with weight 2^-12,
+        // and 3.4 packets with weight 2^-13. The lower threshold is 5 packets.
         (5_000, 15_000, 200, (5_000, 15_000, 13)),
     ] {
         let settings = Settings { min: Bytes(min), max: Bytes(max), burst, ..settings() };
@@ -70,8 +71,8 @@ fn c54_gaps_between_signals_are_uniform() {
     let settings =
         Settings { min: Bytes(30_000), max: Bytes(90_000), probability: 0.1, ..settings() };
     let mut law = at(&settings, 30_000 + 12_000);
-    // The average is at a fifth of the distance between the thresholds. With 10 % at the upper
-    // threshold, the probability is 2 %: gaps of one to fifty packets.
+    // The average queue length is at a fifth of the distance between the thresholds. With 10 % at
+    // the upper threshold, the probability is 2 %: gaps of one to fifty packets.
     let mut counts = [0_u32; 51];
     let (mut gap, mut beyond) = (0, 0);
     for action in arrivals(&mut law, 2_600_000, 54).into_iter().skip(1) {

@@ -93,7 +93,7 @@ pub(super) const COUPLING_FACTOR: Param = Param {
     name: "coupling_factor",
     default: Value::Count(2),
     bounds: Bounds::Whole(1, 255),
-    doc: "Ratio of the L4S probability to the root of the classic probability.",
+    doc: "Ratio of the L4S probability to the square root of the classic probability.",
 };
 
 /// The step threshold in time.

@@ -1,8 +1,8 @@
 //! The two queues of a dual-queue discipline, and their weighted round robin.
 //!
 //! Source: Linux 6.18 `net/sched/sch_dualpi2.c`, `dequeue_packet`. The weights are shares of the
-//! link while both queues are busy. A packet costs its queue its length times the weight of the
-//! other queue. A queue that is served alone pays nothing.
+//! link while both queues are busy. A queue is charged for each packet: the packet's length times
+//! the weight of the other queue. A queue that is served alone is not charged.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -48,7 +48,8 @@ impl Queues {
         Backlog { packets: classic.packets + l4s.packets, bytes: classic.bytes + l4s.bytes }
     }
 
-    /// Returns the queue that has packets if the other one has none; `Err` if both have packets.
+    /// Returns the only queue that has packets, or `None` if neither has packets; `Err` if both
+    /// have packets.
     pub(super) fn only(&self) -> Result<Option<Queue>, ()> {
         match (self.classic.is_empty(), self.l4s.is_empty()) {
             (true, true) => Ok(None),

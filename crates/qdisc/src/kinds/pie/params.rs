@@ -157,7 +157,7 @@ pub(crate) const LIMIT_BYTES: Param = Param {
     name: "limit_bytes",
     default: Value::Bytes(Bytes(0)),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "Queue limit in bytes, in place of the limit in packets; 0 selects the latter.",
+    doc: "Queue limit in bytes; 0 selects the limit in packets instead.",
 };
 
 /// Returns the parameter for the source of the delay.

@@ -6,11 +6,11 @@
 //!
 //! - the random phase at which a connection enters the gain cycle comes from a named stream. The
 //!   stream's name consists of the parameter `seed`, the time at which the connection was
-//!   established, and the handshake's round-trip time. Different connections therefore have
-//!   different phases, and a repeated run has the same phases. Two connections share their phases
-//!   if their seed, round-trip time and nanosecond of establishment are equal;
+//!   established, and the handshake's round-trip time. Two connections draw the same phases if
+//!   their seed, round-trip time and nanosecond of establishment are equal. Other connections draw
+//!   independently, and a repeated run draws the same phases;
 //! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
-//!   Linux uses a mark on the connection.
+//!   Linux sets `app_limited` of the connection.
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
@@ -23,7 +23,7 @@ mod send;
 use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
-use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, TsoSegments, Window};
 use aggregation::Aggregation;
 use filter::WindowedMax;
 use policer::Policer;
@@ -57,13 +57,13 @@ const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
 /// The inverse of [`HIGH_GAIN`], which drains the queue of the start-up phase in one round trip.
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
 const CWND_GAIN: u64 = UNIT * 2;
-/// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase as far below 1, and then six
-/// phases of 1.
+/// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase below 1 by the same amount, and
+/// then six phases of 1.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The number of phases at which the cycle may be entered, which is all but the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The minimum window in segments, except during packet conservation. This window keeps
-/// acknowledgements coming from a receiver that acknowledges every second segment.
+/// The minimum window in segments, except during packet conservation. With this window, a receiver
+/// that acknowledges every second segment still acknowledges continuously.
 const CWND_MIN_TARGET: u64 = 4;
 /// The number of segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;
@@ -77,7 +77,7 @@ enum Mode {
     Drain,
     /// Sends at the delivery rate, and periodically probes for more bandwidth.
     ProbeBw,
-    /// Sends almost nothing, to measure the round-trip time without a queue.
+    /// Keeps at most four segments in flight, to measure the round-trip time without a queue.
     ProbeRtt,
 }
 
@@ -116,7 +116,7 @@ struct Bbr {
     round_start: bool,
 
     /// The minimum round-trip time of the last ten seconds in microseconds. The next field is the
-    /// tick of that sample, or that of the end of the last [`Mode::ProbeRtt`] if it is later.
+    /// tick of that sample or, if later, the tick at which the last [`Mode::ProbeRtt`] ended.
     min_rtt: Option<u64>,
     min_rtt_stamp: u64,
     /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the data in flight is small
@@ -193,7 +193,8 @@ impl Bbr {
         }
     }
 
-    /// Returns the bandwidth to send at: the maximum sample, or the rate of a policer.
+    /// Returns the bandwidth to send at: the policer's rate if a policer was detected, otherwise
+    /// the maximum sample.
     fn bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bw.get())
     }
@@ -271,7 +272,7 @@ impl CongestionControl for Bbr {
                 self.full_bw_count = 0;
                 self.reset_policer();
             }
-            CcEvent::TransmitStart(_) | CcEvent::IdleRestart | CcEvent::DuplicateAck(_) => {}
+            _ => {}
         }
     }
 
@@ -304,8 +305,8 @@ impl CongestionControl for Bbr {
         BitRate::new(self.pacing_rate.max(1).saturating_mul(8))
     }
 
-    fn min_tso_segments(&self) -> u64 {
-        self.least_segments()
+    fn tso_segments(&self) -> TsoSegments {
+        TsoSegments::Least(self.least_segments())
     }
 
     fn sndbuf_windows(&self) -> u64 {

@@ -6,7 +6,7 @@
 //! the minimum of its samples, if there are at least three. Delayed acknowledgements therefore do
 //! not look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ
 //! = 1; the average of gamma moves halfway to each new value; by the formula, the delay window
-//! grows only above a window of 16 segments, and no further threshold disables it.
+//! grows only above a window of 16 segments, and no further threshold disables the delay window.
 //!
 //! The connection's window is the sum of both windows. The controller stores the delay window
 //! separately.
@@ -24,15 +24,16 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         name: "gamma_tuning",
         default: Value::Flag(true),
         bounds: Bounds::Any,
-        doc: "Whether gamma adapts to the backlog of Reno alone, or stays at 30.",
+        doc: "Whether gamma adapts to the backlog of Reno's window, or stays at 30.",
     }],
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];
 
-/// The coefficient α of the growth of the sum, which is `α·W^k` segments per round trip.
+/// The coefficient α of the growth of the sum of both windows, which is `α·W^k` segments per round
+/// trip.
 const ALPHA: f64 = 1.0 / 8.0;
 const K: f64 = 0.75;
-/// The relative reduction of the sum on a loss.
+/// The relative reduction of the sum of both windows after a loss.
 const BETA: f64 = 0.5;
 /// The proportion of the backlog by which the delay window shrinks in a round trip.
 const ZETA: f64 = 1.0;
@@ -52,7 +53,7 @@ struct Compound {
     gamma: f64,
     /// The delay window.
     dwnd: f64,
-    /// The growth of the sum that is not yet a whole unit.
+    /// The growth of the connection's window that is not yet a whole unit.
     fraction: f64,
     /// The minimum round-trip time, which is kept over idle periods.
     base_rtt: Option<Duration>,
@@ -164,7 +165,7 @@ impl CongestionControl for Compound {
         }
         let segment = window.segment as f64;
         let total = window.cwnd as f64 / segment + self.fraction;
-        // The connection may have reduced the sum to less than the delay window.
+        // The connection may have reduced its window to less than the delay window.
         self.dwnd = self.dwnd.min((total - 1.0).max(0.0));
         let change = ended.map_or(0.0, |round| self.steer(&round));
         self.dwnd += change;
@@ -193,7 +194,7 @@ impl CongestionControl for Compound {
                 self.forget_round();
                 self.dwnd = 0.0;
             }
-            CcEvent::RecoveryEntered | CcEvent::DuplicateAck(_) | CcEvent::Undone => {}
+            _ => {}
         }
     }
 

@@ -1,8 +1,8 @@
 //! CUBIC: a window that is a cubic function of the time since the last congestion event.
 //!
-//! There are three kinds: `cubic` is Linux's CUBIC in integer arithmetic, `cubic_rfc` is that of
-//! RFC 9438 in floating point, and `cubic_freebsd` is that of FreeBSD 10. Each file names its
-//! source and its differences.
+//! There are three kinds: `cubic` (Linux's CUBIC, in integer arithmetic), `cubic_rfc` (CUBIC of RFC
+//! 9438, in floating point) and `cubic_freebsd` (FreeBSD 10's CUBIC). Each file names its source
+//! and its differences.
 
 mod freebsd;
 mod hystart;
@@ -26,7 +26,8 @@ const FAST_CONVERGENCE: Param = Param {
     name: "fast_convergence",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether a loss below the former maximum lowers the new maximum, to make room for new flows.",
+    doc: "Whether a loss at a window below the former maximum lowers the maximum \
+          further, for new flows.",
 };
 
 /// Registers `cubic`, `cubic_rfc` and `cubic_freebsd`.

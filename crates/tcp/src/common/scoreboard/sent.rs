@@ -34,8 +34,8 @@ pub(crate) struct Sent {
     pub(crate) sent: Instant,
     /// The start of the sending interval that the segment ends, for delivery rates.
     pub(crate) first_tx: Instant,
-    /// The time of the last delivery before the segment's transmission. After its use it is
-    /// [`Instant::NEVER`].
+    /// The time of the last delivery before the segment's transmission. Once a selective
+    /// acknowledgement of the segment has been counted, it is [`Instant::NEVER`].
     pub(crate) delivered_at: Instant,
     /// The number of segments delivered before the segment's transmission.
     pub(crate) delivered: u64,

@@ -42,7 +42,7 @@ pub(in crate::linux) mod flag {
     pub(in crate::linux) const ACKED: u32 = DATA_ACKED | SYN_ACKED;
     /// The acknowledgement is not a duplicate.
     pub(in crate::linux) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
-    /// The acknowledgement is dubious.
+    /// The acknowledgement may indicate loss, reordering or congestion.
     pub(in crate::linux) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
     /// The acknowledgement delivered data.
     pub(in crate::linux) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;

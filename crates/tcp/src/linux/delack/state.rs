@@ -122,13 +122,13 @@ impl DelayedAck {
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Handles the peer's FIN. A host with a fixed delay acknowledges it at once.
+    /// Handles the peer's FIN. A host with a fixed delay acknowledges the FIN at once.
     pub(in crate::linux) fn on_fin(&mut self) {
         self.pingpong = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Stops immediate acknowledgements while the window is small.
+    /// Ends quick acknowledgements, because the free space in the buffer is small.
     pub(in crate::linux) fn end_quick(&mut self) {
         self.quick = 0;
     }
@@ -194,7 +194,8 @@ impl DelayedAck {
         } else if gap < ato {
             self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
         } else if gap > tcb.rtt.rto {
-            // The sender has not restarted its window and needs acknowledgements.
+            // After a gap longer than the timeout, the sender has probably not restarted its
+            // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
         }
     }
@@ -228,8 +229,8 @@ impl DelayedAck {
 
     /// Returns the delay of the pending acknowledgement.
     pub(super) fn delay(&self, tcb: &Tcb) -> Duration {
-        // Before the first data there is no delay, so a single FIN is acknowledged at the next
-        // tick.
+        // Before the first data there is no delay, so a FIN without data before it is acknowledged
+        // at the next tick.
         let mut ato = self.ato.unwrap_or(Duration::ZERO);
         if ato > self.least {
             let mut bound = tcb.clock.round(MAX_DELAY);

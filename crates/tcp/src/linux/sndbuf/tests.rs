@@ -9,8 +9,8 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the cost of an `skb` is
-/// added.
+/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the memory of an empty `skb`
+/// is added.
 #[test]
 fn there_is_space_for_two_windows_or_three_with_bbr() {
     for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {

@@ -63,6 +63,7 @@ impl Described {
                 "ts" => wanted.timestamps = true,
                 "again" => wanted.again = true,
                 "ect0" => wanted.ecn = Some(Ecn::Ect0),
+                "ect1" => wanted.ecn = Some(Ecn::Ect1),
                 "noect" => wanted.ecn = Some(Ecn::NotEct),
                 "ce" => wanted.ecn = Some(Ecn::Ce),
                 "nosack" => wanted.sack = Some(Vec::new()),
@@ -122,7 +123,7 @@ pub(super) fn show(segment: &Segment) -> String {
         let _ = write!(text, "{} {start}-{end}", if i == 0 { " sack" } else { "" });
     }
     if segment.ecn.is_capable() {
-        text += " ect0";
+        text += if segment.ecn == Ecn::Ect1 { " ect1" } else { " ect0" };
     }
     if segment.retransmission {
         text += " again";
@@ -130,13 +131,14 @@ pub(super) fn show(segment: &Segment) -> String {
     text
 }
 
-const FLAGS: [(char, TcpFlags); 7] = [
+const FLAGS: [(char, TcpFlags); 8] = [
     ('S', TcpFlags::SYN),
     ('F', TcpFlags::FIN),
     ('R', TcpFlags::RST),
     ('P', TcpFlags::PSH),
     ('E', TcpFlags::ECE),
     ('W', TcpFlags::CWR),
+    ('A', TcpFlags::AE),
     ('.', TcpFlags::ACK),
 ];
 

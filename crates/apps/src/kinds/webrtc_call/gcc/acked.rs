@@ -1,9 +1,9 @@
 //! The rate at which packets arrive at the receiver, computed from its reports.
 //!
 //! Source: libwebrtc (2025-06) `robust_throughput_estimator.cc`, with the default settings. The
-//! rate is that of the last second, and of at least 20 packets. The longest gap between arrivals
-//! counts as the second longest, so that a path that pauses once does not lower the rate. The
-//! result does not exceed the sending rate.
+//! rate is measured over the last second, and over at least 20 packets. The longest gap between
+//! arrivals is shortened to the second-longest gap, so that a path that pauses once does not lower
+//! the rate. The result does not exceed the sending rate.
 
 use std::collections::VecDeque;
 
@@ -86,15 +86,15 @@ impl AckedRate {
     /// Returns the rate of the departures before the last packet, unless too few packets have a
     /// reliable departure.
     fn sent_bps(&self) -> Option<f64> {
-        // A packet that was sent before a discarded one was reordered.
+        // A packet that was sent before a discarded packet was reordered.
         let in_order = || self.window.iter().filter(|one| one.sent >= self.discarded);
         if in_order().count() < REQUIRED {
             return None;
         }
         let first = in_order().map(|one| one.sent).min()?;
         let last = in_order().map(|one| one.sent).max()?;
-        // If several packets were sent last at the same time, the first of them to arrive counts as
-        // the last.
+        // If several packets have the latest send time, the packet that arrived first counts as the
+        // last packet sent.
         let last_bytes = in_order().find(|one| one.sent == last)?.bytes;
         let bytes: f64 = in_order().map(|one| one.bytes).sum();
         Some(bps(bytes - last_bytes, last.since(first)))

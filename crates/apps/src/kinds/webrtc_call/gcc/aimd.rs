@@ -85,7 +85,7 @@ impl Aimd {
     }
 
     /// Halves the rate if a decrease is due on over-use before any arrival rate is known. Returns
-    /// whether it did.
+    /// whether the rate was halved.
     pub(crate) fn halve(&mut self, now: Instant) -> bool {
         let due = self.may_decrease(now, self.bps / 2.0);
         if due {

@@ -10,8 +10,8 @@ use aqmlab_core::{Duration, Instant};
 const SENT_WITHIN: i128 = 5_000_000;
 const BURST_GAP: i128 = 5_000_000;
 const LONGEST_BURST: Duration = Duration::from_millis(100);
-/// The amount by which a difference of arrivals must exceed that of the reports to count as a jump
-/// of a clock.
+/// The amount by which a difference of arrivals must exceed the difference of the reports to count
+/// as a jump of a clock.
 const CLOCK_JUMP: i128 = 3_000_000_000;
 /// The number of reordered groups after which the state is reset.
 const REORDERED: u32 = 3;

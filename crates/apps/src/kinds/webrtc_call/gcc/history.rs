@@ -45,7 +45,7 @@ impl History {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Removes old packets. Returns the bytes of those that were on the path.
+    /// Removes old packets. Returns the bytes of the removed packets that were on the path.
     pub(super) fn expire(&mut self, now: Instant) -> f64 {
         let mut bytes = 0.0;
         while let Some(front) = self.packets.front().filter(|one| now.since(one.at) > KEPT) {

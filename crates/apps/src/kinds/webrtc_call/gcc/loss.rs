@@ -1,9 +1,9 @@
 //! The target of the controller: the limits from losses, round-trip times and the delay.
 //!
-//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is that
-//! of `loss_based_bwe_v2.cc`. Before it has three observations, the first loss-based estimator
-//! applies, which counts the lost packets of each report. A round trip of more than 3 s lowers the
-//! target.
+//! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is
+//! computed as in `loss_based_bwe_v2.cc`. Before this estimator has three observations, the first
+//! loss-based estimator applies, which counts the lost packets of each report. A round trip of more
+//! than 3 s lowers the target.
 //!
 //! Difference: the transport-wide reports of each second together form one loss report. libwebrtc
 //! uses RTCP's receiver reports.
@@ -53,7 +53,7 @@ pub(crate) struct LossLimit {
     first_report: Option<Instant>,
     decreased: Option<Instant>,
     has_decreased: bool,
-    /// The targets of the last second that are below all later ones, with their times.
+    /// The targets of the last second that are below all later targets, with their times.
     lows: VecDeque<(Instant, f64)>,
     rtt: Duration,
     rtt_measured: Option<Instant>,

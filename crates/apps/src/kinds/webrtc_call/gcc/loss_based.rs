@@ -28,7 +28,7 @@ const HOLD_THRESHOLD: f64 = 1.3;
 const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
 /// The average loss above which the estimate is bounded. The bound is the next constant divided by
-/// the excess of the loss over this one.
+/// the excess of the loss over this constant.
 const BOUND_LOSS: f64 = 0.05;
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
@@ -194,7 +194,7 @@ impl LossBased {
         best.1
     }
 
-    /// Returns the capacity `wanted_bps`, or a lower one if it would rise too fast.
+    /// Returns the capacity `wanted_bps`, or a lower capacity if the estimate would rise too fast.
     fn increased(&self, before_bps: f64, wanted_bps: f64) -> f64 {
         let now = self.seen.newest();
         let is_window = self.window_since.is_some_and(|since| since + INCREASE_WINDOW > now);

@@ -1,9 +1,9 @@
 //! Decides when to probe, and at which rate.
 //!
 //! Source: libwebrtc (2025-06) `probe_controller.cc`. The first probes are at 3 and 6 times the
-//! start rate. Later probes are at twice each result that reaches 70 % of its probe. After a large
-//! drop, a sender limited by its application probes at 85 % of the former rate. A camera's stream
-//! requests no periodic probes (`video_send_stream_impl.cc`). A shared screen's stream would
+//! start rate. Later probes are at twice each result that reaches 70 % of the probe's rate. After a
+//! large drop, a sender limited by its application probes at 85 % of the former rate. A camera's
+//! stream requests no periodic probes (`video_send_stream_impl.cc`). A shared screen's stream would
 //! request them every 5 s.
 
 use aqmlab_core::{Duration, Instant};

@@ -99,8 +99,8 @@ impl Trendline {
         }
         let modified_ms = f64::from(self.deltas.min(MOST_DELTAS)) * trend * GAIN;
         if modified_ms > self.threshold_ms {
-            // At the first such sample, half of the time since the previous sample counts as
-            // over-use.
+            // At the first sample above the threshold, half of the time since the previous sample
+            // counts as over-use.
             let over_ms = self.over_ms.map_or(sent_ms / 2.0, |over_ms| over_ms + sent_ms);
             self.over_ms = Some(over_ms);
             self.over_count += 1;

@@ -57,8 +57,8 @@ impl Window {
         self.bytes = Some(bytes.max(LEAST_BYTES));
     }
 
-    /// Adapts the proportion of the target that the encoder may use. It depends on the data on the
-    /// path.
+    /// Adapts the proportion of the target that the encoder may use. The proportion depends on the
+    /// data on the path.
     pub(crate) fn adapt(&mut self) {
         let Some(bytes) = self.bytes else { return };
         let fill = self.outstanding / bytes;

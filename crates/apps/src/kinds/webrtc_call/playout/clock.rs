@@ -1,8 +1,8 @@
 //! The receiver's time of a frame, from the time at which the frame was captured.
 //!
-//! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames relates the
-//! times of capture and arrival, by recursive least squares. A lasting change of the delay, or a
-//! pause, lets the line move.
+//! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames, fitted by
+//! recursive least squares, relates the capture times and the arrival times. A lasting change of
+//! the delay, or a pause, lets the line move.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const ALARM: f64 = 60_000.0;
 const DRIFT: f64 = 6_600.0;
 const MOST_ERROR: f64 = 7_000.0;
 
-/// The relation of the times.
+/// The relation of capture times and arrival times.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,

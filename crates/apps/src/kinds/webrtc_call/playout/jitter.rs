@@ -38,7 +38,8 @@ const MOST_FOR_REPAIRS_MS: f64 = 200.0;
 const INTERVALS: usize = 30;
 const USUAL_FPS: f64 = 30.0;
 const MOST_FPS: f64 = 200.0;
-/// Below the first frame rate, the estimate is zero. Up to the second one, it is reduced.
+/// Below the first frame rate, the estimate is zero. Up to the second frame rate, the estimate is
+/// reduced.
 const SLOW_FPS: (f64, f64) = (5.0, 10.0);
 
 /// The estimator.
@@ -101,7 +102,8 @@ impl Jitter {
         let is_large = bytes > self.mean_bytes + SIZE_OUTLIER * math::sqrt(self.size_variance);
         if deviation_ms.abs() < outlier_ms || is_large {
             self.learn_noise(deviation_ms, now);
-            // A frame after a large one waited for it, so its delay does not follow from its size.
+            // A frame after a large frame waited for the large frame, so its delay does not follow
+            // from its own size.
             if change > CONGESTED * self.most_bytes {
                 self.kalman.update(delay_ms, change, self.most_bytes, self.noise);
             }

@@ -4,8 +4,8 @@
 
 use aqmlab_core::math;
 
-/// The first transmission time of a byte, in milliseconds. libwebrtc names 512 kbit/s, and is off
-/// by a factor of 1,000.
+/// The first transmission time of a byte, in milliseconds. A comment of libwebrtc states 512
+/// kbit/s, but the value corresponds to 512 Mbit/s.
 const FIRST_MS_PER_BYTE: f64 = 1.0 / (512e3 / 8.0);
 const LEAST_MS_PER_BYTE: f64 = 1e-6;
 const FIRST_COVARIANCE: [f64; 2] = [1e-4, 1e2];

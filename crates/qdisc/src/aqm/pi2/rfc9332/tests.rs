@@ -120,7 +120,7 @@ fn l4s_packets_are_dropped_only_from_a_coupled_probability_of_one() {
     assert!(!verdicts(0.499).contains(&Verdict::Drop));
     let over = verdicts(0.6);
     let count = |what| over.iter().filter(|verdict| **verdict == what).count();
-    // The packets dropped are 36 %, the square of 0.6. All others are signalled.
+    // The packets dropped are 36 %, the square of 0.6. All other packets are signalled.
     assert!((359..=360).contains(&count(Verdict::Drop)), "{}", count(Verdict::Drop));
     assert_eq!(count(Verdict::Keep), 0);
 }

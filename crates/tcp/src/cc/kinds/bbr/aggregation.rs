@@ -20,7 +20,8 @@ const MAX_MICROS: u64 = 100_000;
 pub(super) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The maximum excess in the present five rounds, and in the previous five rounds.
+    /// The maximum excess of the current five rounds and of the previous five rounds. `index`
+    /// selects the maximum of the current rounds.
     excess: [u64; 2],
     index: usize,
     rounds: u32,

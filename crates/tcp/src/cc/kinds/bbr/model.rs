@@ -13,7 +13,7 @@ use crate::cc::{Ack, Window};
 
 /// The length of the bandwidth filter in rounds: a gain cycle plus two.
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// The length of the minimum filter for round-trip times in seconds.
+/// The length in seconds of the minimum filter for round-trip times.
 const MIN_RTT_SECONDS: u64 = 10;
 /// The duration of [`Mode::ProbeRtt`] in microseconds.
 const PROBE_RTT_MICROS: u64 = 200_000;
@@ -33,7 +33,8 @@ impl Bbr {
         self.update_gains();
     }
 
-    /// Returns whether [`Mode::ProbeRtt`] limited a sample sent at this count.
+    /// Returns whether [`Mode::ProbeRtt`] limited the sample of a segment that was sent when the
+    /// `delivered` count was `prior_delivered`.
     pub(super) fn was_limited(&self, prior_delivered: u64) -> bool {
         self.limited.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
     }
@@ -95,7 +96,7 @@ impl Bbr {
         self.aggregation.update(self.delivered_at, ack.rate.acked_sacked, bw, window.cwnd);
     }
 
-    /// Enters [`Mode::ProbeBw`] at a random phase: 0 or 2 to 7, but never the draining phase 1.
+    /// Enters [`Mode::ProbeBw`] at a random phase other than phase 1, which drains the queue.
     fn begin_cycle(&mut self) {
         self.mode = Mode::ProbeBw;
         self.cycle_index = CYCLE.len() - 1 - self.rng.below(CYCLE_RANDOM) as usize;
@@ -160,7 +161,8 @@ impl Bbr {
     }
 
     /// Returns the part of `in_flight` that will be in the network when the next burst departs.
-    /// While the rate is above the bandwidth, it includes that burst (`bbr_packets_in_net_at_edt`).
+    /// While the rate is above the bandwidth, the result includes that burst
+    /// (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let micros = ack.until_departure.as_micros();
@@ -252,8 +254,8 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered by then has left
-    /// the network, and the departing burst of a probe has entered it.
+    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered before the
+    /// departure has left the network, and the departing burst of a probe has entered it.
     #[test]
     fn data_delivered_before_the_departure_has_left_the_network() {
         let mut bbr = Bbr::new(1, 250);

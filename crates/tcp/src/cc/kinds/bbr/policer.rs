@@ -13,9 +13,9 @@ use super::{BW_UNIT, SCALE, UNIT, Units, send};
 const MIN_ROUNDS: u32 = 4;
 /// The proportion of lost packets from which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;
-/// The maximum relative difference of two equal rates: 1/8.
+/// Two rates count as equal if their relative difference is at most 1/8 …
 const RATIO: u64 = UNIT / 8;
-/// The maximum absolute difference of two equal rates: 4 kbit/s, in bytes per second.
+/// … or if their difference is at most 4 kbit/s, here in bytes per second.
 const DIFFERENCE: u64 = 4_000 / 8;
 /// The number of rounds for which a policer's rate is used before the next probe.
 const USE_ROUNDS: u32 = 48;
@@ -138,7 +138,7 @@ impl Policer {
         if millis == 0 {
             return Outcome::AsBefore;
         }
-        // The interval exceeds 32 bits of microseconds, Linux's limit.
+        // The interval in microseconds would exceed Linux's 32 bits.
         if millis >= u64::from(u32::MAX) / 1_000 {
             self.reset(observation);
             return Outcome::AsBefore;

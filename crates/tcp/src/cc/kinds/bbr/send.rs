@@ -13,13 +13,13 @@ use crate::cc::{Ack, Window};
 
 /// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
 const MARGIN_PERCENT: u64 = 1;
-/// The rate in bytes per second below which a burst has one segment: 1.2 Mbit/s.
+/// The rate below which the minimum burst is one segment: 1.2 Mbit/s, in bytes per second.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
 /// A burst is a millisecond of data at the rate (`sk_pacing_shift`), up to 64 KiB minus headers.
 const PACING_SHIFT: u32 = 10;
 const GSO_MAX: u64 = 65_536 - 1 - 320;
 
-/// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
+/// Returns the bandwidth `bw` times `gain`, minus the margin, in bytes per second.
 pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
     // The match avoids a division in the two cases that occur: windows in segments and windows in
     // bytes.
@@ -34,7 +34,7 @@ pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
 }
 
 impl Bbr {
-    /// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
+    /// Returns the bandwidth `bw` times `gain`, minus the margin, in bytes per second.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
         rate_of(self.units, bw, gain)
     }

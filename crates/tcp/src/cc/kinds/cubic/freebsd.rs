@@ -15,7 +15,7 @@ use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
 /// The number of bits after the binary point.
 const SHIFT: u32 = 8;
-/// β ≈ 0.8: the factor of the window after a loss.
+/// β ≈ 0.8: the factor by which a loss multiplies the window.
 const BETA: u64 = 204;
 const ONE_SUB_BETA: u64 = 51;
 /// The constants `3·(1−β)` and `2−(1−β)`.
@@ -23,7 +23,7 @@ const THREE_ONE_SUB_BETA: u32 = 153;
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
 /// The constant C ≈ 0.4.
 const C_FACTOR: u64 = 102;
-/// The factor of the maximum after fast convergence, ≈ 0.9.
+/// The factor by which fast convergence multiplies the maximum window, ≈ 0.9.
 const FAST_CONVERGENCE: u64 = 230;
 /// The minimum number of samples for the smoothed round-trip time to count.
 const MIN_RTT_SAMPLES: u32 = 8;
@@ -93,8 +93,8 @@ impl RttRecord {
     }
 }
 
-/// Returns K for a maximum of `segments`, in 256ths of a second. The cube root is approximated by a
-/// parabola fitted between 1/8 and 1.
+/// Returns K for a maximum window of `segments`, in 256ths of a second. The cube root is
+/// approximated by a parabola fitted between 1/8 and 1.
 #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
 fn k_of(segments: u64) -> i64 {
     let mut s = ((segments.wrapping_mul(ONE_SUB_BETA) << SHIFT) / C_FACTOR) as i64;
@@ -272,7 +272,8 @@ impl CongestionControl for Cubic {
         if congestion.signal == Signal::EcnEcho {
             self.last_congestion = self.clock.at(congestion.now);
         }
-        // A host that counts segments is not FreeBSD.
+        // FreeBSD counts the window in bytes. For a host that counts segments, the lower bound is two
+        // segments.
         if window.segment == 1 { threshold.max(2) } else { threshold }
     }
 

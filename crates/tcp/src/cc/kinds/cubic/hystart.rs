@@ -2,10 +2,10 @@
 //!
 //! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`; since 6.1.129, a round
 //! also starts while the window is below 16 segments). Source of HyStart++: RFC 9406. Differences
-//! from Linux: the allowance for aggregated acknowledgements uses the pacing rate of the present
-//! acknowledgement, not that of the previous one. The host does not pace, so a train may last half
-//! of the minimum delay. There are no known differences from RFC 9406 for a host that does not pace
-//! (L = 8).
+//! from Linux: the allowance for aggregated acknowledgements uses the pacing rate after the current
+//! acknowledgement, whereas Linux uses the rate after the previous acknowledgement. The host does
+//! not pace, so a train may last half of the minimum delay. There are no known differences from RFC
+//! 9406 for a host that does not pace (L = 8).
 
 use aqmlab_core::{Duration, Instant};
 
@@ -214,7 +214,7 @@ enum Phase {
     Standard,
     /// Conservative slow start: the number of rounds since it began, and the delay that started it.
     Conservative { rounds: u32, baseline: Duration },
-    /// The first slow start is over; later ones use standard slow start (RFC 9406 §4.3).
+    /// The first slow start is over; later slow starts are standard (RFC 9406 §4.3).
     Done,
 }
 
@@ -246,7 +246,7 @@ impl PlusPlus {
         }
     }
 
-    /// Compares this round's minimum delay with that of the last round.
+    /// Compares this round's minimum delay with the minimum delay of the last round.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {

@@ -15,10 +15,10 @@ use super::root::cubic_root;
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 
-/// The factor of the window after a loss, in 1024ths.
+/// The factor by which a loss multiplies the window, in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
-/// `C` in 1024ths, times ten, which is `C` per round trip of the nominal 100 ms.
+/// `C` in 1024ths, divided by the nominal round-trip time of 0.1 s (`cube_rtt_scale`).
 const CUBE_RTT_SCALE: u64 = 41 * 10;
 /// `1/C` in the unit of K³. K is in 1024ths of a second.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;

@@ -140,8 +140,8 @@ impl CongestionControl for Cubic {
         self.slow_start.congestion();
         let cwnd = window.cwnd as f64 / window.segment as f64;
         self.fraction = 0.0;
-        // §4.7: after a loss below the former maximum, a lower maximum leaves bandwidth for new
-        // flows.
+        // §4.7: if the window was below the former maximum at the loss, a lower maximum leaves
+        // bandwidth for new flows.
         let converge = self.fast_convergence && self.curve.w_max.is_some_and(|w_max| cwnd < w_max);
         let w_max = if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve.w_max = (congestion.signal != Signal::Rto).then_some(w_max);

@@ -41,7 +41,7 @@ WHOLE_UPS = UPS[1::2]
 
 
 def call(**where: str | tuple[str, ...]) -> Trials:
-    """Appendix B's trials with the upload, over 40 ms by default."""
+    """Appendix B's trials with the upload, by default with an RTT of 40 ms."""
     named = {name.replace("_", "."): value for name, value in where.items()}
     return Trials("call", {"upload.rtt": "40 ms", **named})
 

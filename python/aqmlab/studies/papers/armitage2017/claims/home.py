@@ -72,12 +72,12 @@ def places(rate: str, *queues: str) -> list[At]:
 
 
 def near(rate: str, *queues: str) -> list[At]:
-    """The conditions over 40 ms."""
+    """The conditions with an RTT of 40 ms."""
     return [at(rate, queue, NEAR) for queue in queues or QUEUES]
 
 
 def far(rate: str, *queues: str) -> list[At]:
-    """The conditions over 340 ms."""
+    """The conditions with an RTT of 340 ms."""
     return [at(rate, queue, FAR) for queue in queues or QUEUES]
 
 
@@ -156,7 +156,7 @@ def _round_trips(
 
 
 def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """The checks under FIFO: all flows over 40 ms, and all flows except IoT over 340 ms."""
+    """The checks under FIFO: all flows at an RTT of 40 ms, and all except IoT at 340 ms."""
     return [
         *under(n, running(scenario), near(rate, "FIFO"), near_ms),
         *under(n, others(scenario), far(rate, "FIFO"), far_ms),
@@ -250,7 +250,7 @@ def full_rates(n: Numbers, rate: str) -> list[Check]:
 def falls(
     n: Numbers, flow: Flow, rate: str, queues: Sequence[str], times: float = 1.0
 ) -> list[Check]:
-    """Checks that a flow gets less over 340 ms than over 40 ms."""
+    """Checks that a flow gets less throughput at an RTT of 340 ms than at 40 ms."""
     return [
         more(f"{name(flow)}, {queue}: 40 over 340 ms",
              *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in RTTS), times=times)
@@ -270,7 +270,7 @@ def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.
 
 
 def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
-    """Checks that a flow over 40 ms gets about the same under these queues."""
+    """Checks that a flow with an RTT of 40 ms gets about the same under these queues."""
     own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
     return alike_under_all(name(flow), own, within)
 

@@ -240,7 +240,10 @@ def _(n: Numbers) -> list[Check]:
 
 
 def upload_best_under_fifo(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the upload gets more under FIFO than under any AQM, and gains more at 340 ms."""
+    """Checks that the upload gets more throughput under FIFO than under any AQM.
+
+    Also checks that the ratio of the two throughputs is greater at an RTT of 340 ms than at 40 ms.
+    """
     checks = []
     for queue in AQMS:
         ratios = []

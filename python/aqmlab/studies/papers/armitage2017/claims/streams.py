@@ -129,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Checks that over 40 ms the stream gets less under FIFO than under each AQM."""
+    """Checks that at an RTT of 40 ms the stream gets less under FIFO than under each AQM."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 

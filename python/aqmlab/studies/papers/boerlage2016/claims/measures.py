@@ -131,7 +131,10 @@ def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
 
 
 def first_fall(points: Series) -> float | None:
-    """The time at which the value is first 25 % below its peak, if the peak shows a queue."""
+    """The first time at which the value is more than 25 % below its previous peak.
+
+    A peak counts only if it exceeds ten times the base RTT.
+    """
     peak = 0.0
     for t_s, value in points:
         if peak > 10 * BASE_MS and value < 0.75 * peak:

@@ -34,7 +34,7 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Returns a path of which only the capacity is assumed.
+    /// Returns a model with the capacity `bps` and the initial loss.
     pub(super) const fn new(bps: f64) -> Self {
         Self { loss: FIRST_LOSS, bps }
     }

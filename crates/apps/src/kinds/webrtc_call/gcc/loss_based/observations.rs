@@ -8,7 +8,7 @@ use aqmlab_core::{Duration, Instant, math};
 /// The number of observations that are kept.
 pub(super) const WINDOW: usize = 15;
 const LEAST_SPAN: Duration = Duration::from_millis(250);
-/// The factor on the weight of an observation for each newer one.
+/// The factor on the weight of an observation for each newer observation.
 const OLDER: f64 = 0.9;
 /// The number of observations above which the extremes do not count.
 const LEAST_FOR_EXTREMES: u64 = 3;
@@ -125,7 +125,7 @@ impl Observations {
     }
 
     /// Returns the weighted loss. The observations with the most and the least loss do not count,
-    /// unless the one with the most loss was sent at twice the median rate or faster.
+    /// unless the observation with the most loss was sent at twice the median rate or faster.
     fn loss(&self) -> f64 {
         let (mut bytes, mut lost_bytes) = (0.0, 0.0);
         let (mut worst, mut best) = ((0.0, Observation::default()), (1.0, Observation::default()));

@@ -6,8 +6,8 @@ fn law_after_loss(last_max: u64, cwnd: u64) -> Law {
     law
 }
 
-/// C-82: for a maximum of 100 and a window of 70, K is 4.217 s. After K, the function has its
-/// maximum; at its start, it has the initial window.
+/// C-82: for a maximum window of 100 segments and a window of 70, K is 4.217 s. The function starts
+/// at the window, and reaches the maximum window after K.
 #[test]
 fn the_function_starts_at_beta_and_reaches_the_maximum_after_k() {
     let law = law_after_loss(100, 70);

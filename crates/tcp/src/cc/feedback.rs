@@ -1,0 +1,53 @@
+//! What a connection tells a controller that asks for more than [`super::Ack`] says.
+
+use super::ecn::Totals;
+pub use crate::state::CaState;
+use aqmlab_core::Instant;
+
+/// Further facts about an acknowledgement, in segments. Linux's `rate_sample` and `tcp_sock` have
+/// them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Feedback {
+    /// The totals after the acknowledgement.
+    pub totals: Totals,
+    /// Marked segments that the acknowledgement reports (`ece_delta`).
+    pub marks: u64,
+    /// Whether the acknowledgement reports a mark (`is_ece`).
+    pub ece: bool,
+    /// Segments delivered since the newest acknowledged segment was sent (`delivered`); zero
+    /// without a sample.
+    pub delivered: u64,
+    /// Marked segments in that time (`delivered_ce`).
+    pub delivered_ce: u64,
+    /// Segments marked as lost in that time (`lost`).
+    pub lost: u64,
+    /// The data in flight when that segment was sent, including it (`tx_in_flight`).
+    pub tx_in_flight: u64,
+    /// The data in flight before the acknowledgement (`prior_in_flight`).
+    pub prior_in_flight: u64,
+    /// Whether the window limited the sender in the last round trip (`is_cwnd_limited`).
+    pub cwnd_limited: bool,
+    /// Whether the receiver probably delayed the acknowledgement (`is_ack_delayed`).
+    pub ack_delayed: bool,
+    /// Whether the acknowledgement may be that of a tail loss probe (`is_acking_tlp_retrans_seq`).
+    pub acks_probe: bool,
+    /// The state of recovery (`icsk_ca_state`).
+    pub ca: CaState,
+}
+
+/// A segment that was just marked as lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// The present time.
+    pub now: Instant,
+    /// Segments delivered so far.
+    pub delivered: u64,
+    /// The data in flight when the segment was sent, including it.
+    pub tx_in_flight: u64,
+    /// Segments marked as lost since then, including this segment.
+    pub lost: u64,
+    /// Whether the application limited the sender at that time.
+    pub app_limited: bool,
+    /// Whether the segment had been delivered, according to the receiver.
+    pub was_delivered: bool,
+}

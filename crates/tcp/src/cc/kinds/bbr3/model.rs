@@ -1,0 +1,276 @@
+//! The measurement of the path: rounds, bandwidth, signals of congestion, aggregation, ECN.
+//!
+//! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`, in its order.
+
+use aqmlab_core::{Duration, Instant};
+
+use super::{BW_UNIT, Bbr3, SCALE, UNBOUNDED, UNIT};
+use crate::cc::{Ack, CaState, Feedback};
+
+/// The number of rounds after which the older of two maxima is dropped.
+const WINDOW_ROUNDS: u32 = 5;
+/// The amount of acknowledged data after which an epoch restarts.
+const EPOCH_LIMIT: u64 = 1 << 20;
+/// The largest allowance for aggregation, in microseconds of bandwidth.
+const MAX_MICROS: u64 = 100_000;
+/// The largest round-trip time in microseconds at which marks count (`bbr_ecn_max_rtt_us`).
+const ECN_MAX_RTT: u64 = 5_000;
+/// The weight of a new share of marks (`bbr_ecn_alpha_gain`).
+const ECN_ALPHA_GAIN: u64 = UNIT / 16;
+
+/// What an acknowledgement says about the path, in segments and microseconds (`rate_sample`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// The bandwidth, rounded up; zero without a sample.
+    pub(super) bw: u64,
+    pub(super) interval: u64,
+    pub(super) delivered: u64,
+    pub(super) is_sampled: bool,
+    pub(super) prior_delivered: u64,
+    pub(super) acked_sacked: u64,
+    pub(super) losses: u64,
+    pub(super) lost: u64,
+    pub(super) tx_in_flight: u64,
+    pub(super) prior_in_flight: u64,
+    pub(super) app_limited: bool,
+    pub(super) cwnd_limited: bool,
+    pub(super) ece: bool,
+    pub(super) delivered_ce: u64,
+    pub(super) total_ce: u64,
+    pub(super) ack_delayed: bool,
+    pub(super) acks_probe: bool,
+    pub(super) until_departure: u64,
+    pub(super) rtt: Option<u64>,
+    pub(super) srtt: Option<Duration>,
+    pub(super) ca: CaState,
+}
+
+impl Sample {
+    pub(super) fn new(ack: &Ack, feedback: Option<Feedback>, segment: u64, ca: CaState) -> Self {
+        let rate = &ack.rate;
+        let interval = rate.interval.as_micros();
+        let (acked, losses) = (rate.acked_sacked / segment, rate.losses / segment);
+        let delivered = rate.delivered / segment;
+        let bw = if interval > 0 { (delivered * BW_UNIT).div_ceil(interval) } else { 0 };
+        let in_flight = ack.in_flight / segment;
+        let told = feedback.unwrap_or(Feedback {
+            cwnd_limited: ack.cwnd_limited,
+            prior_in_flight: in_flight + acked + losses,
+            delivered,
+            ..Feedback::default()
+        });
+        Self {
+            bw: bw.min(UNBOUNDED),
+            interval,
+            delivered: told.delivered,
+            is_sampled: interval > 0 && acked > 0,
+            prior_delivered: rate.prior_delivered / segment,
+            acked_sacked: acked,
+            losses,
+            lost: told.lost,
+            tx_in_flight: told.tx_in_flight,
+            prior_in_flight: told.prior_in_flight,
+            app_limited: rate.app_limited,
+            cwnd_limited: told.cwnd_limited,
+            ece: told.ece,
+            delivered_ce: told.delivered_ce,
+            total_ce: told.totals.delivered_ce,
+            ack_delayed: told.ack_delayed,
+            acks_probe: told.acks_probe,
+            until_departure: ack.until_departure.as_micros(),
+            rtt: ack.rtt.map(Duration::as_micros),
+            srtt: ack.srtt,
+            ca,
+        }
+    }
+}
+
+/// The signals of the present round and cycle.
+#[derive(Debug, Default)]
+pub(super) struct Signals {
+    /// The maximum bandwidth and the maximum delivered data of the latest round.
+    pub(super) bw_latest: u64,
+    pub(super) inflight_latest: u64,
+    pub(super) loss_round_delivered: u64,
+    pub(super) loss_round_start: bool,
+    pub(super) loss_in_round: bool,
+    pub(super) ecn_in_round: bool,
+    pub(super) loss_in_cycle: bool,
+    pub(super) ecn_in_cycle: bool,
+    /// The number of acknowledgements in the round that marked losses.
+    pub(super) loss_events_in_round: u32,
+}
+
+impl Signals {
+    /// Updates the latest rate and volume (`bbr_update_latest_delivery_signals`).
+    pub(super) fn update_latest(&mut self, sample: &Sample, delivered: u64) {
+        self.loss_round_start = false;
+        if !sample.is_sampled {
+            return;
+        }
+        self.bw_latest = self.bw_latest.max(sample.bw);
+        self.inflight_latest = self.inflight_latest.max(sample.delivered);
+        if sample.prior_delivered >= self.loss_round_delivered {
+            self.loss_round_delivered = delivered;
+            self.loss_round_start = true;
+        }
+    }
+
+    /// Restarts the filters of the latest round, unless the acknowledgement may be that of a tail
+    /// loss probe (`bbr_advance_latest_delivery_signals`).
+    pub(super) fn advance_latest(&mut self, sample: &Sample) {
+        if self.loss_round_start && !sample.acks_probe {
+            self.bw_latest = sample.bw;
+            self.inflight_latest = sample.delivered;
+        }
+    }
+
+    /// Forgets the signals (`bbr_reset_congestion_signals`).
+    pub(super) fn reset(&mut self) {
+        self.loss_in_round = false;
+        self.ecn_in_round = false;
+        self.loss_in_cycle = false;
+        self.ecn_in_cycle = false;
+        self.bw_latest = 0;
+        self.inflight_latest = 0;
+    }
+
+    /// Records a loss (`bbr_note_loss`).
+    pub(super) fn note_loss(&mut self, delivered: u64) {
+        if !self.loss_in_round {
+            self.loss_round_delivered = delivered;
+        }
+        self.loss_in_round = true;
+        self.loss_in_cycle = true;
+    }
+}
+
+/// The estimator of the data acknowledged in excess of the bandwidth.
+#[derive(Debug, Default)]
+pub(super) struct Aggregation {
+    epoch: Instant,
+    epoch_acked: u64,
+    /// The maximum excess in the present window of rounds, and in the previous one.
+    excess: [u64; 2],
+    index: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Starts a new epoch at `now`.
+    pub(super) fn begin_epoch(&mut self, now: Instant) {
+        self.epoch = now;
+        self.epoch_acked = 0;
+    }
+
+    fn next_round(&mut self, window: u32) {
+        self.rounds = (self.rounds + 1).min(0x1f);
+        if self.rounds >= window {
+            self.rounds = 0;
+            self.index ^= 1;
+            self.excess[self.index] = 0;
+        }
+    }
+
+    fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
+        let micros = now.since(self.epoch).as_micros();
+        let mut expected = low_half(bw.saturating_mul(micros) / BW_UNIT);
+        if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
+            self.begin_epoch(now);
+            expected = 0;
+        }
+        self.epoch_acked = (self.epoch_acked + acked).min(EPOCH_LIMIT - 1);
+        let excess = (self.epoch_acked - expected).min(cwnd);
+        let greatest = &mut self.excess[self.index];
+        *greatest = (*greatest).max(excess);
+    }
+
+    /// Returns the additional data to keep in flight on a path of bandwidth `bw`.
+    pub(super) fn allowance(&self, bw: u64) -> u64 {
+        let excess = self.excess[0].max(self.excess[1]);
+        excess.min(bw * MAX_MICROS / BW_UNIT)
+    }
+}
+
+/// Returns the low 32 bits, which a variable of the source keeps.
+const fn low_half(value: u64) -> u64 {
+    value & UNBOUNDED
+}
+
+impl Bbr3 {
+    /// Returns the maximum bandwidth of the last two cycles.
+    pub(super) fn max_bw(&self) -> u64 {
+        self.bw_hi[0].max(self.bw_hi[1])
+    }
+
+    /// Returns the bandwidth to send at.
+    pub(super) fn bw(&self) -> u64 {
+        self.max_bw().min(self.bounds.bw_lo)
+    }
+
+    pub(super) fn update_round_start(&mut self, sample: &Sample) {
+        self.round_start = false;
+        if sample.interval > 0 && sample.prior_delivered >= self.next_round_delivered {
+            self.next_round_delivered = self.view.delivered;
+            self.round_start = true;
+        }
+    }
+
+    /// Updates the maximum bandwidth and, once per round, the short-term bounds.
+    pub(super) fn update_congestion_signals(&mut self, sample: &Sample) {
+        if !sample.is_sampled {
+            return;
+        }
+        if !sample.app_limited || sample.bw >= self.max_bw() {
+            self.bw_hi[1] = self.bw_hi[1].max(sample.bw);
+        }
+        self.signals.loss_in_round |= sample.losses > 0;
+        if self.signals.loss_round_start {
+            self.adapt_lower_bounds();
+            self.signals.loss_in_round = false;
+            self.signals.ecn_in_round = false;
+        }
+    }
+
+    /// Moves the filter of the maximum bandwidth to the next cycle, if this one has samples.
+    pub(super) fn advance_max_bw_filter(&mut self) {
+        if self.bw_hi[1] != 0 {
+            self.bw_hi = [self.bw_hi[1], 0];
+        }
+    }
+
+    pub(super) fn update_aggregation(&mut self, sample: &Sample) {
+        if !sample.is_sampled {
+            return;
+        }
+        if self.round_start {
+            self.aggregation.next_round(if self.full_bw_reached { WINDOW_ROUNDS } else { 1 });
+        }
+        let (bw, cwnd) = (self.bw(), self.view.cwnd);
+        self.aggregation.update(self.delivered_at, sample.acked_sacked, bw, cwnd);
+    }
+
+    /// Returns whether the path marks early and both ends use ECN.
+    pub(super) fn can_use_ecn(&self) -> bool {
+        self.has_ecn && self.options.ecn_low
+    }
+
+    /// Updates the estimate of the share of marks once per round. Returns the share of this round in
+    /// 256ths, if marks count.
+    pub(super) fn update_ecn_alpha(&mut self, sample: &Sample) -> Option<u64> {
+        self.ecn_eligible |= self.can_use_ecn() && self.min_rtt <= ECN_MAX_RTT;
+        if !self.ecn_eligible {
+            return None;
+        }
+        let (prior, prior_ce) = self.alpha_delivered;
+        let delivered = self.view.delivered - prior;
+        if delivered == 0 {
+            return None;
+        }
+        let ratio = ((sample.total_ce - prior_ce) << SCALE) / delivered;
+        let kept = ((UNIT - ECN_ALPHA_GAIN) * self.ecn_alpha) >> SCALE;
+        self.ecn_alpha = (kept + ((ECN_ALPHA_GAIN * ratio) >> SCALE)).min(UNIT);
+        self.alpha_delivered = (self.view.delivered, sample.total_ce);
+        Some(ratio)
+    }
+}

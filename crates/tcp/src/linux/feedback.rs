@@ -1,0 +1,101 @@
+//! Facts about acknowledgements and losses for controllers that ask for them.
+//!
+//! Source: google/bbr v3 `net/ipv4/tcp_rate.c` (`tcp_rate_gen`), `tcp_input.c`
+//! (`tcp_notify_skb_loss_event`).
+
+use aqmlab_core::Instant;
+
+use super::Linux;
+use super::ack::{AckState, flag};
+use crate::cc::{Feedback, LostSegment};
+use crate::common::scoreboard::APP_LIMITED;
+use crate::tcb::Tcb;
+
+/// The state before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prior {
+    pub(super) in_flight: u32,
+    pub(super) delivered_ce: u64,
+}
+
+impl Tcb {
+    /// Records that the segment that ends at `end` is about to be sent.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record_transmission(&mut self, end: u64) {
+        let in_flight = self.board.in_flight() + 1;
+        self.transmissions.record(end, in_flight, self.rate.lost, self.ecn.delivered_ce);
+    }
+
+    /// Tells the controller that a segment was marked as lost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_of_loss(&mut self, id: u32) {
+        let sent = self.board.get(id);
+        let Some(record) = self.transmissions.get(sent.end()) else { return };
+        let lost = LostSegment {
+            now: self.clock.now,
+            delivered: self.rate.delivered,
+            tx_in_flight: u64::from(record.in_flight),
+            lost: self.rate.lost - record.lost,
+            app_limited: sent.is(APP_LIMITED),
+            was_delivered: sent.delivered_at == Instant::NEVER,
+        };
+        self.cc.on_lost(&self.window, &lost);
+    }
+}
+
+impl Linux {
+    /// Tells the controller of an acknowledgement.
+    pub(super) fn give_feedback(
+        &self,
+        tcb: &mut Tcb,
+        ack: &AckState,
+        prior: Prior,
+        acks_probe: bool,
+    ) {
+        let totals = tcb.totals();
+        let mut feedback = Feedback {
+            totals,
+            marks: totals.delivered_ce - prior.delivered_ce,
+            ece: ack.has(flag::ECE),
+            prior_in_flight: u64::from(prior.in_flight),
+            cwnd_limited: self.usage.is_window_limited(),
+            ack_delayed: ack.has(flag::MAYBE_DELAYED),
+            acks_probe,
+            ca: self.recovery.ca(),
+            ..Feedback::default()
+        };
+        if let Some(end) = ack.rate.newest_end().filter(|_| !self.recovery.is_reneging())
+            && let Some(record) = tcb.transmissions.get(end)
+        {
+            feedback.delivered = tcb.rate.delivered - ack.rate.prior_delivered;
+            feedback.delivered_ce = totals.delivered_ce - record.delivered_ce;
+            feedback.lost = tcb.rate.lost - record.lost;
+            feedback.tx_in_flight = u64::from(record.in_flight);
+        }
+        tcb.cc.on_feedback(&feedback);
+        tcb.transmissions.forget_below(tcb.snd.una);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::common::scoreboard::Sent;
+    use crate::linux::testing;
+
+    /// Linux's count includes the whole burst. Here each segment has its own.
+    #[test]
+    fn each_segment_of_a_burst_has_its_own_count_of_data_in_flight() {
+        let (_, mut tcb) = testing::open("bbr3");
+        for number in 1..=3 {
+            let sent = Sent::new(number * 1_448, 1_448, 0);
+            tcb.record_transmission(sent.end());
+            tcb.board.push(sent);
+        }
+        for number in 1..=3 {
+            let record = tcb.transmissions.get((number + 1) * 1_448).expect("it was sent");
+            assert_eq!(u64::from(record.in_flight), number);
+        }
+    }
+}

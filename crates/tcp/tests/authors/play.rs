@@ -1,0 +1,467 @@
+//! A sender on a bottleneck, for comparisons of a controller with its authors' code.
+//!
+//! The sender is simpler than a connection: an acknowledgement covers the packets that arrived
+//! together, a packet is lost when a third later one has arrived, and a lost packet is not sent
+//! again. It calls the controller as Linux does. All numbers are whole, so every platform
+//! reproduces a run.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::Digest;
+use aqmlab_recipe::Mixer;
+use aqmlab_tcp::cc::CaState;
+
+/// The path and the application of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    pub seed: u64,
+    /// The rate of the link in kbit/s, and the factor in per cent by which it changes halfway.
+    pub kbit: u64,
+    pub step: u64,
+    pub rtt_us: u64,
+    /// The queue in packets, the delay from which it marks (zero for never), and the probability of
+    /// a random loss in a million.
+    pub buffer: u64,
+    pub mark_us: u64,
+    pub loss: u64,
+    /// The interval at which acknowledgements arrive; zero for at once.
+    pub batch_us: u64,
+    /// Whether the application pauses, whether the link fails for a while, and whether some
+    /// recoveries are spurious.
+    pub pauses: bool,
+    pub outage: bool,
+    pub spurious: bool,
+    pub seconds: u64,
+}
+
+/// The state of the connection, in packets and microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Conn {
+    pub now: u64,
+    pub delivered: u64,
+    pub delivered_ce: u64,
+    pub lost: u64,
+    pub delivered_at: u64,
+    pub srtt8: u64,
+    pub min_rtt: u64,
+    pub in_flight: u64,
+    pub app_limited: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    pub ca: CaState,
+    pub cwnd_limited: bool,
+    pub max_packets_out: u64,
+    pub departure: u64,
+}
+
+/// The facts of an acknowledgement (`rate_sample`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts {
+    pub rtt: u64,
+    pub acked: u64,
+    pub losses: u64,
+    pub marks: u64,
+    pub prior_in_flight: u64,
+    /// The sample: its interval, or `None` if it is shorter than the path.
+    pub interval: Option<u64>,
+    pub prior_delivered: u64,
+    pub delivered: u64,
+    pub delivered_ce: u64,
+    pub lost: u64,
+    pub tx_in_flight: u64,
+    pub app_limited: bool,
+    pub acks_probe: bool,
+}
+
+/// A lost packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    pub tx_in_flight: u64,
+    pub losses: u64,
+    pub app_limited: bool,
+}
+
+/// A change of the connection's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Recovery,
+    Cwr,
+    Open,
+    Rto,
+    Undo,
+    ProbeRepaired { app_limited: bool },
+    TransmitStart,
+}
+
+/// What a controller decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub cwnd: u64,
+    /// The threshold; `u32::MAX` before the first reduction.
+    pub ssthresh: u64,
+    /// The pacing rate in bytes per second.
+    pub rate: u64,
+    pub mss: u64,
+    pub burst: u64,
+    /// Whether samples count as limited by the application.
+    pub limits_samples: bool,
+}
+
+/// A controller under comparison: its authors' code or the module.
+pub trait Controller {
+    fn start(&mut self, conn: &Conn);
+    /// Learns of a round-trip sample, before losses are detected.
+    fn sample(&mut self, conn: &Conn);
+    fn lost(&mut self, conn: &Conn, lost: &Lost);
+    /// Asks for the threshold of a reduction.
+    fn reduce(&mut self, conn: &Conn, by_timeout: bool);
+    fn change(&mut self, conn: &Conn, change: Change);
+    fn set_cwnd(&mut self, cwnd: u64);
+    fn ack(&mut self, conn: &Conn, facts: &Facts);
+    fn decision(&self) -> Decision;
+}
+
+/// A packet that is neither acknowledged nor lost.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    number: u64,
+    end: u64,
+    sent: u64,
+    first_sent: u64,
+    prior: Conn,
+    app_limited: bool,
+    tx_in_flight: u64,
+    /// The time of its acknowledgement, and whether it is marked; `None` if it was dropped.
+    fate: Option<(u64, bool)>,
+}
+
+/// A number of an acknowledgement for records: time and decision.
+pub type Line = (u64, Decision);
+
+struct Play<'a, C> {
+    recipe: Recipe,
+    mixer: Mixer,
+    to: &'a mut C,
+    conn: Conn,
+    flight: VecDeque<Packet>,
+    first_sent: u64,
+    sent: u64,
+    link_free: u64,
+    last_ack: u64,
+    high: u64,
+    highest: u64,
+    paused_until: u64,
+    pause_after: u64,
+    lines: Vec<Line>,
+}
+
+/// Plays a recipe; returns the decisions after all acknowledgements.
+pub fn play(recipe: Recipe, to: &mut impl Controller) -> Vec<Line> {
+    let start = 1_000_000;
+    let conn = Conn {
+        now: start,
+        delivered: 1,
+        delivered_ce: 0,
+        lost: 0,
+        delivered_at: start,
+        srtt8: recipe.rtt_us * 8,
+        min_rtt: recipe.rtt_us,
+        in_flight: 0,
+        app_limited: 0,
+        snd_una: 1,
+        snd_nxt: 1,
+        ca: CaState::Open,
+        cwnd_limited: false,
+        max_packets_out: 0,
+        departure: 0,
+    };
+    to.start(&conn);
+    let mut play = Play {
+        recipe,
+        mixer: Mixer(recipe.seed),
+        to,
+        conn,
+        flight: VecDeque::new(),
+        first_sent: start,
+        sent: 0,
+        link_free: 0,
+        last_ack: 0,
+        high: 0,
+        highest: 0,
+        paused_until: 0,
+        pause_after: 0,
+        lines: Vec::new(),
+    };
+    play.pause_after = if recipe.pauses { play.mixer.below(400) } else { u64::MAX };
+    play.run(start + recipe.seconds * 1_000_000);
+    play.lines
+}
+
+impl<C: Controller> Play<'_, C> {
+    fn run(&mut self, end: u64) {
+        while self.conn.now < end {
+            let paced = self.send();
+            let acked = self.flight.iter().find_map(|packet| packet.fate).map(|(at, _)| at);
+            let timeout = self.conn.delivered_at.max(self.first_sent) + 1_000_000;
+            let timeout = (!self.flight.is_empty()).then_some(timeout.max(self.conn.now));
+            let next = [paced, acked, timeout].into_iter().flatten().min().expect("it goes on");
+            self.conn.now = self.conn.now.max(next);
+            if acked == Some(next) {
+                self.acknowledge();
+            } else if timeout == Some(next) && paced != Some(next) {
+                self.time_out();
+            }
+        }
+    }
+
+    fn kbit(&self) -> u64 {
+        let half = 1_000_000 + self.recipe.seconds * 500_000;
+        let step = if self.conn.now > half { self.recipe.step } else { 100 };
+        (self.recipe.kbit * step / 100).max(50)
+    }
+
+    /// Sends what may be sent. Returns the time at which more may be sent.
+    fn send(&mut self) -> Option<u64> {
+        loop {
+            let decision = self.to.decision();
+            if self.conn.now < self.paused_until {
+                self.limit_by_application();
+                return Some(self.paused_until);
+            }
+            self.conn.cwnd_limited = self.conn.in_flight >= decision.cwnd;
+            if self.conn.cwnd_limited {
+                return None;
+            }
+            if self.conn.departure > self.conn.now {
+                return Some(self.conn.departure);
+            }
+            if self.pause_after == 0 {
+                self.paused_until = self.conn.now + 1 + self.mixer.below(400_000);
+                self.pause_after = 1 + self.mixer.below(600);
+                continue;
+            }
+            self.pause_after -= 1;
+            if self.conn.in_flight == 0 {
+                self.to.change(&self.conn, Change::TransmitStart);
+            }
+            self.send_one();
+        }
+    }
+
+    fn limit_by_application(&mut self) {
+        self.conn.app_limited = (self.conn.delivered + self.conn.in_flight).max(1);
+    }
+
+    fn send_one(&mut self) {
+        let (decision, now) = (self.to.decision(), self.conn.now);
+        if self.flight.is_empty() {
+            self.first_sent = now;
+            self.conn.delivered_at = now;
+        }
+        let bytes = decision.mss + 52;
+        self.conn.departure = now + (decision.mss * 1_000_000).div_ceil(decision.rate.max(1));
+        let fate = self.transmit(bytes);
+        self.conn.snd_nxt += decision.mss;
+        self.conn.in_flight += 1;
+        self.conn.max_packets_out = self.conn.max_packets_out.max(self.conn.in_flight);
+        self.flight.push_back(Packet {
+            number: self.sent,
+            end: self.conn.snd_nxt,
+            sent: now,
+            first_sent: self.first_sent,
+            prior: self.conn,
+            app_limited: self.conn.app_limited != 0,
+            tx_in_flight: self.conn.in_flight,
+            fate,
+        });
+        self.sent += 1;
+    }
+
+    /// Returns the time of the acknowledgement of a packet, and whether it is marked.
+    fn transmit(&mut self, bytes: u64) -> Option<(u64, bool)> {
+        let (now, recipe) = (self.conn.now, self.recipe);
+        let time = (bytes * 8_000).div_ceil(self.kbit());
+        let wait = self.link_free.saturating_sub(now);
+        let is_out = recipe.outage && (3_000_000..4_500_000).contains(&now);
+        if wait / time >= recipe.buffer || is_out {
+            return None;
+        }
+        self.link_free = now.max(self.link_free) + time;
+        if self.mixer.below(1_000_000) < recipe.loss {
+            return None;
+        }
+        let mut at = self.link_free + recipe.rtt_us;
+        if recipe.batch_us > 0 {
+            at = at.next_multiple_of(recipe.batch_us);
+        }
+        self.last_ack = self.last_ack.max(at);
+        Some((self.last_ack, recipe.mark_us > 0 && wait > recipe.mark_us))
+    }
+
+    fn acknowledge(&mut self) {
+        let now = self.conn.now;
+        let mut facts = Facts { prior_in_flight: self.conn.in_flight, ..Facts::default() };
+        let mut newest: Option<Packet> = None;
+        for packet in &self.flight {
+            if packet.fate.is_some_and(|(at, _)| at <= now) {
+                facts.acked += 1;
+                facts.marks += u64::from(packet.fate.is_some_and(|(_, marked)| marked));
+                newest = Some(*packet);
+            }
+        }
+        let newest = newest.expect("something arrived");
+        self.flight.retain(|packet| packet.fate.is_none_or(|(at, _)| at > now));
+        self.conn.delivered += facts.acked;
+        self.conn.delivered_ce += facts.marks;
+        self.conn.in_flight -= facts.acked;
+        self.highest = self.highest.max(newest.number);
+        facts.rtt = now - newest.sent;
+        self.measure(facts.rtt);
+        self.to.sample(&self.conn);
+        let lost = self.conn.lost;
+        self.detect_losses();
+        facts.losses = self.conn.lost - lost;
+        let oldest = self.flight.front();
+        self.conn.snd_una =
+            oldest.map_or(self.conn.snd_nxt, |packet| packet.end - self.to.decision().mss);
+        self.change_state(facts.losses, facts.marks, newest.number);
+        self.rate(&mut facts, &newest);
+        self.to.ack(&self.conn, &facts);
+        if self.to.decision().limits_samples {
+            self.limit_by_application();
+        }
+        self.conn.max_packets_out = self.conn.in_flight;
+        self.lines.push((now, self.to.decision()));
+    }
+
+    fn measure(&mut self, rtt: u64) {
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt8 = self.conn.srtt8 - self.conn.srtt8 / 8 + rtt;
+    }
+
+    fn detect_losses(&mut self) {
+        let limit = self.highest.saturating_sub(2);
+        while self.flight.front().is_some_and(|packet| packet.number < limit) {
+            self.lose_first();
+        }
+    }
+
+    fn lose_first(&mut self) {
+        let packet = self.flight.pop_front().expect("a packet is in flight");
+        self.conn.lost += 1;
+        self.conn.in_flight -= 1;
+        let lost = Lost {
+            tx_in_flight: packet.tx_in_flight,
+            losses: self.conn.lost - packet.prior.lost,
+            app_limited: packet.app_limited,
+        };
+        self.to.lost(&self.conn, &lost);
+    }
+
+    fn enter(&mut self, ca: CaState, change: Change) {
+        self.conn.ca = ca;
+        self.high = self.sent;
+        self.to.change(&self.conn, change);
+    }
+
+    fn change_state(&mut self, losses: u64, marks: u64, newest: u64) {
+        let is_done = newest >= self.high;
+        if self.conn.ca > CaState::Disorder && is_done && losses == 0 {
+            if self.recipe.spurious && self.conn.ca >= CaState::Recovery && self.mixer.below(3) == 0
+            {
+                self.to.change(&self.conn, Change::Undo);
+            }
+            self.conn.ca = CaState::Open;
+            self.to.change(&self.conn, Change::Open);
+        }
+        if losses > 0 && self.conn.ca < CaState::Recovery {
+            if self.conn.ca != CaState::Cwr {
+                self.to.reduce(&self.conn, false);
+            }
+            self.enter(CaState::Recovery, Change::Recovery);
+        } else if marks > 0 && self.conn.ca < CaState::Cwr {
+            self.to.reduce(&self.conn, false);
+            self.enter(CaState::Cwr, Change::Cwr);
+        } else if self.conn.ca == CaState::Open && self.mixer.below(3_000) == 0 {
+            let app_limited = self.conn.app_limited != 0;
+            self.to.change(&self.conn, Change::ProbeRepaired { app_limited });
+            self.to.reduce(&self.conn, false);
+            self.enter(CaState::Cwr, Change::Cwr);
+            self.conn.ca = CaState::Open;
+            self.to.change(&self.conn, Change::Open);
+        }
+    }
+
+    fn rate(&mut self, facts: &mut Facts, newest: &Packet) {
+        let conn = &mut self.conn;
+        if conn.app_limited != 0 && conn.delivered > conn.app_limited {
+            conn.app_limited = 0;
+        }
+        self.first_sent = newest.sent;
+        let sending = newest.sent - newest.first_sent;
+        let acking = conn.now - newest.prior.delivered_at;
+        let interval = sending.max(acking);
+        conn.delivered_at = conn.now;
+        facts.interval = (interval >= conn.min_rtt && interval > 0).then_some(interval);
+        facts.prior_delivered = newest.prior.delivered;
+        facts.delivered = conn.delivered - newest.prior.delivered;
+        facts.delivered_ce = conn.delivered_ce - newest.prior.delivered_ce;
+        facts.lost = conn.lost - newest.prior.lost;
+        facts.tx_in_flight = newest.tx_in_flight;
+        facts.app_limited = newest.app_limited;
+        facts.acks_probe = self.mixer.below(200) == 0;
+    }
+
+    fn time_out(&mut self) {
+        while !self.flight.is_empty() {
+            self.lose_first();
+        }
+        self.conn.snd_una = self.conn.snd_nxt;
+        self.to.reduce(&self.conn, true);
+        self.to.set_cwnd(1);
+        self.enter(CaState::Loss, Change::Rto);
+    }
+}
+
+/// Formats the outcome of a run: its acknowledgements, and a digest of all decisions.
+pub fn outcome(lines: &[Line]) -> String {
+    let mut digest = Digest::default();
+    for (at, decision) in lines {
+        for number in [*at, decision.cwnd, decision.ssthresh, decision.rate, decision.mss] {
+            digest.fold(number);
+        }
+        digest.fold(decision.burst);
+    }
+    format!("{} {digest}", lines.len())
+}
+
+/// Formats every decision of a run: time, window, threshold, rate, segment size, burst.
+pub fn whole(lines: &[Line]) -> String {
+    let line = |(at, one): &Line| {
+        let Decision { cwnd, ssthresh, rate, mss, burst, .. } = one;
+        format!("{at} {cwnd} {ssthresh} {rate} {mss} {burst}\n")
+    };
+    lines.iter().map(line).collect()
+}
+
+impl Recipe {
+    /// Draws the recipe of a run.
+    pub fn draw(seed: u64) -> Self {
+        let mut mixer = Mixer(seed ^ 0x5eed);
+        let rates = [500, 2_000, 5_000, 12_000, 25_000, 50_000];
+        Self {
+            seed,
+            kbit: mixer.one_of(&rates),
+            step: mixer.one_of(&[100, 100, 10, 50, 200, 400]),
+            rtt_us: mixer.one_of(&[500, 2_000, 4_000, 10_000, 25_000, 40_000, 100_000, 200_000]),
+            buffer: mixer.one_of(&[5, 20, 100, 1_000]),
+            mark_us: mixer.one_of(&[0, 0, 500, 1_000, 5_000, 20_000]),
+            loss: mixer.one_of(&[0, 0, 0, 100, 2_000, 20_000]),
+            batch_us: mixer.one_of(&[0, 0, 0, 2_000, 10_000]),
+            pauses: mixer.below(3) == 0,
+            outage: mixer.below(5) == 0,
+            spurious: mixer.below(3) == 0,
+            seconds: 7 + mixer.below(7),
+        }
+    }
+}
