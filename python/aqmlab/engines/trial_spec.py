@@ -76,7 +76,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """The radio's own rate, or zero, for an 802.11n link."""
+    """The rate of the link. An 802.11n link has the radio's rate or zero here."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""

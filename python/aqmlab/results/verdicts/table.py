@@ -2,8 +2,8 @@
 
 The conditions come first and have the names of the other tables. There are no columns for trial and
 seed: the judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was
-measured for an application, all of its needs have rows with the word "no data". An application is
-therefore good if all of its rows are.
+measured for an application, all of its needs have rows with the word "no data". The verdict on an
+application is therefore good if all of its rows are good.
 """
 
 from __future__ import annotations
