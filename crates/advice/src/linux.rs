@@ -10,8 +10,8 @@ use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line. They begin with those that remove an earlier shaper, because
-/// the kernel cannot change the options of HTB's root.
+/// Returns the commands, one per line. The first commands remove an earlier shaper, because the
+/// kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let device = &gateway.device;
     if gateway.up.is_none() && gateway.down.is_none() {
@@ -61,9 +61,9 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
 }
 
 /// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
-/// ATM. tc's default is 1600 bytes, so HTB on a fast line would need a timer for each packet.
-/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default:
-/// its timer is never late.
+/// ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for each packet.
+/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default,
+/// because its timer is never late.
 fn burst(kbit: u64) -> u64 {
     let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
     (kbit / 8).max(on_atm.on_link(1500).0)

@@ -180,7 +180,7 @@ class Check:
 
 
 Known = BySeed | float
-"""A number for each seed, or one that comes from no trial."""
+"""A number for each seed, or a single number that comes from no trial."""
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
@@ -206,7 +206,7 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check that in each seed `these` are at least `those`, less the share `slack` of `those`."""
+    """A check that in each seed `these` are at least `those` minus the share `slack` of `those`."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 

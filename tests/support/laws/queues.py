@@ -187,7 +187,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link.
+    """Drops and marks of flows add up to the drops and marks of the link.
 
     Marks require ECN at both ends, or an application that sends datagrams with ECN.
     """

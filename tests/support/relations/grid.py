@@ -1,6 +1,6 @@
 """Measurement changes no packet.
 
-Its grid changes only the numbers whose definition contains the grid.
+The grid of windows and steps changes only the numbers that are defined by windows or steps.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..trials import Row, Run
 from . import same
 
 QUIET_MS = 4_000
-"""Enough time for transfers of this size on most of the random paths."""
+"""A time in which transfers of 20 kB end on most of the random paths."""
 STILL_MS = 1_000
 """A time longer than any packet's delay, including jitter."""
 SHIFT_MS = 2_304_000
