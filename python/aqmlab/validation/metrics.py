@@ -81,7 +81,7 @@ METRICS = (
     _rtt("rtt_p50", "median"),
     _rtt("rtt_p95", "95th percentile"),
     _rtt("rtt_p99", "99th percentile"),
-    Metric("loss", "%", "flow", "packets lost, as a share of the packets sent", _ONE,
+    Metric("loss", "%", "flow", "packets lost, as a share of the packets received or lost", _ONE,
            _packet_share, True),
     Metric(
         "retransmissions", "%", "flow", "segments retransmitted, as a share of the packets sent",

@@ -213,7 +213,7 @@ def _sends_with_ecn(app: dict[str, Any]) -> bool:
 def samples_agree_with_totals(run: Run) -> Iterator[str]:
     """Counters increase to their totals.
 
-    A queue has bytes if it has packets. Shares are between 0 and 1.
+    A queue has bytes if and only if it has packets. Shares are between 0 and 1.
     """
     rows = by_link(run)
     most: dict[str, float] = dict.fromkeys(rows, 0)

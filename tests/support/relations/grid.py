@@ -75,7 +75,7 @@ def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def without_series(table: Table, _: random.Random) -> Iterator[str]:
-    """Without series everything else is unchanged."""
+    """Without time series, the numbers over the whole interval are unchanged."""
     one, other = pair(table, series=False)
     yield from same.digest(one, other)
     for name in ("flows", "queues", *WHOLE_TRIAL):

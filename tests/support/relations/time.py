@@ -76,7 +76,7 @@ def later(table: Table, _: random.Random) -> Iterator[str] | None:
 def _without_own_clocks(table: Table) -> Table | None:
     """The scenario with default periods of all clocks.
 
-    `None` for BBR, whose random values depend on time.
+    `None` for BBR, whose random values depend on time, for `perturb`, and for dummynet.
     """
     text = str(table)
     if "bbr" in text or "perturb" in text or "dummynet" in text:
