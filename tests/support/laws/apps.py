@@ -64,7 +64,8 @@ def numbers_are_possible(run: Run) -> Iterator[str]:
 def datagrams_are_packets(run: Run) -> Iterator[str]:
     """An application that uses datagrams counts the packets that the taps count.
 
-    The numbers of sent datagrams and packets are equal. It receives at most the packets that arrive.
+    The numbers of sent datagrams and sent packets are equal. The application receives at most the
+    packets that arrive.
     """
     if not run.whole:
         return

@@ -81,7 +81,7 @@ class VerdictRow(NamedTuple):
 
 
 def _rows(trial: str, verdict: Verdict, comparison: BaselineComparison) -> Iterator[VerdictRow]:
-    """A row for each need, and one for a transfer's time if that time has no limit."""
+    """A row for each measured need, and a row for a transfer's time if that time is not judged."""
     bare = VerdictRow(trial, verdict.app, verdict.kind, seeds=verdict.seeds)
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:
