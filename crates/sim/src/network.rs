@@ -15,13 +15,13 @@ use crate::wifi::{Medium, Place};
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
-    slot: Slot,
+    pub(crate) slot: Slot,
     /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of the link's next call, if the link has no radio.
-    called: Instant,
+    /// The time of its next call. A link with a radio is called only to wait for its discipline.
+    pub(crate) called: Instant,
 }
 
 /// The route of one flow in one direction.
@@ -196,11 +196,13 @@ impl<O: Observer> Network<O> {
         packet.flow = source.flow;
         packet.conn = source.conn;
         packet.tuple_hash = source.tuple_hash;
+        [packet.source, packet.destination] = source.addresses;
         packet.ip_len = ip_len;
         packet.len = ip_len;
         packet.direction = source.side.sends();
         packet.hop = 0;
         packet.ecn = ecn;
+        packet.dscp = source.dscp;
         packet.priority = source.priority;
         packet.header = header;
         packet
