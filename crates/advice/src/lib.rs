@@ -13,7 +13,7 @@
 //! | `headline`   | the answer in one sentence                                         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
-//! | `cake`       | CAKE in their words                                                |
+//! | `cake`       | CAKE in the words of `tc` and of sqm-scripts                       |
 //! | `words`      | numbers and lists in the form for people                           |
 
 mod cake;

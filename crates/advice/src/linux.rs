@@ -1,8 +1,9 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. CAKE does both itself. Arriving packets pass an IFB, because a discipline only handles
-//! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
+//! charge what the line charges. CAKE shapes and charges the framing itself, without HTB and `stab`.
+//! Arriving packets pass an IFB, because a discipline only handles departures. Source: tc-htb(8),
+//! tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
 use aqmlab_core::Overhead;
 
