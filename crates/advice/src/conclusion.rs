@@ -1,4 +1,4 @@
-//! The conclusion of an advice, from the verdicts of the cases that were run.
+//! The conclusion of the advice, from the verdicts of the cases that were run.
 
 use aqmlab_verdict::{Report, Word};
 
@@ -10,7 +10,7 @@ const MOST_NAMED: usize = 4;
 /// The maximum number of sentences about losses, gains and costs, of each kind.
 const MOST_SENTENCES: usize = 3;
 
-/// Returns the conclusion from some runs. A gateway of which nothing was run serves no tier.
+/// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
     let better = better(known, &gateways);
@@ -34,7 +34,8 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
     }
 }
 
-/// Returns applications in plain words, each once. Many are counted.
+/// Returns applications in plain words, each once. If there are more than [`MOST_NAMED`], the last
+/// text is the number of the other applications.
 pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
     let mut names = Vec::new();
     for name in apps.map(|verdict| known.words(&verdict.app)) {
@@ -103,9 +104,10 @@ fn counted(case: &Case) -> TierCount {
     }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier, there in the most
-/// seeds, and then the most applications well. Among equals, one that can be set up at home goes
-/// first. Returns `None` if that is today's, or if no gateway serves everyone.
+/// Returns the position of the gateway that serves everyone at the slowest tier. Among gateways
+/// with the same tier, the gateway with the most seeds in which everyone is served there goes
+/// first, then the gateway with the most good verdicts, then a gateway that can be set up at home.
+/// Returns `None` if that is today's gateway, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
@@ -119,8 +121,8 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     Some(best.4).filter(|&at| at != 0)
 }
 
-/// Returns the slower tiers at which the median of the round trips is within the limit. Only
-/// applications that miss nothing else are concerned.
+/// Returns the tiers below the served tier at which the median of an application's round trips is
+/// within the limit, for applications that miss no other need.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -146,8 +148,8 @@ fn by_median(
     found.into_iter().map(told).collect()
 }
 
-/// Returns the slowest case such that its median round-trip time, and those of all faster cases,
-/// are within the limit.
+/// Returns the slowest case such that the median round-trip times of this case and of all faster
+/// cases are within the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);
@@ -166,8 +168,8 @@ fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
     few(now.bad().map(told), |one| &one.app)
 }
 
-/// Returns the interactive applications that improve and whose round trips shorten, the most
-/// improved first.
+/// Returns the interactive applications that are bad today, get a better verdict and have shorter
+/// round trips. The application with the largest ratio of round-trip times comes first.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
@@ -185,8 +187,8 @@ fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     few(found.into_iter(), |one| &one.app)
 }
 
-/// Returns the rates of the transfers, the one that loses most first. Transfers with the same words
-/// have their mean rate.
+/// Returns the rates of the transfers. The transfer that keeps the smallest share of its rate comes
+/// first. Transfers with the same words count as one transfer with their mean rate.
 fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for verdict in now.verdicts.iter().filter(|one| is_transfer(one)) {
@@ -215,7 +217,7 @@ fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     costs
 }
 
-/// Returns the first few, each application once.
+/// Returns the first [`MOST_SENTENCES`] items that concern different applications.
 fn few<T>(all: impl Iterator<Item = T>, app: fn(&T) -> &String) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in all {

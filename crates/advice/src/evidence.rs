@@ -1,4 +1,4 @@
-//! The runs on which an advice rests.
+//! The runs on which the advice rests.
 
 use aqmlab_verdict::{FindingReport, Report, Word};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ pub struct Evidence {
     /// Descriptions of the applications for people. An application without a description is called
     /// by its name.
     pub apps: Vec<App>,
-    /// The gateways, today's first.
+    /// The gateways, today's gateway first.
     pub gateways: Vec<Candidate>,
 }
 
@@ -49,7 +49,7 @@ pub struct Candidate {
     pub cases: Vec<Case>,
 }
 
-/// A tier with a gateway.
+/// The verdicts on all applications at one tier with one gateway.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -132,8 +132,8 @@ fn is_judged(verdict: &Report) -> bool {
     !matches!(verdict.word, Word::NoData | Word::NoNeeds)
 }
 
-/// Returns whether an application got worse: by its word, or farther beyond a limit that it misses
-/// in both verdicts.
+/// Returns whether an application got worse: its verdict `then` is worse than its verdict `now`, or
+/// is farther beyond a limit that both verdicts miss.
 pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
     let is_farther = |missed: &FindingReport| {
         let before = now.findings.iter().find(|finding| finding.need == missed.need);

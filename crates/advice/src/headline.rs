@@ -16,8 +16,8 @@ pub struct Headline {
     pub text: String,
 }
 
-/// Returns the answer at a tier, from today's gateway and another. Returns `None` unless both were
-/// run there.
+/// Returns the answer at a tier, from today's gateway and the gateway `other`. Returns `None`
+/// unless both gateways were run at this tier.
 pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> {
     let today = known.gateways.first()?.at(tier)?;
     let better = known.gateways.iter().find(|gateway| gateway.name == other)?.at(tier)?;
@@ -64,7 +64,7 @@ fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     format!("{}, but {last}", parts[0])
 }
 
-/// Returns who suffers with either router, or with each.
+/// Returns who suffers with both routers, or otherwise who suffers with each router.
 fn either(known: &Evidence, today: &Case, better: &Case) -> String {
     let in_both = better
         .bad()

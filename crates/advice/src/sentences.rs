@@ -1,4 +1,4 @@
-//! The conclusion of an advice, written as sentences.
+//! The conclusion of the advice, written as sentences.
 //!
 //! A sentence mentions only tiers that were run, because the callers pass no other tiers.
 

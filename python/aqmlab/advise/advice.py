@@ -56,7 +56,7 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The better gateway at the tier of the settings."""
+    """The recommended gateway at the tier for which `settings` set it up; `None` without one."""
     facts: Mapping[str, Any]
     headline: str
     """The answer in one sentence."""
@@ -152,7 +152,10 @@ def _advice(
 
 
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
+    """The better gateway at the compared tier if it serves everyone there.
+
+    Otherwise, the better gateway at the slowest tier at which it serves everyone.
+    """
     outcome = better.outcomes.get(at)
     if outcome is not None and outcome.serves:
         return outcome.case

@@ -47,7 +47,7 @@ class CaseOutcome:
 
 
 class Bench:
-    """All cases of an advice as one campaign, which is run in parts."""
+    """All cases of a search for advice as one campaign, which is run in parts."""
 
     def __init__(
         self,

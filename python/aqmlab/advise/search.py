@@ -31,7 +31,7 @@ class Bisection:
     """The search over the tiers for one gateway, with the results so far."""
 
     count: int
-    """The number of tiers, from slow to fast."""
+    """The number of tiers. Index 0 is the slowest tier."""
     whole: bool
     served: dict[int, bool] = field(default_factory=dict)
 

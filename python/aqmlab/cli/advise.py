@@ -95,7 +95,10 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or else of those that are not good; the share, if shaped."""
+    """The number of bad applications, or else the number of applications that are not good.
+
+    If the gateway shapes, its share of the line's rate follows.
+    """
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else unbroken(f" ({outcome.case.share} %)")

@@ -46,7 +46,7 @@ def choices() -> dict[str, Any]:
 
 
 def _noticed_ms() -> float:
-    """The largest one-way delay of speech, in ms, at which the verdict on it is good."""
+    """The largest one-way delay of speech, in ms, with a good verdict."""
     speech = next(kind for kind in catalogue.raw()["apps"] if kind["name"] == "voip")
     needs: list[dict[str, Any]] = speech["needs"]["needs"]
     return next(float(need["good"]) for need in needs if need["name"] == "one-way delay")

@@ -158,8 +158,9 @@ def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
     """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
     RFC 8289, section 3.2, recommends a target of 5 to 10 % of the round trip that `interval`
-    represents. Slow links need a higher target, because a single packet exceeds a low one
-    (tc-codel(8)). A warning therefore requires a target of more than half of the interval.
+    represents. Slow links need a higher target, because the transmission of a single packet takes
+    longer than a low target (tc-codel(8)). A warning therefore requires a target of more than half
+    of the interval.
     """
     for link in links:
         name, given = link.qdisc.kind, link.qdisc.params

@@ -33,7 +33,7 @@ export function evidence(ladder, home, apps) {
   };
 }
 
-/** An owner and an activity; those of the speaker are "my" own. */
+/** The owner and the title of an activity. A title of the speaker begins with "my", without an owner. */
 function owned(who, title) {
   const isSpeaker = /^(me|i)$/i.test(who);
   return isSpeaker ? { who: "", title: `my ${title.replace(/^an? /, "")}` } : { who, title };
