@@ -2,7 +2,7 @@
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::seeds::{self, BySeed, Estimate};
-use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial, Verdict};
+use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial, Verdict, Word};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -81,6 +81,12 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
     seeds::difference(&these, &baseline).map(parts)
+}
+
+/// Returns the words of verdicts, the worst first.
+#[pyfunction]
+pub(crate) fn verdict_words() -> [&'static str; 5] {
+    Word::WORST_FIRST.map(Word::text)
 }
 
 /// Formats a number with its unit, for people.

@@ -37,12 +37,13 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst, and among equally bad findings the finding with the
-/// smallest margin.
+/// Returns the finding that decides: the worst that was measured, and among equally bad findings
+/// the finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
+    let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
     findings.iter().reduce(|worst, finding| {
-        let (one, other) = (finding.word(), worst.word());
+        let (one, other) = (rank(finding), rank(worst));
         let is_worse = one > other || (one == other && margin(finding) < margin(worst));
         if is_worse { finding } else { worst }
     })

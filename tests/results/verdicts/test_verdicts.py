@@ -85,6 +85,8 @@ def test_an_application_without_a_packet_is_counted(tmp_path):
     assert (call.word, call.because, call.margin) == ("no data", "nothing was measured", None)
     (told,) = tally.tallies([call, ping])
     assert told.counts["no data"] == 1 and told.closest is ping
+    good = replace(ping, word="good")
+    assert verdict.worst(good, call) is call, "a reader must notice it"
 
 
 def test_the_terminal_and_the_report_count_alike(tmp_path, monkeypatch, capsys):
