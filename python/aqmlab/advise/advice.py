@@ -154,7 +154,7 @@ def _advice(
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
     """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
     outcome = better.outcomes.get(at)
-    if outcome is not None and outcome.serves:
+    if outcome is not None and outcome.service.serves:
         return outcome.case
     assert better.served is not None
     return better.outcomes[better.served].case
@@ -224,7 +224,7 @@ def _plain(one: GatewayResult) -> dict[str, Any]:
         "tiers": {
             str(tier): {
                 "share_percent": outcome.case.share,
-                "serves": outcome.serves,
+                "serves": outcome.service.serves,
                 "apps": {
                     name: {
                         "verdict": app.word,

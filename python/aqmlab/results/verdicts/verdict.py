@@ -43,6 +43,8 @@ class Finding(msgspec.Struct, frozen=True):
     """A need of an application and its measured value."""
 
     need: str
+    measure: str
+    """The measured quantity, by the core's name."""
     unit: str
     value: float | None
     """The median over seeds."""
