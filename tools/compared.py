@@ -74,9 +74,14 @@ def _stated(name: str) -> Iterator[Path]:
 
 
 def _that_name(name: str, *patterns: str) -> list[Path]:
-    """The tests that name a discipline."""
+    """The tests that name a discipline in their text or their file's name."""
     paths = (path for pattern in patterns for path in sorted(_TESTS.glob(pattern)))
-    return [path for path in paths if f'"{name}"' in path.read_text(encoding="utf-8")]
+    own = re.compile(rf"statements_{name}(_\w+)?")
+    return [
+        path
+        for path in paths
+        if own.fullmatch(path.stem) or f'"{name}"' in path.read_text(encoding="utf-8")
+    ]
 
 
 def _of_law(name: str) -> Iterator[Path]:

@@ -13,8 +13,10 @@
 //! | `headline`   | the answer in one sentence                                         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
+//! | `cake`       | CAKE in their words                                                |
 //! | `words`      | numbers and lists in the form for people                           |
 
+mod cake;
 mod conclusion;
 mod device;
 mod dummynet;

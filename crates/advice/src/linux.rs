@@ -1,11 +1,12 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. Arriving packets pass an IFB, because a discipline only handles
+//! charge what the line charges. CAKE does both itself. Arriving packets pass an IFB, because a discipline only handles
 //! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
 use aqmlab_core::Overhead;
 
+use crate::cake;
 use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
@@ -44,10 +45,14 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     lines.join("\n")
 }
 
-fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> [String; 3] {
+fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
+    if cake::is_cake(shaper) {
+        let cake = cake::spelled(shaper, framing);
+        return vec![format!("tc qdisc replace dev {device} root handle 10: {cake}")];
+    }
     let rate = shaper.kbit();
     let burst = burst(rate);
-    [
+    vec![
         format!(
             "tc qdisc replace dev {device} root handle 1: {} htb default 1",
             size_table(framing)
@@ -124,7 +129,9 @@ mod tests {
         };
         let text = commands(&gateway(Some(down)));
         assert!(text.contains("ip link add name ifb4wan type ifb"));
-        assert!(text.contains("rate 19000kbit"));
+        assert!(
+            text.contains("tc qdisc replace dev ifb4wan root handle 10: cake bandwidth 19000kbit")
+        );
         assert!(text.contains("action mirred egress redirect dev ifb4wan"));
     }
 }

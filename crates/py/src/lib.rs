@@ -155,6 +155,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
     module.add_function(wrap_pyfunction!(advice, module)?)?;
     module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

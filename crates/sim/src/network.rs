@@ -15,13 +15,13 @@ use crate::wifi::{Medium, Place};
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
-    slot: Slot,
+    pub(crate) slot: Slot,
     /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of the link's next call, if the link has no radio.
-    called: Instant,
+    /// The time of its next call. A link with a radio is called only to wait for its discipline.
+    pub(crate) called: Instant,
 }
 
 /// The route of one flow in one direction.
@@ -198,11 +198,14 @@ impl<O: Observer> Network<O> {
             flow,
             conn,
             tuple_hash,
+            source,
+            destination,
             ip_len,
             len,
             direction,
             hop,
             ecn,
+            dscp,
             priority,
             header,
         } = &mut *packet;
@@ -211,11 +214,13 @@ impl<O: Observer> Network<O> {
         *flow = from.flow;
         *conn = from.conn;
         *tuple_hash = from.tuple_hash;
+        [*source, *destination] = from.addresses;
         *ip_len = bytes;
         *len = bytes;
         *direction = from.side.sends();
         *hop = 0;
         *ecn = codepoint;
+        *dscp = from.dscp;
         *priority = from.priority;
         *header = transport;
         packet

@@ -15,6 +15,7 @@ from typing import Any
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
+from aqmlab.scenario.links import Overhead
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 
@@ -127,9 +128,22 @@ class Setup:
         step: Table = {f"path.modem.{way}.rate": str(rate), f"path.modem.{way}.qdisc": beyond}
         if own is None:
             return step | {f"path.{way}.rate": UNSHAPED, f"path.{way}.qdisc": "pfifo"}
+        qdisc, shaper = plain(own.qdisc), "htb"
+        if own.qdisc.kind == "cake":
+            qdisc, shaper = _charging(line.overhead) | qdisc, "cake"
         return step | {
             f"path.{way}.rate": f"{case.share} %",
-            f"path.{way}.qdisc": plain(own.qdisc),
-            f"path.{way}.shaper": "htb",
+            f"path.{way}.qdisc": qdisc,
+            f"path.{way}.shaper": shaper,
             f"path.{way}.overhead": plain(line.overhead),
         }
+
+
+def _charging(overhead: Overhead) -> Table:
+    """The parameters of a CAKE that charges the overhead of a line."""
+    return {
+        "link": "ip",
+        "overhead": overhead.bytes,
+        "mpu": f"{overhead.minimum} B",
+        "framing": "atm" if overhead.atm else "noatm",
+    }

@@ -24,8 +24,8 @@ Octet: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
 Argument: TypeAlias = int | float | str | bool | None
 """The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
 
-Shaper: TypeAlias = Literal["line", "htb", "dummynet"]
-"""The shaper: the wire itself, or Linux's HTB or FreeBSD's dummynet before a faster wire."""
+Shaper: TypeAlias = Literal["line", "htb", "dummynet", "cake"]
+"""The shaper: the wire itself, or HTB, dummynet or the discipline `cake` before a faster wire."""
 
 
 class _Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,7 +129,12 @@ class AppSpec(_Spec, frozen=True, kw_only=True):
     app: KindSpec
     """The generator, and its parameters."""
     priority: Octet | UnsetType | None = UNSET
-    """Linux's `skb->priority` of its packets; by default the application's own choice."""
+    """Linux's `skb->priority` of its packets; by default that of the codepoint, or the
+    application's own choice."""
+    host: str | UnsetType | None = UNSET
+    """The host in the home; by default a host of its own."""
+    dscp: Octet | UnsetType | None = UNSET
+    """The codepoint of its packets in both directions; by default zero."""
     start_ns: Natural
     stop_ns: Natural | None = None
     """The stop time; the end of the trial if absent."""

@@ -53,6 +53,7 @@ class CampaignResults(StoredTables):
         rtt: pl.DataFrame
         apps: pl.DataFrame
         app_series: pl.DataFrame
+        hosts: pl.DataFrame
         queues: pl.DataFrame
         queue_drops: pl.DataFrame
         queue_series: pl.DataFrame

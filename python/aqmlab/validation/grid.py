@@ -31,7 +31,7 @@ _NAMED = ("mix", "rate", "qdisc", "rtt", "cc", "loss", "jitter", "receive_buffer
 
 _CLASSES = {
     "pfifo": "fifo", "bfifo": "fifo", "codel": "aqm", "pie": "aqm", "red": "aqm",
-    "fq_codel": "fq", "fq_pie": "fq", "sfq": "fq",
+    "pfifo_fast": "fifo", "fq_codel": "fq", "fq_pie": "fq", "sfq": "fq", "cake": "fq",
 }  # fmt: skip
 
 
@@ -46,6 +46,7 @@ CellWords = TypedDict(
         "duration": str,
         "seeds": int,
         "ecn": NotRequired[bool],
+        "shaper": NotRequired[str],
         "loss": NotRequired[str],
         "jitter": NotRequired[str],
         "receive_buffer": NotRequired[str],
@@ -119,8 +120,9 @@ class Cell:
 
     def _scenario(self) -> Table:
         words = self.words
-        # The kernel's gateway shapes with HTB, so the simulator also shapes with HTB.
-        path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
+        # Both engines shape with HTB, unless the cell has another shaper.
+        shaper = words.get("shaper", "htb")
+        path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": shaper}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]
         else:

@@ -110,7 +110,8 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
     def verdict_of(queue, name, word, margin=0.5, is_sure=True):
         label = Label(queue, "12/1", "")
         finding = Finding(
-            *("need", "own", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "at 1 ms", "", 1, 1, None),
+            *("need", "own", "ms", 1.0, 2.0, 3.0, False, word),
+            *(margin, True, "at 1 ms", "", 1, 1, None),
             is_sure,
             (),
         )

@@ -14,7 +14,9 @@ from .. import bounds
 from ..trials import Row, Run
 from .flows import ROUNDING
 
-DROPS = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
+DROPS = (
+    "drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "drops_filtered",
+)  # fmt: skip
 
 
 def dropped(row: Row) -> float:

@@ -106,7 +106,9 @@ def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
     """
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)
-    drops = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
+    drops = (
+        "drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "drops_filtered",
+    )  # fmt: skip
     queues = [
         {
             "link": row["link"],
