@@ -1,6 +1,6 @@
 //! The conclusion of the advice, from the verdicts of the cases that were run.
 
-use aqmlab_verdict::{Report, Word};
+use aqmlab_verdict::{Report, Service, Word};
 
 use crate::evidence::{Candidate, Case, Evidence, is_transfer, is_worse_than, round_trip_limit};
 use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
@@ -57,8 +57,9 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
         Some(at) => at.checked_sub(1).map(|below| &cases[below]),
         None => cases.last(),
     };
-    let well = cases.iter().find(|case| case.not_good() == 0);
-    let exceptions = cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| !case.serves());
+    let well = cases.iter().find(|case| case.service().is_well());
+    let exceptions =
+        cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| case.service().bad > 0);
     let tier = |case: &Case| case.tier.clone();
     GatewayResult {
         name: gateway.name.clone(),
@@ -78,7 +79,7 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
 /// Returns the setback at the second of two cases, if it has one.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
-    let rank = |case: &Case| (case.bad().count(), case.not_good());
+    let rank = |case: &Case| (case.service().bad, case.service().not_good());
     let is_worse = |verdict: &&Report| {
         slower.verdict(&verdict.app).is_some_and(|other| is_worse_than(verdict, other))
     };
@@ -90,18 +91,9 @@ fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
 }
 
 fn counted(case: &Case) -> TierCount {
-    let judged = case.judged();
-    TierCount {
-        tier: case.tier.clone(),
-        judged,
-        served: judged - case.bad().count(),
-        good: judged - case.not_good(),
-        word: match (case.serves(), case.not_good()) {
-            (false, _) => Word::Bad,
-            (true, 0) => Word::Good,
-            (true, _) => Word::Tolerable,
-        },
-    }
+    let service = case.service();
+    let Service { judged, bad, good } = service;
+    TierCount { tier: case.tier.clone(), judged, served: judged - bad, good, word: service.word() }
 }
 
 /// Returns the position of the gateway that serves everyone at the slowest tier. Among gateways
@@ -112,7 +104,7 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
         let gateway = &known.gateways[at];
-        let not_good = gateway.at(served).map_or(0, Case::not_good);
+        let not_good = gateway.at(served).map_or(0, |case| case.service().not_good());
         let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
         let is_elsewhere = at != 0 && !gateway.is_at_home;
         Some((known.order(served), seeds_missed, not_good, is_elsewhere, at))
@@ -168,23 +160,26 @@ fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
     few(now.bad().map(told), |one| &one.app)
 }
 
-/// Returns the interactive applications that are bad today, get a better verdict and have shorter
-/// round trips. The application with the largest ratio of round-trip times comes first.
+/// Returns the interactive applications that get a better verdict and have shorter round trips. The
+/// applications that are bad today come first, and among these the application with the largest
+/// ratio of round-trip times.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
         let (today_ms, better_ms) = (verdict.medians.rtt_p95_ms?, other.medians.rtt_p95_ms?);
         let is_shorter = 0.0 < better_ms && better_ms < today_ms;
-        (is_shorter && other.word < verdict.word).then(|| Gain {
-            app: known.words(&verdict.app),
-            today_ms,
-            better_ms,
+        (is_shorter && is_worse_than(verdict, other)).then(|| {
+            let app = known.words(&verdict.app);
+            (verdict.word, Gain { app, today_ms, better_ms })
         })
     };
-    let mut found: Vec<_> = now.bad().filter(|one| !is_transfer(one)).filter_map(gain).collect();
+    let interactive = now.verdicts.iter().filter(|one| !is_transfer(one));
+    let mut found: Vec<(Word, Gain)> = interactive.filter_map(gain).collect();
     let times = |one: &Gain| one.today_ms / one.better_ms;
-    found.sort_by(|one, other| times(other).total_cmp(&times(one)));
-    few(found.into_iter(), |one| &one.app)
+    found.sort_by(|(word, one), (other_word, other)| {
+        other_word.cmp(word).then(times(other).total_cmp(&times(one)))
+    });
+    few(found.into_iter().map(|(_, one)| one), |one| &one.app)
 }
 
 /// Returns the rates of the transfers. The transfer that keeps the smallest share of its rate comes

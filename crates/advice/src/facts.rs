@@ -20,7 +20,8 @@ pub struct Conclusion {
     pub spoiled: Vec<Spoiled>,
     /// The name of the recommended gateway, if one is better.
     pub better: Option<String>,
-    /// The interactive applications that improve most with the better gateway.
+    /// The interactive applications that improve most with the better gateway, from bad or from
+    /// tolerable; those that are bad today come first.
     pub gains: Vec<Gain>,
     /// The transfers, with their rates under both gateways.
     pub costs: Vec<Cost>,
@@ -65,7 +66,7 @@ pub struct TierCount {
     pub served: usize,
     /// The number of judged applications that are good.
     pub good: usize,
-    /// The worst verdict on a judged application.
+    /// The worst verdict on a judged application; `no data` without a judged application.
     pub word: Word,
 }
 

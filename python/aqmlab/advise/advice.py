@@ -157,7 +157,7 @@ def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
     Otherwise, the better gateway at the slowest tier at which it serves everyone.
     """
     outcome = better.outcomes.get(at)
-    if outcome is not None and outcome.serves:
+    if outcome is not None and outcome.service.serves:
         return outcome.case
     assert better.served is not None
     return better.outcomes[better.served].case
@@ -227,7 +227,7 @@ def _plain(one: GatewayResult) -> dict[str, Any]:
         "tiers": {
             str(tier): {
                 "share_percent": outcome.case.share,
-                "serves": outcome.serves,
+                "serves": outcome.service.serves,
                 "apps": {
                     name: {
                         "verdict": app.word,

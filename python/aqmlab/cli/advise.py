@@ -102,7 +102,10 @@ def _cell(outcome: CaseOutcome | None) -> str:
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else unbroken(f" ({outcome.case.share} %)")
-    if outcome.bad:
-        return f"{len(outcome.bad)} bad{share}"
-    left = len(outcome.not_good)
+    service = outcome.service
+    if service.judged == 0:
+        return f"not measured{share}"
+    if service.bad:
+        return f"{service.bad} bad{share}"
+    left = service.not_good
     return f"{left} not good{share}" if left else f"all good{share}"

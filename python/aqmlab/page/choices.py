@@ -17,6 +17,7 @@ from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
 from aqmlab.households.line import Line, lines
+from aqmlab.results.verdicts.verdict import WORST_FIRST
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
 
@@ -40,6 +41,7 @@ def choices() -> dict[str, Any]:
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
         "noticedMs": _noticed_ms(),
+        "verdicts": WORST_FIRST,
         "shares": SHARES,
         "unshaped": UNSHAPED,
     }

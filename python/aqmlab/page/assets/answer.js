@@ -15,9 +15,6 @@ import { shapes, tiersOf } from "./home.js";
  * }} Advice
  */
 
-/** The verdicts, worst first, and the words for applications that cannot be judged. */
-export const VERDICTS = ["bad", "tolerable", "good", "no data", "no needs"];
-
 /**
  * The runs in the form of the crate `advice`.
  * @param {Ladder} ladder
