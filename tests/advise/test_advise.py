@@ -11,6 +11,7 @@ from aqmlab import cli
 from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.facts import ByMedian
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import scenario_of
@@ -90,7 +91,7 @@ def test_settings_have_the_lines_overhead_and_the_share_that_was_run(asked) -> N
 def test_sentences_name_the_application_as_a_person_would_and_both_sides(asked) -> None:
     said = {}
     for one in asked.advice.sentences:
-        said.setdefault(one["about"], []).append(one["text"])
+        said.setdefault(one.about, []).append(one.text)
     assert any("anna's telephone call" in text for text in said["spoils"])
     assert any("anna's cloud backup" in text for text in said["cost"])
     assert any("round trips of anna's telephone call" in text for text in said["gain"])
@@ -137,8 +138,8 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     today, fq = advice.results[TODAY], advice.results["sqm"]
     assert str(fq.served) == "12/1 Mbit/s"
     assert str(today.served) == "100/40 Mbit/s"
-    (of_today, _) = advice.facts["gateways"]
-    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in of_today["by_median"]
+    (of_today, _) = advice.facts.gateways
+    assert ByMedian(apps=("game",), tier="50/20 Mbit/s") in of_today.by_median
     # The study reads the game's round trips at the home's end, as the paper probably did.
     flows = aqmlab.load(tmp_path / "d6").flows.filter(flow="game", direction="up")
     medians = flows.group_by("case").agg(pl.col("rtt_p50_ms").median())

@@ -70,6 +70,12 @@ fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
 }
 
+/// Returns the JSON Schema of the advice, as text.
+#[pyfunction]
+fn advice_schema() -> String {
+    aqmlab_advice::json_schema().to_string()
+}
+
 /// Returns the time of a trial's start in captures, in seconds since 1970.
 #[pyfunction]
 fn capture_epoch_s() -> u64 {
@@ -169,6 +175,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture_epoch_s, module)?)?;
     module.add_function(wrap_pyfunction!(series_step_ns, module)?)?;
     module.add_function(wrap_pyfunction!(advice, module)?)?;
+    module.add_function(wrap_pyfunction!(advice_schema, module)?)?;
     module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
@@ -181,6 +188,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::service, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::verdict_words, module)?)?;
     Ok(())
 }
