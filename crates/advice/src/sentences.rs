@@ -267,7 +267,7 @@ mod tests {
             [
                 "With FQ-CoDel, 95 % of the round trips of the game end within 26 ms instead of \
                  1.2 s.",
-                "The price: with FQ-CoDel, the backup gets 2.0 Mbit/s instead of 4.0 Mbit/s, so a \
+                "The price: with FQ-CoDel, the backup gets 2 Mbit/s instead of 4 Mbit/s, so a \
                  gigabyte takes 67 min instead of 33 min.",
                 "With FQ-CoDel, the film takes about as long as today.",
             ]
