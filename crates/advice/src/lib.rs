@@ -26,6 +26,8 @@ mod headline;
 mod linux;
 mod openwrt;
 mod sentences;
+#[cfg(test)]
+mod testing;
 mod words;
 
 pub use device::{Bottleneck, Framing, Gateway, Setting};
