@@ -167,7 +167,11 @@ def test_the_command_prints_tiers_sentences_and_settings(asked, capsys) -> None:
 
 def test_a_built_in_scenario_can_be_asked_about(tmp_path) -> None:
     question = AdviceQuestion("voip-under-load", tiers="20/2 Mbit/s", gateways="sqm", seeds=1)
-    assert advise(question, out=tmp_path / "x").results["sqm"].outcomes
+    results = advise(question, out=tmp_path / "x").results
+    tier = Tier.parse("20/2 Mbit/s")
+    words = [results[name].outcomes[tier].apps["call"].word for name in (TODAY, "sqm")]
+    assert words == ["bad", "good"]
+    assert results["sqm"].served == tier
 
 
 def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, capsys) -> None:
