@@ -20,18 +20,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 HERE = ROOT / "docs"
-sys.path.append(str(Path(__file__).parent))
+sys.path.insert(0, str(ROOT))
 
-import compared  # noqa: E402
-import conformance_count  # noqa: E402
-import heads  # noqa: E402
-import households_section  # noqa: E402
-import keys  # noqa: E402
-import kinds  # noqa: E402
-import peers  # noqa: E402
-import speed  # noqa: E402
-import validated  # noqa: E402
 from aqmlab.scenario import loading  # noqa: E402
+
+from tools import (  # noqa: E402
+    compared,
+    conformance_count,
+    heads,
+    households_section,
+    keys,
+    kinds,
+    peers,
+    speed,
+    validated,
+)
 
 DOCUMENTS = (
     "README.md",
