@@ -86,11 +86,15 @@ class Document:
         return fenced(f"$ {argument}\n{printed}", "console")
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
-        """The digest of a figure's trials. If it has changed, the figure is also drawn again."""
-        self._run(_command(f"aqmlab run {scenario} --out shown"))
-        digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
-        text = f"*The digest of its trials is {digest}.*\n"
+        """The digest of a figure's trials with one seed.
+
+        If it has changed, the figure of all seeds is also drawn again.
+        """
+        self._run(_command(f"aqmlab run {scenario} --seeds 1 --out first"))
+        digest = json.loads((self._folder / "first/manifest.json").read_text())["digest"]
+        text = f"*The digest of its trials with the seed 1 is {digest}.*\n"
         if text not in self.text:
+            self._run(_command(f"aqmlab run {scenario} --out shown"))
             self._run(_command("aqmlab report shown"))
             self.figures[ROOT / path] = (self._folder / f"shown/figures/{figure}.png").read_bytes()
         return text

@@ -176,7 +176,7 @@ def test_a_built_in_scenario_can_be_asked_about(tmp_path) -> None:
 
 def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, capsys) -> None:
     path = tmp_path / "home.toml"
-    path.write_text(HOME.to_toml())
+    path.write_text(HOME.model_copy(update={"duration": aqmlab.Duration.parse("6 s")}).to_toml())
     tiers = "2/0.5,3/0.5,4/0.5,6/1,8/1,10/1,15/1.5,20/2,30/3 Mbit/s"
     words = ["advise", str(path), "--tiers", tiers, "--gateways", "sqm-up", "--seeds", "1"]
     words += ["--out", str(tmp_path / "out"), "--jobs", "1"]
