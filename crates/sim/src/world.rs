@@ -107,7 +107,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Adds the ends whose packets have left their own link to the touched ends.
+    /// Marks an end as touched if a packet of the end has left the end's own link.
     #[inline]
     fn touch_released(&mut self) {
         if self.network.own.has_released() {

@@ -41,11 +41,11 @@ pub struct Settings {
 /// The removal of redundant acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckFilter {
-    /// None are removed.
+    /// No acknowledgement is removed.
     Off,
-    /// The older of two is removed.
+    /// Of two redundant acknowledgements, the older is removed.
     On,
-    /// A single one is removed too, if its successor follows it directly.
+    /// A single redundant acknowledgement is also removed if the newer one follows it directly.
     Aggressive,
 }
 

@@ -1,11 +1,10 @@
-//! What a connection tells a controller that asks for more than [`super::Ack`] says.
+//! Feedback of a connection to controllers that need more than [`super::Ack`].
 
 use super::ecn::Totals;
 pub use crate::state::CaState;
 use aqmlab_core::Instant;
 
-/// Further facts about an acknowledgement, in segments. Linux's `rate_sample` and `tcp_sock` have
-/// them.
+/// Further values of an acknowledgement, in segments, from Linux's `rate_sample` and `tcp_sock`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Feedback {
     /// The totals after the acknowledgement.

@@ -162,7 +162,7 @@ impl EcnState {
     }
 }
 
-/// What a segment says about the ECN field of a SYN, in its ACE field (RFC 9768 table 2).
+/// Returns the ACE field that reports the ECN field of a SYN (RFC 9768 table 2).
 const fn ace_of_syn(field: Ecn) -> u64 {
     match field {
         Ecn::NotEct => 0b010,

@@ -93,7 +93,7 @@ pub enum Change {
     TransmitStart,
 }
 
-/// What a controller decides.
+/// The decisions of a controller after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub cwnd: u64,

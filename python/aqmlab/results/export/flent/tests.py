@@ -87,7 +87,7 @@ class Test:
     """The parameter that states the number of streams."""
 
     def fits(self, cast: Cast) -> bool:
-        """Whether the applications match the roles exactly."""
+        """Returns whether the applications match the roles exactly."""
         return not (cast.dash or cast.rest) and all(
             getattr(self, part).least <= len(getattr(cast, part)) <= getattr(self, part).most
             for part in ("up", "down", "icmp", "udp", "voip", "web")

@@ -18,7 +18,7 @@ const ECN_MAX_RTT: u64 = 5_000;
 /// The weight of a new share of marks (`bbr_ecn_alpha_gain`).
 const ECN_ALPHA_GAIN: u64 = UNIT / 16;
 
-/// What an acknowledgement says about the path, in segments and microseconds (`rate_sample`).
+/// A sample of the path from an acknowledgement, in segments and microseconds (`rate_sample`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// The bandwidth, rounded up; zero without a sample.
