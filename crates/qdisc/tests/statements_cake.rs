@@ -213,7 +213,7 @@ fn c170_the_last_packet_of_a_queue_is_never_dropped() {
     for id in 0..20 {
         let at = START + Duration::from_millis(200 * id);
         rig.offer(at, hashed(id, 5));
-        // Each waits far beyond the target, and a signal is due for most.
+        // Each packet waits far beyond the target, and a signal is due for most packets.
         assert!(rig.take(at + Duration::from_millis(190)).is_some());
     }
     assert!(rig.ledger.dropped.is_empty());

@@ -53,11 +53,11 @@ pub(crate) struct World<O> {
 /// The next call of an end, and its entry in the agenda, when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// Both, if there are any, are in the future.
+    /// The next call and the entry are in the future, if they exist.
     Waits,
-    /// The next call is the one that the agenda makes now, and the entry is for a future call.
+    /// The agenda makes the next call now, and the entry is for a future call.
     Served,
-    /// Both are those that the agenda has reached.
+    /// The agenda has reached the entry, which is for the next call.
     Reached,
 }
 

@@ -209,7 +209,7 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
 
 
 def _may_use_ecn(host: dict[str, Any]) -> bool:
-    """Returns whether a host may negotiate ECN by its key, its setting or its congestion control."""
+    """Returns whether a host may negotiate ECN: by its key, its setting or its controller."""
     cc = (host["cc"] or {}).get("kind")
     return host["ecn"] or "tcp_ecn" in host["settings"] or cc in ("dctcp", "prague")
 

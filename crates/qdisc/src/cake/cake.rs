@@ -28,7 +28,7 @@ const LIMIT: u64 = 10_240;
 pub struct Cake {
     pub(super) settings: Settings,
     pub(super) tins: Vec<Tin>,
-    /// The tin that is served. It may be an unused one before the first turn.
+    /// The tin that is served. Before the first turn, this may be an unused tin.
     pub(super) turn: usize,
     pub(super) shaper: Shaper,
     pub(super) autorate: Autorate,

@@ -21,7 +21,7 @@ const ACE_MAX_DELTA: u32 = 6;
 /// The ECN that a host requests and accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
-    /// The form that a SYN requests.
+    /// The form of ECN that a SYN requests.
     request: EcnMode,
     /// Whether the host accepts classic ECN, and accurate ECN.
     accepts: (bool, bool),

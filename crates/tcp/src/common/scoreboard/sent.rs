@@ -28,7 +28,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[expect(clippy::struct_field_names, reason = "`sent` is a time")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// The number of the segment's first byte.
+    /// The sequence number of the segment's first byte.
     pub(crate) seq: u64,
     /// The time of the segment's last transmission.
     pub(crate) sent: Instant,
