@@ -4,8 +4,8 @@ Flent selects series and plots by the name of the test. A trial gets the first t
 match its applications exactly. Any other trial gets `rrul_var`, which has a series for each
 application by name.
 
-Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen because it marks its flows with
-DSCPs and trials do not. `rrul_be` is the same test without DSCPs.
+Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen, because it marks its flows with
+DSCPs, and the roles contain no DSCPs. `rrul_be` is the same test without DSCPs.
 """
 
 from __future__ import annotations
