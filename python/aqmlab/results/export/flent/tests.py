@@ -47,7 +47,10 @@ class Cast:
 
 
 def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
-    """The roles of a resolved trial's applications; `carrying` has (name, direction)."""
+    """The roles of a trial's applications.
+
+    `carrying` has each application and direction with data.
+    """
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
         name, kind = app.name, app.app.kind
