@@ -284,7 +284,7 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// Returns the number of the first byte after this segment, counting SYN and FIN.
+    /// Returns the sequence number of the first byte after this segment, counting SYN and FIN.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.seq

@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
-    """The active time of a host spans its applications', and its bytes are their sum."""
+    """A host's bytes are the sum over its applications, and its active time spans theirs."""
     for row in run.tables["hosts"]:
         place = f"{row['host']} {row['direction']}"
         flows = [flow for flow in run.tables["flows"] if flow["direction"] == row["direction"]]

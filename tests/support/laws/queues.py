@@ -133,7 +133,8 @@ def _limit_bytes(link: dict[str, Any]) -> float:
     if param is None or param.type != "bytes":  # CAKE limits the memory of packets
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
-    if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
+    if not limit and kind.name == "dualpi2_rfc":
+        # The limit is 250 ms at the link's rate. The rate of a radio is unknown.
         limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 

@@ -154,7 +154,7 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Forgets one signal for each that was due below the target.
+    /// Decrements the count for each signal that was due below the target.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;

@@ -114,7 +114,7 @@ pub(super) fn law(rate: Rate, mtu: u32, target: Duration, interval: Duration) ->
     cobalt::Params { interval, target: raised, mtu_time }
 }
 
-/// Returns the memory limit: the given one, or the arrivals of four intervals.
+/// Returns the memory limit: the given limit, or the arrivals of four intervals.
 fn memory_limit(settings: &Settings) -> Bytes {
     let given = settings.memory_limit.map_or(0, |limit| limit.0);
     let wanted = match (given, settings.rate) {

@@ -47,7 +47,7 @@ impl Offer {
         Self { request, accepts: (config.ecn || sysctl > 0, sysctl >= 3 || is_l4s), need }
     }
 
-    /// Returns the form that a host agrees to when it receives a SYN
+    /// Returns the form of ECN that a host agrees to when it receives a SYN
     /// (`tcp_ecn_create_request`, `tcp_ecn_openreq_child`).
     fn answer(self, flags: TcpFlags, field: Ecn) -> EcnMode {
         let (classic, accurate) = self.accepts;
@@ -65,7 +65,7 @@ impl Offer {
         if is_requested && is_accepted { EcnMode::Classic } else { EcnMode::Off }
     }
 
-    /// Returns the form that the answer to this host's SYN selects (`tcp_ecn_rcv_synack`).
+    /// Returns the form of ECN that the answer to this host's SYN selects (`tcp_ecn_rcv_synack`).
     fn conclude(self, flags: TcpFlags) -> EcnMode {
         match (self.request, flags.ace()) {
             (EcnMode::Off, _) | (_, 0b000 | 0b111) => EcnMode::Off,

@@ -68,7 +68,7 @@ impl Sent {
         }
     }
 
-    /// Returns the number after the segment's last byte or its FIN.
+    /// Returns the sequence number after the segment's last byte or its FIN.
     #[inline]
     pub(crate) const fn end(&self) -> u64 {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
