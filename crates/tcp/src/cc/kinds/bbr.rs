@@ -14,7 +14,7 @@
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
-mod aggregation;
+pub(super) mod aggregation;
 mod filter;
 mod model;
 mod policer;

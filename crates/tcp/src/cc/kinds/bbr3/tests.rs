@@ -21,14 +21,8 @@ fn sample() -> Sample {
         bytes: 1_448,
         in_flight: 40,
         prior_in_flight: 40,
-        until_departure: Duration::ZERO,
-        rtt: None,
-        srtt: None,
-        min_rtt: None,
         cwnd_limited: true,
-        snd_una: 0,
-        snd_nxt: 0,
-        rate: crate::cc::RateSample::default(),
+        ..Ack::default()
     };
     Sample::new(&ack, Some(Feedback::default()), 1, CaState::Open)
 }
