@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import json, structs
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
@@ -79,9 +79,9 @@ class Advice:
             "tiers": [str(tier) for tier in self.tiers],
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
-            "conclusion": to_builtins(self.facts),
+            "conclusion": _as_json(self.facts),
             "headline": self.headline,
-            "sentences": to_builtins(self.sentences),
+            "sentences": _as_json(self.sentences),
             "settings": {
                 "for": None if self.case is None else self.case.label,
                 "note": self.note,
@@ -204,6 +204,12 @@ def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
 
 def _slug(title: str) -> str:
     return "-".join(re.findall(r"\w+", title.lower()))[:60] or "household"
+
+
+def _as_json(value: object) -> object:
+    """The values that a reader of the JSON text gets: lists in place of tuples."""
+    plain: object = json.decode(json.encode(value))
+    return plain
 
 
 def _plain(one: GatewayResult) -> dict[str, Any]:
