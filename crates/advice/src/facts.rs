@@ -34,11 +34,11 @@ pub struct GatewayResult {
     pub name: String,
     /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// The slowest tier that was run at which no application is bad.
+    /// The slowest tested tier at which no application is bad.
     pub served: Option<String>,
-    /// The slowest tier that was run at which every application is good.
+    /// The slowest tested tier at which every application is good.
     pub well: Option<String>,
-    /// The next slower tier that was run, which does not suffice.
+    /// The next slower tested tier, which does not suffice.
     pub failed: Option<String>,
     /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
     /// applications that are bad at the fastest tier.
@@ -47,11 +47,11 @@ pub struct GatewayResult {
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the slowest sufficient tier.
     pub seeds_served: usize,
-    /// The faster tiers that were run and, against expectation, do not serve everyone.
+    /// The faster tested tiers that, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
     /// The tiers at which more applications miss a need than at the next slower tier.
     pub setbacks: Vec<Setback>,
-    /// The number of applications that are served at each tier that was run.
+    /// The number of applications that are served at each tested tier.
     pub tiers: Vec<TierCount>,
 }
 

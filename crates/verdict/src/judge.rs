@@ -190,8 +190,8 @@ impl Judged {
         findings
     }
 
-    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
-    /// projected.
+    /// Returns the median over seeds of a transfer's time. The median is marked as projected if the
+    /// time of any seed is projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();

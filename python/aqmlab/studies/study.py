@@ -127,7 +127,10 @@ class Study:
         return found
 
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
-        """The figures with these `numbers`, or all; "3" also selects 3a, 3b and 3c."""
+        """The figures with these `numbers`, or all figures if `numbers` is empty.
+
+        The number "3" also selects 3a, 3b and 3c.
+        """
         if not numbers:
             return list(self.figures.values())
         found: dict[str, Figure] = {}
@@ -140,7 +143,7 @@ class Study:
         return list(found.values())
 
     def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
-        """The claims with these `numbers`, or all."""
+        """The claims with these `numbers`, or all claims if `numbers` is empty."""
         for number in numbers:
             if number not in self.claims:
                 hint = suggestion(number, self.claims)

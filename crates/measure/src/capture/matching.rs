@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::decode::{Decoded, Tuple};
 use crate::pairs::difference;
 
-/// A packet at a tap, with a known fate.
+/// A packet at a tap, after the search for its match at the other tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     /// The tap: 0 or 1.

@@ -355,7 +355,7 @@ impl Tcb {
         true
     }
 
-    /// Returns whether the segment is newer than the last one by its timestamp.
+    /// Returns whether the segment has a later timestamp than the segment last processed.
     pub(crate) fn is_newer_by_timestamp(&mut self, header: &TcpHeader) -> bool {
         let accurate = &mut self.ecn.accurate;
         let is_newer =
