@@ -8,13 +8,13 @@ use serde::Serialize;
 pub struct Conclusion {
     /// The number of seeds of each condition.
     pub seeds: usize,
-    /// The fastest tier that was run.
+    /// The fastest tested tier.
     pub fastest: String,
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared: today's tier. If it is unknown, it is the slowest
-    /// sufficient tier of the better gateway, and without a better gateway the fastest tier.
+    /// The tier at which gateways are compared: today's tier. If today's tier is unknown, the
+    /// slowest sufficient tier of the better gateway. If no gateway is better, the fastest tier.
     pub compared_at: String,
     /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
@@ -84,7 +84,7 @@ pub struct ByMedian {
 pub struct Setback {
     /// The tier.
     pub tier: String,
-    /// The next slower tier that was run.
+    /// The next slower tested tier.
     pub slower: String,
     /// The applications with a worse verdict than at the slower tier, in plain words.
     pub apps: Vec<String>,

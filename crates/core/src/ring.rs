@@ -1,8 +1,8 @@
 //! A queue in a ring of memory whose size is a power of two.
 //!
-//! A position in the ring is a counter of which the low bits are used, so it wraps without a
-//! comparison. A packet passes through several queues, and a `VecDeque` takes more instructions for
-//! each operation.
+//! A position in the ring is a counter. Its low bits select the place, so a position wraps without
+//! a comparison. A packet passes through several queues, and a `VecDeque` takes more instructions
+//! for each operation.
 
 use std::fmt;
 

@@ -70,7 +70,7 @@ class Conclusion:
     better: GatewayResult | None
     """The gateway that serves everyone at the slowest tier.
 
-    It is `None` if that is today's gateway, or if no gateway serves everyone.
+    It is `None` if this gateway is today's gateway, or if no gateway serves everyone.
     """
     at: Tier
     """The tier at which gateways are compared."""

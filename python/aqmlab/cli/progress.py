@@ -142,7 +142,8 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar with the remaining time, which `Pace` estimates for trials, and otherwise rich."""
+    """A bar with the remaining time. `Pace` estimates the time of trials; rich estimates other
+    times."""
     from rich.progress import (
         BarColumn,
         Progress,

@@ -116,7 +116,7 @@ impl Matching {
         self.windows[tap].push(Waiting { decoded, at, mate });
     }
 
-    /// Returns the next packet of a tap with a known fate.
+    /// Returns the next packet of a tap whose search for a match has ended.
     pub(super) fn settle(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, self.room)
     }

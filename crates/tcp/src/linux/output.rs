@@ -63,7 +63,7 @@ impl Tcb {
         self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe
     }
 
-    /// Minshall's rule: a small segment waits while another small one is unacknowledged.
+    /// Minshall's rule: a small segment waits while another small segment is unacknowledged.
     pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
             && self.snd.small_end > self.snd.una

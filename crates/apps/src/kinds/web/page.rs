@@ -18,7 +18,7 @@
 
 use aqmlab_core::{Duration, Rng, math};
 
-/// The words that users write for pages.
+/// The names of pages that users write.
 pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
 
 const SPREAD: f64 = 2.0;

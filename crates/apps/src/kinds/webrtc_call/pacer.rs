@@ -32,7 +32,7 @@ const PLAIN_PADDING: u32 = 255;
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Packet {
-    /// Video for the first time.
+    /// A packet of video that is sent for the first time.
     Video(VideoPacket),
     /// Retransmitted video.
     Again(VideoPacket),

@@ -22,7 +22,7 @@ struct Sent {
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
     sent: VecDeque<Sent>,
-    /// The bytes sent first, and the bytes sent again.
+    /// The bytes of first transmissions, and the bytes of retransmissions.
     bytes: [u64; 2],
 }
 

@@ -21,7 +21,7 @@ pub(crate) const PACKET: Duration = Duration::from_millis(20);
 /// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
 /// which the loss is rounded.
 const COPY_FROM: f64 = 0.005;
-/// The weight of the past after a millisecond.
+/// The factor by which the weight of earlier loss falls in a millisecond.
 const MEMORY: f64 = 0.9999;
 /// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;

@@ -53,7 +53,7 @@ impl Bounds {
         self.undo = (self.bw_lo, self.inflight_lo, self.inflight_hi);
     }
 
-    /// Restores saved bounds, unless the present ones are higher.
+    /// Restores each saved bound, unless the present bound is higher.
     pub(super) fn restore(&mut self) {
         let (bw_lo, inflight_lo, inflight_hi) = self.undo;
         self.bw_lo = self.bw_lo.max(bw_lo);

@@ -113,7 +113,7 @@ impl Prague {
     }
 
     /// Reduces the window or the rate by half of the estimated share of marks. If growth does not
-    /// depend on the round-trip time, it does so at most once per target round-trip time
+    /// depend on the round-trip time, there is at most one reduction per target round-trip time
     /// (`prague_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
         let elapsed = self.view.now.saturating_sub(self.cwr_stamp);
