@@ -56,8 +56,7 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The recommended gateway, at the tier that `settings` are for; `None` without a
-    recommendation."""
+    """The recommended gateway at the tier that `settings` are for; `None` if there is none."""
     facts: Mapping[str, Any]
     headline: str
     """The answer in one sentence."""

@@ -25,7 +25,7 @@ def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
 
 
 def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None:
-    """Raises `LabError` if trials with the same label have equal seeds, or differ in other facts."""
+    """Raises `LabError` if trials with the same label have equal seeds or differ in other facts."""
     firsts: dict[Label, TrialEntry] = {}
     seen: dict[tuple[Label, int], TrialEntry] = {}
     for trial, label in zip(trials, labels, strict=True):

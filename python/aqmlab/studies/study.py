@@ -160,8 +160,7 @@ class Study:
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations in a study's module: the value of the variable with the module's
-        name."""
+        """The declarations in a study's module: the variable with the module's name."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
