@@ -217,8 +217,8 @@ impl Judged {
     }
 }
 
-/// Returns a need whose limits are multiplied by the ratio of `most` to its best value, or by 1 if
-/// the ratio is larger.
+/// Returns `need` with its best value and its limits scaled down, so that the best value is at most
+/// `most`.
 fn scaled(need: &Need, most: f64) -> Need {
     let scale = (most / need.best).min(1.0);
     Need {

@@ -62,8 +62,8 @@ impl Window {
         self.packets.push_back(waiting);
     }
 
-    /// Matches the oldest unmatched packet with this fingerprint to `mate`, and returns that
-    /// packet.
+    /// Matches `mate` to the oldest unmatched packet of this window with this fingerprint. Returns
+    /// the oldest packet's tuple and time.
     fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
         let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
         let &key = same.next()?;

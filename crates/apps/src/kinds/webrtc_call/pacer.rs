@@ -160,7 +160,7 @@ impl Pacer {
         self.last + Duration::from_secs_f64(seconds).max(rest)
     }
 
-    /// Removes and returns the packets to send at `now`, each with its probe, if it belongs to one.
+    /// Removes and returns the packets to send at `now`. A packet of a probe comes with the probe.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
         self.probing.give_up_late(now);
