@@ -97,9 +97,9 @@ fn counted(case: &Case) -> TierCount {
 }
 
 /// Returns the position of the gateway that serves everyone at the slowest tier. Among gateways
-/// with the same tier, the gateway with the most seeds in which everyone is served there goes
-/// first, then the gateway with the most good verdicts, then a gateway that can be set up at home.
-/// Returns `None` if that is today's gateway, or if no gateway serves everyone.
+/// with the same tier, the gateway that serves everyone in the most seeds goes first. The number of
+/// good verdicts decides next, and then whether the gateway can be set up at home. Returns `None`
+/// if today's gateway goes first, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
@@ -113,8 +113,8 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     Some(best.4).filter(|&at| at != 0)
 }
 
-/// Returns the tiers below the served tier at which the median of an application's round trips is
-/// within the limit, for applications that miss no other need.
+/// Returns tiers below the served tier, for applications that miss no other need. At these tiers
+/// the median of the application's round trips is within the limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

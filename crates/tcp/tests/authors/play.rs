@@ -1,7 +1,7 @@
 //! A sender on a bottleneck, for comparisons of a controller with its authors' code.
 //!
-//! The sender is simpler than a connection: an acknowledgement covers the packets that arrived
-//! together, a packet is lost when a third later one has arrived, and a lost packet is not sent
+//! The sender is simpler than a connection. An acknowledgement covers the packets that arrived
+//! together. A packet is lost when a third later packet has arrived. A lost packet is not sent
 //! again. It calls the controller as Linux does. All numbers are whole, so every platform
 //! reproduces a run.
 

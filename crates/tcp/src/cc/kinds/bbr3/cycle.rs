@@ -168,8 +168,8 @@ impl Bbr3 {
         self.set_phase(Phase::Cruise);
     }
 
-    /// Starts a probe if it is time: when marks have ceased, after two to three seconds, or after
-    /// the number of rounds in which a Reno flow would grow by the target, at most 63.
+    /// Starts a probe when marks have ceased, after two to three seconds, or after a number of
+    /// rounds. In this number of rounds, at most 63, a Reno flow would grow by the target.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle

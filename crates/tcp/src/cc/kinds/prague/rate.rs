@@ -66,7 +66,7 @@ impl Prague {
 
     /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). If the controller adapts
     /// the rate, the pacing rate is above the rate for half of a virtual round trip after an update
-    /// of the estimate, and then below the rate.
+    /// of the estimate. After this time it is below the rate.
     pub(super) fn update_pacing_rate(&mut self) {
         let mut rate = if self.is_by_rate() {
             let offset = mul_shr(RATE_OFFSET, self.rate, OFFSET_UNIT);
