@@ -7,7 +7,7 @@ use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spo
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about losses, gains and costs, of each kind.
+/// The maximum number of sentences about losses, about gains, and about costs.
 const MOST_SENTENCES: usize = 3;
 
 /// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.

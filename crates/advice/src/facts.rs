@@ -75,7 +75,7 @@ pub struct TierCount {
 pub struct ByMedian {
     /// The applications in plain words.
     pub apps: Vec<String>,
-    /// The slowest tier that was run and that suffices for these applications by the median.
+    /// The slowest tested tier that suffices for these applications by the median.
     pub tier: String,
 }
 

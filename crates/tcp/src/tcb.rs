@@ -121,8 +121,8 @@ impl Tcb {
         segments * self.window.segment
     }
 
-    /// Returns a window of `segments`. If it exceeds two segments, `bytes` limits it, unless
-    /// `bytes` is zero.
+    /// Returns a window of `segments`. A window of more than two segments is limited to `bytes`,
+    /// unless `bytes` is zero.
     pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return self.units(segments);

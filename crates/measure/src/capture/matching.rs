@@ -73,7 +73,7 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// Removes and returns the first packet, if its fate is known or the window is full.
+    /// Removes and returns the first packet, if it has a match or the window is full.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {

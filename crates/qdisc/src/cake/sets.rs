@@ -19,7 +19,7 @@ fn ways(hash: u32) -> impl Iterator<Item = usize> {
 pub(super) enum Way {
     /// The flow's own slot has its tag and is in use.
     Direct,
-    /// A slot has the flow's tag; `true` if it is not the flow's own.
+    /// A slot has the flow's tag; `true` if the slot is not the flow's own slot.
     Tagged(bool),
     /// No slot has the flow's tag, and this slot is free.
     Free,

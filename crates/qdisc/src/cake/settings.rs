@@ -56,9 +56,10 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source and the destination choose the queue, or limit the flow.
+    /// Whether the source, and whether the destination, takes part in the choice of the queue or in
+    /// the limits.
     pub hosts: [bool; 2],
-    /// Whether the flows of one source, or to one destination, share its part of the rate.
+    /// Whether the flows of one source, or to one destination, share one part of the rate.
     pub limits: [bool; 2],
 }
 

@@ -125,7 +125,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns what is heard of 1,000 packets that take `took_ms`, of which `is_lost` are lost.
+    /// Returns the quality of the sound of 1,000 packets that take `took_ms`, with the losses
+    /// `is_lost`.
     fn heard(took_ms: u64, has_copy: bool, is_lost: impl Fn(u64) -> bool) -> Heard {
         let mut ear = Ear::default();
         for number in (0..1_000).filter(|&number| !is_lost(number)) {
