@@ -1,10 +1,11 @@
 //! The facts of a conclusion, which its sentences state.
 
 use aqmlab_verdict::Word;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The facts that the sentences state.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Conclusion {
     /// The number of seeds of each condition.
     pub seeds: usize,
@@ -18,8 +19,8 @@ pub struct Conclusion {
     pub compared_at: String,
     /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
-    /// The name of the recommended gateway, if one is better.
-    pub better: Option<String>,
+    /// The recommended gateway, if one is better than today's.
+    pub better: Option<Better>,
     /// The interactive applications that improve most with the better gateway, from bad or from
     /// tolerable; those that are bad today come first.
     pub gains: Vec<Gain>,
@@ -27,8 +28,18 @@ pub struct Conclusion {
     pub costs: Vec<Cost>,
 }
 
+/// The gateway that serves everyone at the slowest tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Better {
+    /// The gateway's name.
+    pub name: String,
+    /// The tier for which it is set up: the tier `compared_at` if it serves everyone there, and
+    /// otherwise its slowest sufficient tier.
+    pub tier: String,
+}
+
 /// A gateway with the tiers that suffice.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GatewayResult {
     /// The gateway's name.
     pub name: String,
@@ -56,7 +67,7 @@ pub struct GatewayResult {
 }
 
 /// The number of applications that are served at a tier.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TierCount {
     /// The tier.
     pub tier: String,
@@ -71,7 +82,7 @@ pub struct TierCount {
 }
 
 /// A tier that suffices for some applications by the median of their round trips.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ByMedian {
     /// The applications in plain words.
     pub apps: Vec<String>,
@@ -80,7 +91,7 @@ pub struct ByMedian {
 }
 
 /// A tier that serves applications worse than a slower tier.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setback {
     /// The tier.
     pub tier: String,
@@ -91,7 +102,7 @@ pub struct Setback {
 }
 
 /// An application that is not served by today's gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spoiled {
     /// The application in plain words, with its user.
     pub app: String,
@@ -102,7 +113,7 @@ pub struct Spoiled {
 }
 
 /// The round trips of an interactive application.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// The application in plain words.
     pub app: String,
@@ -113,7 +124,7 @@ pub struct Gain {
 }
 
 /// The rate of a bulk transfer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// The application in plain words.
     pub app: String,

@@ -140,20 +140,13 @@ fn of_direction(
 mod tests {
     use super::*;
     use crate::device::Framing;
+    use crate::testing::{gateway, shaper};
 
     #[test]
     fn a_direction_without_a_shaper_has_a_rate_of_zero() {
-        let up = Bottleneck {
-            bps: 950_000,
-            qdisc: "fq_codel".to_owned(),
-            params: [].into_iter().collect(),
-        };
         let gateway = Gateway {
-            device: "pppoe-wan".to_owned(),
-            bsd_device: "pppoe0".to_owned(),
             framing: Framing { bytes: 40, minimum: 0, atm: true, counted: 0 },
-            up: Some(up),
-            down: None,
+            ..gateway(shaper(950_000, "fq_codel"))
         };
         let text = commands(&gateway);
         for line in ["upload='950'", "download='0'", "linklayer='atm'", "overhead='40'"] {

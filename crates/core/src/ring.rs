@@ -3,6 +3,10 @@
 //! A position in the ring is a counter. Its low bits select the place, so a position wraps without
 //! a comparison. A packet passes through several queues, and a `VecDeque` takes more instructions
 //! for each operation.
+//!
+//! A caller that keeps the number of a value uses it only while [`Ring::holds`] is true. Builds
+//! without assertions do not check this: [`Ring::get`] returns another value for a number whose
+//! value has left.
 
 use std::fmt;
 
@@ -209,7 +213,10 @@ mod tests {
                 *queue.get_mut(queue.first() + last) += 1;
                 plain[last] += 1;
                 assert_eq!(queue.get(queue.first() + last / 2), &plain[last / 2]);
+                assert!(queue.holds(queue.first()) && queue.holds(queue.first() + last));
             }
+            assert!(!queue.holds(queue.first() + plain.len()), "no value has this number yet");
+            assert!(!queue.holds(queue.first().wrapping_sub(1)), "the value has left");
             if value % 100 == 0 {
                 assert!(queue.iter().eq(&plain));
             }

@@ -48,11 +48,17 @@ impl Judge {
         Ok(())
     }
 
-    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
+    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::Report`.
     fn verdicts_json(&self) -> PyResult<String> {
         let reports: Vec<_> = self.0.verdicts().iter().map(Verdict::report).collect();
         serde_json::to_string(&reports).map_err(|error| PyValueError::new_err(error.to_string()))
     }
+}
+
+/// Returns the JSON Schema of a verdict, as text.
+#[pyfunction]
+pub(crate) fn report_schema() -> String {
+    aqmlab_verdict::report::json_schema().to_string()
 }
 
 /// Returns the names of the numeric columns of `flows` whose values `Judge.add` takes, in order.

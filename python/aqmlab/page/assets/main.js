@@ -29,6 +29,12 @@ let home;
 /** The visitor's scenario that runs. The text may have been edited since. @type {string | null} */
 let own = null;
 let isPlanned = false;
+/** The last conclusion, with the home and the runs from which it was drawn. */
+let concluded = {
+  home: /** @type {unknown} */ (null),
+  runs: /** @type {unknown[]} */ ([]),
+  advice: /** @type {import("./answer.js").Advice | undefined} */ (undefined),
+};
 /** The data for the views of both gateways. */
 const drawn = {
   today: /** @type {unknown} */ (null),
@@ -86,8 +92,13 @@ function jobs() {
 
 /** The best known answer of a side: for several evenings, one evening, or the start of an evening. */
 function best(at, side) {
+  return evening(at, side) ?? simulator.answer(job(at, side, quick(at)).key);
+}
+
+/** The answer of a side for several evenings or for one evening. */
+function evening(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
-  return known(SURE) ?? known(WHOLE) ?? known(quick(at));
+  return known(SURE) ?? known(WHOLE);
 }
 
 /** Replaces the home. @param {Home} changed */
@@ -152,10 +163,10 @@ function refresh() {
   const isEmpty = apps.length === 0;
   const ran = (side) => tiersOf(home).map((tier) => judged(tier, side));
   const ladder = { today: ran("today"), better: ran("better") };
-  /** @type {import("./answer.js").Advice | undefined} */
-  const advice = simulator.ask({ do: "advice", evidence: evidence(ladder, home, apps) })?.advice;
+  const advice = advised(ladder, apps);
   const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
-  const sentences = advice && !isEmpty && isWhole(ladder) ? advice.sentences : [];
+  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
+  const sentences = advice && !isEmpty && isMinute && isWhole(ladder) ? advice.sentences : [];
   const nothing = home.people.length > 0 ? IDLE : EMPTY;
   const open = { kind: "open", text: isEmpty ? nothing : "Simulating your home…" };
   showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
@@ -165,7 +176,6 @@ function refresh() {
     later("do", () => showDo(home, gatewaySettings(), kind));
   }
   const [today, better] = SIDES.map((side) => best(home, side));
-  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
   document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
   const isEstimate = !isEmpty && advice?.headline && !isMinute;
   byId("estimate").textContent = isEstimate ? ESTIMATE : "";
@@ -184,10 +194,29 @@ function refresh() {
   later("check", check);
 }
 
-/** The best known answer at a tier; `null` before it has been run. */
+/**
+ * The answer at a tier; `null` before it has been run. Only at the home's own tier is this possibly
+ * the start of an evening, so that the conclusion compares tiers over the same time.
+ */
 function judged(tier, side) {
-  const answer = best({ ...home, tier }, side);
+  const answer = tier === home.tier ? best(home, side) : evening({ ...home, tier }, side);
   return answer && !answer.error ? answer : null;
+}
+
+/**
+ * The advice that follows from the ladder. The module is asked only after a change.
+ * @param {import("./answer.js").Ladder} ladder
+ * @param {ReturnType<typeof applications>} apps
+ * @returns {import("./answer.js").Advice | undefined}
+ */
+function advised(ladder, apps) {
+  const runs = SIDES.flatMap((side) => ladder[side]);
+  const isSame = concluded.home === home && runs.every((run, at) => run === concluded.runs[at]);
+  if (!isSame || concluded.advice === undefined) {
+    const request = { do: "advice", evidence: evidence(ladder, home, apps) };
+    concluded = { home, runs, advice: simulator.ask(request)?.advice };
+  }
+  return concluded.advice;
 }
 
 /** Whether the better gateway gives each flow its own queue in some direction. */
