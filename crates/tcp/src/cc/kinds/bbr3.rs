@@ -19,7 +19,7 @@ mod cycle;
 mod model;
 mod send;
 
-use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
+use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::kinds::bbr::aggregation::Aggregation;
@@ -56,12 +56,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         },
         LINUX_HZ,
     ],
-    build: |args| {
-        let drain = if args.word("variant") == "draft" { UNIT / 2 } else { UNIT * 1_000 / 2_885 };
-        let options =
-            Options { seed: args.count("seed"), ecn_low: args.flag("ecn_low"), drain_gain: drain };
-        Box::new(Bbr3::new(options, args.count(LINUX_HZ.name)))
-    },
+    build: |args| Box::new(Bbr3::new(Options::of(args))),
 }];
 
 /// The binary logarithm of the bandwidth unit. Bandwidth is in segments per microsecond, times
@@ -134,8 +129,23 @@ enum AckPhase {
 #[derive(Clone, Copy, Debug)]
 struct Options {
     seed: u64,
+    hz: u64,
     ecn_low: bool,
     drain_gain: u64,
+}
+
+impl Options {
+    fn of(args: &Args) -> Self {
+        Self {
+            seed: args.count("seed"),
+            hz: args.count(LINUX_HZ.name),
+            ecn_low: args.flag("ecn_low"),
+            drain_gain: match args.word("variant") {
+                "draft" => UNIT / 2,
+                _ => UNIT * 1_000 / 2_885,
+            },
+        }
+    }
 }
 
 /// The part of a connection's state that the model reads. Amounts are in segments; `mss` is in bytes.
@@ -216,12 +226,12 @@ struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn new(options: Options, hz: u64) -> Self {
+    fn new(options: Options) -> Self {
         let view = View { now: Instant::ZERO, cwnd: 10, mss: 1_448, in_flight: 0, delivered: 0 };
         Self {
             options,
             rng: Rng::stream(options.seed, "bbr3"),
-            clock: Jiffies::new(hz),
+            clock: Jiffies::new(options.hz),
             view,
             feedback: None,
             has_ecn: false,
