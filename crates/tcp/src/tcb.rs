@@ -185,9 +185,8 @@ impl Tcb {
     pub(crate) fn on_data_sent(&mut self) {
         if self.board.in_flight() == 0 {
             let idle = self.now().since(self.snd.last_sent);
-            self.notify(CcEvent::TransmitStart(idle));
             let app_limited = self.rate.app_limited != 0;
-            self.cc.on_transmit_start(&mut self.window, self.clock.now, app_limited);
+            self.notify(CcEvent::TransmitStart { idle, app_limited });
         }
         self.snd.last_sent = self.clock.now;
         self.pacer.on_segment_sent();

@@ -263,7 +263,7 @@ impl CongestionControl for Bbr {
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         match event {
             // After a timeout nothing is in flight, but the connection was not idle.
-            CcEvent::TransmitStart(_) if !self.in_loss => self.restart_from_idle(window, now),
+            CcEvent::TransmitStart { .. } if !self.in_loss => self.restart_from_idle(window, now),
             CcEvent::RtoEntered => self.enter_loss(),
             CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,
             CcEvent::Undone => {

@@ -300,6 +300,17 @@ impl Bbr3 {
         self.prior_cwnd = if whole { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
+    fn restart_from_idle(&mut self, window: &mut Window) {
+        self.idle_restart = true;
+        self.aggregation.begin_epoch(self.view.now);
+        match self.mode {
+            // The application does not need more than the known bandwidth.
+            Mode::ProbeBw => self.set_pacing_rate(UNIT, None),
+            Mode::ProbeRtt => self.check_probe_rtt_done(window),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
     /// Returns the state of recovery. Without feedback, an end of recovery also ends the recovery of
     /// a timeout.
     fn ca_state(&mut self, in_recovery: bool) -> CaState {
@@ -410,24 +421,10 @@ impl CongestionControl for Bbr3 {
         window.ssthresh
     }
 
-    fn on_transmit_start(&mut self, window: &mut Window, now: Instant, app_limited: bool) {
-        if !app_limited {
-            return;
-        }
-        self.look(window, now);
-        self.idle_restart = true;
-        self.aggregation.begin_epoch(now);
-        match self.mode {
-            // The application does not need more than the known bandwidth.
-            Mode::ProbeBw => self.set_pacing_rate(UNIT, None),
-            Mode::ProbeRtt => self.check_probe_rtt_done(window),
-            Mode::Startup | Mode::Drain => {}
-        }
-    }
-
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         self.look(window, now);
         match event {
+            CcEvent::TransmitStart { app_limited: true, .. } => self.restart_from_idle(window),
             CcEvent::RtoEntered => self.enter_loss(),
             CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,
             CcEvent::Undone => {

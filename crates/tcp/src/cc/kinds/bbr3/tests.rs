@@ -150,7 +150,8 @@ fn an_idle_period_replaces_the_probe_of_the_round_trip_time() {
         let (mut bbr, mut window) = cycling(Phase::Cruise);
         let now = Instant::from_millis(7_000);
         if idle {
-            bbr.on_transmit_start(&mut window, now, true);
+            let event = CcEvent::TransmitStart { idle: Duration::ZERO, app_limited: true };
+            bbr.on_event(&mut window, event, now);
         }
         bbr.view.now = now;
         bbr.update_min_rtt(&mut window, &Sample { delivered: 1, ..sample() });
