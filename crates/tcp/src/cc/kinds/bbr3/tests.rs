@@ -1,5 +1,8 @@
-use super::bounds::{Bounds as InflightBounds, Flight, inflight_at_loss};
+use aqmlab_core::{Args, Duration, Value};
+
+use super::bounds::{Flight, inflight_at_loss};
 use super::*;
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, LostSegment, Signal, Start};
 
 /// Returns a controller with its defaults, except for some parameters.
 fn built(changes: &[(&str, Value)]) -> Bbr3 {
@@ -190,13 +193,13 @@ fn a_spurious_recovery_restores_the_bounds() {
     let (mut bbr, mut window) = cycling(Phase::Cruise);
     (bbr.bounds.bw_lo, bbr.bounds.inflight_lo, bbr.bounds.inflight_hi) = (9_000, 50, 70);
     let now = Instant::from_millis(1_500);
-    let congestion = Congestion { now, in_flight: 60, signal: crate::cc::Signal::Loss, srtt: None };
+    let congestion = Congestion { now, in_flight: 60, signal: Signal::Loss, srtt: None };
     assert_eq!(bbr.ssthresh(&window, &congestion), u64::MAX);
     (bbr.bounds.bw_lo, bbr.bounds.inflight_lo, bbr.bounds.inflight_hi) = (1, 2, 90);
     window.cwnd = 20;
     assert_eq!(bbr.undo_cwnd(&window, 80), 80, "the window before the recovery");
     bbr.on_event(&mut window, CcEvent::Undone, now);
-    let InflightBounds { bw_lo, inflight_lo, inflight_hi, .. } = bbr.bounds;
+    let Bounds { bw_lo, inflight_lo, inflight_hi, .. } = bbr.bounds;
     assert_eq!((bw_lo, inflight_lo, inflight_hi), (9_000, 50, 90));
 }
 
@@ -245,7 +248,7 @@ fn a_lossy_round_reduces_the_bounds_no_lower_than_the_delivery() {
 #[test]
 fn cruising_leaves_headroom() {
     for (hi, want) in [(20, 18), (100, 86), (4, 4), (UNBOUNDED, UNBOUNDED)] {
-        let mut bounds = InflightBounds::default();
+        let mut bounds = Bounds::default();
         bounds.inflight_hi = hi;
         assert_eq!(bounds.with_headroom(), want, "{hi}");
     }
