@@ -70,8 +70,8 @@ impl Pipe {
     }
 
     /// Returns the pipe with its delay in ticks, as `config_link` counts it. The path after the
-    /// pipe applies the delay. The pipe needs it only because a pipe is not idle while it delays
-    /// packets.
+    /// pipe applies the delay. The pipe needs the delay only because a pipe that delays packets is
+    /// not idle.
     pub(crate) fn delayed_by(self, delay: Duration) -> Self {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }

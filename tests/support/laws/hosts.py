@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
-    """The active time of a host spans its applications', and its bytes are their sum."""
+    """A host's bytes are the sum over its applications, and its active time spans theirs."""
     for row in run.tables["hosts"]:
         place = f"{row['host']} {row['direction']}"
         flows = [flow for flow in run.tables["flows"] if flow["direction"] == row["direction"]]
@@ -40,7 +40,7 @@ def _bytes(row: Row) -> float:
 
 
 def _equal(value: float, other: float) -> bool:
-    """Whether two shares are equal. A share of nothing is not a number."""
+    """Returns whether two shares are equal. A share of a total of zero is NaN."""
     if math.isnan(other):
         return math.isnan(value)
     return math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-6)

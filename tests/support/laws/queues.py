@@ -134,7 +134,8 @@ def _limit_bytes(link: dict[str, Any]) -> float:
     if param is None or param.type != "bytes":  # CAKE limits the memory of packets
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
-    if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
+    if not limit and kind.name == "dualpi2_rfc":
+        # The limit is 250 ms at the link's rate. The rate of a radio is unknown.
         limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
@@ -212,7 +213,7 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
 
 
 def _may_use_ecn(host: dict[str, Any]) -> bool:
-    """Whether a host may negotiate ECN: by its key, its setting, or its congestion control."""
+    """Returns whether a host may negotiate ECN: by a key, a setting or its congestion control."""
     return host["ecn"] or "tcp_ecn" in host["settings"] or _needs_ecn(host)
 
 

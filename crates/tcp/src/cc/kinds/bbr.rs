@@ -52,7 +52,7 @@ const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
 /// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase below 1 by the same amount, and
 /// then six phases of 1.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The number of phases at which the cycle may be entered, which is all but the draining phase.
+/// The number of phases at which the cycle may be entered: all phases except the draining phase.
 const CYCLE_RANDOM: u64 = 7;
 /// The number of segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;

@@ -1,9 +1,9 @@
 //! The aggregation of acknowledgements: the data acknowledged in excess of the bandwidth.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` and google/bbr v3 (`bbr_update_ack_aggregation`, equal in
-//! both but for the window of rounds, which the caller gives). Wireless links and
-//! offloads hold acknowledgements back and release many at once. The excess is the additional data
-//! in flight that keeps the sender busy between two releases.
+//! both except for the window of rounds, which the caller gives). Wireless links and offloads
+//! hold acknowledgements back and release many at once. The excess is the additional data in flight
+//! that keeps the sender busy between two releases.
 
 use aqmlab_core::Instant;
 

@@ -146,7 +146,7 @@ fn a_probe_that_is_due_skips_cruising() {
     }
 }
 
-/// C-206: after an idle period the round-trip time is not probed.
+/// C-206: BBRv3 does not probe the round-trip time when the sender restarts after an idle period.
 #[test]
 fn an_idle_period_replaces_the_probe_of_the_round_trip_time() {
     for (idle, want) in [(true, Mode::ProbeBw), (false, Mode::ProbeRtt)] {
