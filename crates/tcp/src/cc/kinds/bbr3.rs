@@ -113,7 +113,8 @@ struct Bbr3 {
 
     ecn_eligible: bool,
     ecn_alpha: u64,
-    alpha_delivered: (u64, u64),
+    alpha_last_delivered: u64,
+    alpha_last_delivered_ce: u64,
     startup_ecn_rounds: u32,
 
     has_seen_rtt: bool,
@@ -166,7 +167,8 @@ impl Bbr3 {
             stopped_risky_probe: false,
             ecn_eligible: false,
             ecn_alpha: UNIT,
-            alpha_delivered: (0, 0),
+            alpha_last_delivered: 0,
+            alpha_last_delivered_ce: 0,
             startup_ecn_rounds: 0,
             has_seen_rtt: false,
             pacing_rate: 0,
