@@ -178,8 +178,7 @@ pub trait CongestionControl: Send {
         EcnNeed::None
     }
 
-    /// Records the result of the handshake, before [`CongestionControl::on_established`]. Only
-    /// Linux's stack calls this function.
+    /// Records the result of the handshake, before [`CongestionControl::on_established`].
     fn on_start(&mut self, start: &Start) {
         let _ = start;
     }
