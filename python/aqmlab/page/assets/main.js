@@ -21,6 +21,7 @@ const EMPTY = "Nobody is at home. Add somebody, or a thing.";
 const IDLE = "Nobody does anything yet. Choose what somebody does.";
 const ESTIMATE = "First estimate. The whole minute is still being simulated.";
 const SIDES = /** @type {const} */ (["today", "better"]);
+const SHOWN_AT_HOME = /** @type {const} */ (["people", "things", "tiers"]);
 
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
@@ -35,7 +36,10 @@ const drawn = {
   home: /** @type {unknown} */ (null),
   settings: /** @type {unknown} */ (null),
   ran: /** @type {unknown} */ (null),
+  people: /** @type {Home | null} */ (null),
 };
+/** The parts of the page that are drawn after the answer. @type {Map<string, () => void>} */
+const waiting = new Map();
 
 /**
  * The job of one side at a tier.
@@ -89,10 +93,40 @@ function best(at, side) {
 /** Replaces the home. @param {Home} changed */
 function change(changed) {
   home = changed;
-  writeLink();
-  showHome(home, change);
+  later("link", writeLink);
+  showPeople();
   showLine(home, change);
   plan();
+}
+
+/** Shows who is at home, if this has changed. Its controls change only their own members. */
+function showPeople() {
+  const isSame = SHOWN_AT_HOME.every((member) => drawn.people?.[member] === home[member]);
+  if (isSame) return;
+  const shown = home;
+  drawn.people = shown;
+  showHome(shown, (changed) => {
+    const members = Object.entries(changed).filter(([name, value]) => value !== shown[name]);
+    change({ ...home, ...Object.fromEntries(members) });
+  });
+}
+
+/** Draws a part of the page after the browser has shown the answer. Only the last call counts. */
+function later(part, draw) {
+  if (waiting.size === 0) requestAnimationFrame(() => setTimeout(drawWaiting));
+  waiting.set(part, draw);
+  document.body.dataset.drawn = "false";
+}
+
+function drawWaiting() {
+  if (simulator.isUrgent) {
+    setTimeout(drawWaiting, 20);
+    return;
+  }
+  const parts = [...waiting.values()];
+  waiting.clear();
+  for (const draw of parts) draw();
+  document.body.dataset.drawn = "true";
 }
 
 function writeLink() {
@@ -128,7 +162,7 @@ function refresh() {
   const kind = advice?.headline?.kind;
   if (simulator.isStarted && (drawn.settings !== home || drawn.kind !== kind)) {
     Object.assign(drawn, { settings: home, kind });
-    showDo(home, gatewaySettings(), kind);
+    later("do", () => showDo(home, gatewaySettings(), kind));
   }
   const [today, better] = SIDES.map((side) => best(home, side));
   const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
@@ -145,9 +179,9 @@ function refresh() {
     Object.assign(drawn, { today, better, home });
     const { title } = choices.gateways[home.better.kind];
     showApps(apps, today, better, title);
-    showQueue(today, better, title, isFair());
+    later("queue", () => showQueue(today, better, title, isFair()));
   }
-  check();
+  later("check", check);
 }
 
 /** The best known answer at a tier; `null` before it has been run. */
@@ -232,6 +266,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   refresh();
 });
 open();
-simulator.start(2).catch((error) => {
+simulator.start(navigator.hardwareConcurrency).catch((error) => {
   byId("headline").textContent = `The simulator could not be started: ${error.message}`;
 });
