@@ -181,7 +181,7 @@ impl Linux {
         self.emit(tcb, (seq, payload), control, Transmission::Original);
         sent.sent = tcb.clock.now;
         tcb.rate.on_sent(&mut sent, nothing_out);
-        if tcb.transmissions.are_kept {
+        if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
         }
         tcb.board.push(sent);
