@@ -9,7 +9,7 @@ use crate::facts::{
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about losses, gains and costs, of each kind.
+/// The maximum number of sentences about losses, about gains, and about costs.
 const MOST_SENTENCES: usize = 3;
 
 /// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.
@@ -102,9 +102,9 @@ fn counted(case: &Case) -> TierCount {
 }
 
 /// Returns the position of the gateway that serves everyone at the slowest tier, and this tier.
-/// Among gateways with the same tier, the gateway with the most seeds in which everyone is served
-/// there goes first, then the gateway with the most good verdicts, then a gateway that can be set up
-/// at home. Returns `None` if that is today's gateway, or if no gateway serves everyone.
+/// Among gateways with the same tier, the gateway that serves everyone in the most seeds goes
+/// first. The number of good verdicts decides next, and then whether the gateway can be set up at
+/// home. Returns `None` if today's gateway goes first, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
@@ -119,8 +119,8 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns the tiers below the served tier at which the median of an application's round trips is
-/// within the limit, for applications that miss no other need.
+/// Returns tiers below the served tier, for applications that miss no other need. At these tiers
+/// the median of the application's round trips is within the limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

@@ -115,7 +115,7 @@ fn words(shaper: &Bottleneck) -> String {
     });
     let mut words = vec![kind.to_owned()];
     words.extend(known.map(|(name, value)| parameter(name, value)));
-    // Linux marks by default with `fq_codel` alone; dummynet also does so with `fq_pie`.
+    // Linux marks by default with `fq_codel` alone; dummynet also marks with `fq_pie`.
     let is_marking = match shaper.params.get("ecn") {
         Some(Setting::Flag(on)) => *on,
         _ => kind == "fq_codel",

@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct Conclusion {
     /// The number of seeds of each condition.
     pub seeds: usize,
-    /// The fastest tier that was run.
+    /// The fastest tested tier.
     pub fastest: String,
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared: today's tier. If it is unknown, it is the slowest
-    /// sufficient tier of the better gateway, and without a better gateway the fastest tier.
+    /// The tier at which gateways are compared: today's tier. If today's tier is unknown, the
+    /// slowest sufficient tier of the better gateway. If no gateway is better, the fastest tier.
     pub compared_at: String,
     /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
@@ -45,11 +45,11 @@ pub struct GatewayResult {
     pub name: String,
     /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// The slowest tier that was run at which no application is bad.
+    /// The slowest tested tier at which no application is bad.
     pub served: Option<String>,
-    /// The slowest tier that was run at which every application is good.
+    /// The slowest tested tier at which every application is good.
     pub well: Option<String>,
-    /// The next slower tier that was run, which does not suffice.
+    /// The next slower tested tier, which does not suffice.
     pub failed: Option<String>,
     /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
     /// applications that are bad at the fastest tier.
@@ -58,11 +58,11 @@ pub struct GatewayResult {
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the slowest sufficient tier.
     pub seeds_served: usize,
-    /// The faster tiers that were run and, against expectation, do not serve everyone.
+    /// The faster tested tiers that, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
     /// The tiers at which more applications miss a need than at the next slower tier.
     pub setbacks: Vec<Setback>,
-    /// The number of applications that are served at each tier that was run.
+    /// The number of applications that are served at each tested tier.
     pub tiers: Vec<TierCount>,
 }
 
@@ -86,7 +86,7 @@ pub struct TierCount {
 pub struct ByMedian {
     /// The applications in plain words.
     pub apps: Vec<String>,
-    /// The slowest tier that was run and that suffices for these applications by the median.
+    /// The slowest tested tier that suffices for these applications by the median.
     pub tier: String,
 }
 
@@ -95,7 +95,7 @@ pub struct ByMedian {
 pub struct Setback {
     /// The tier.
     pub tier: String,
-    /// The next slower tier that was run.
+    /// The next slower tested tier.
     pub slower: String,
     /// The applications with a worse verdict than at the slower tier, in plain words.
     pub apps: Vec<String>,

@@ -89,9 +89,8 @@ pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValu
     seeds::difference(&these, &baseline).map(parts)
 }
 
-/// Counts the applications of a case by their verdicts: the number that can be judged, those that
-/// are bad and those that are not good, and whether the case serves them. Raises `ValueError` for
-/// an unknown word.
+/// Counts the applications of a case by their verdicts: judged, bad and not good. Also states
+/// whether the case serves them. Raises `ValueError` for an unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();

@@ -9,7 +9,7 @@ use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application. Later words are worse.
 ///
-/// An application without measurements comes between the tolerable and the good ones, because a
+/// The word for an application without measurements comes between tolerable and good, because a
 /// reader must notice it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

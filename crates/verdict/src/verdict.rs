@@ -35,8 +35,8 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst that was measured, and among equally bad findings
-/// the finding with the smallest margin.
+/// Returns the finding that decides: the worst measured finding, and among equally bad findings the
+/// finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
     let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
@@ -59,7 +59,7 @@ impl Verdict {
     }
 
     /// Returns the reason in short. A good verdict names the need with the smallest margin. Any
-    /// other verdict names all needs that are missed as badly as the worst.
+    /// other verdict names all needs that are missed as badly as the worst need.
     pub(crate) fn because(&self, told: &[String]) -> String {
         let mut parts: Vec<String> = match (self.word(), self.deciding()) {
             (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],

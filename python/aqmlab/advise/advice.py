@@ -57,7 +57,7 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The recommended gateway at the tier for which `settings` set it up; `None` without one."""
+    """The recommended gateway at the tier that `settings` are for; `None` if there is none."""
     facts: Facts
     headline: str
     """The answer in one sentence."""
@@ -169,7 +169,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
+    """The line that `asked` names, or else the household's line; none if the path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")

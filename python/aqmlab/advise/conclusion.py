@@ -71,7 +71,7 @@ class Conclusion:
     better: GatewayResult | None
     """The gateway that serves everyone at the slowest tier.
 
-    It is `None` if that is today's gateway, or if no gateway serves everyone.
+    It is `None` if this gateway is today's gateway, or if no gateway serves everyone.
     """
     case: GatewayCase | None
     """The better gateway at the tier for which it is set up; `None` without a better gateway."""

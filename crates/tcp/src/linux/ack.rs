@@ -147,12 +147,12 @@ impl Linux {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
-        if tcb.transmissions.are_kept {
+        if tcb.tx_records.are_kept {
             let prior = Prior { in_flight: prior_in_flight, delivered_ce: prior_ce };
             self.give_feedback(tcb, &ack, prior, acks_probe && !is_reneging);
         }
         self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
-        if tcb.transmissions.are_kept && tcb.cc.limits_samples() {
+        if tcb.tx_records.are_kept && tcb.cc.limits_samples() {
             tcb.rate.app_limited = (tcb.rate.delivered + u64::from(tcb.board.in_flight())).max(1);
         }
         self.xmit_recovery(tcb, rexmit);

@@ -33,7 +33,7 @@ const PLAIN_PADDING: u32 = 255;
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Packet {
-    /// Video for the first time.
+    /// A packet of video that is sent for the first time.
     Video(VideoPacket),
     /// Retransmitted video.
     Rtx(VideoPacket),
@@ -165,7 +165,7 @@ impl Pacer {
         self.last + Duration::from_secs_f64(seconds).max(rest)
     }
 
-    /// Removes and returns the packets to send at `now`, each with its probe, if it belongs to one.
+    /// Removes and returns the packets to send at `now`. A packet of a probe comes with the probe.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
         self.probing.give_up_late(now);

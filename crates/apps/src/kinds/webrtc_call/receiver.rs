@@ -130,7 +130,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the mean delay in milliseconds of the frames rendered since the last call.
+    /// Returns the mean delay in milliseconds of the frames rendered since this method was last
+    /// called.
     pub(crate) fn take_frame_delay_ms(&mut self, now: Instant) -> Option<f64> {
         self.screen.advance(now);
         self.screen.take_recent_ms()

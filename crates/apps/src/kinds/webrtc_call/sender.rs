@@ -18,7 +18,7 @@ use super::wire::{Content, Frame, Media, VideoPacket};
 /// A video packet on the path.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    /// The packet with this number, for the first time.
+    /// The first transmission of the packet with this number.
     First(u64),
     /// A retransmission.
     Rtx,

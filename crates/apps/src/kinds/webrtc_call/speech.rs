@@ -22,7 +22,7 @@ pub(crate) const PACKET: Duration = Duration::from_millis(20);
 /// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
 /// which the loss is rounded.
 const FEC_FROM: f64 = 0.005;
-/// The weight of the past after a millisecond.
+/// The factor by which the weight of earlier loss falls in a millisecond.
 const MEMORY: f64 = 0.9999;
 /// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;
@@ -126,7 +126,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns what is heard of 1,000 packets that take `took_ms`, of which `is_lost` are lost.
+    /// Returns the quality of the sound of 1,000 packets that take `took_ms`, with the losses
+    /// `is_lost`.
     fn heard(took_ms: u64, has_fec: bool, is_lost: impl Fn(u64) -> bool) -> Heard {
         let mut audio = AudioReceiver::default();
         for number in (0..1_000).filter(|&number| !is_lost(number)) {

@@ -35,7 +35,8 @@ enum Threshold {
 struct Step {
     threshold: Threshold,
     min_qlen: u64,
-    /// Whether the step applies to each packet of the L4S queue; empty if it applies to all.
+    /// Whether the step applies to each packet of the L4S queue; empty if the step applies to all
+    /// packets.
     applies: VecDeque<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! The limit that losses set to the rate.
+//! The limit that losses set on the rate.
 //!
 //! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, with the default settings. After each
 //! observation of 250 ms, the estimator chooses the most likely model of the path among a few
