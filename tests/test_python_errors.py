@@ -3,8 +3,10 @@
 import re
 
 import aqmlab
+import numpy as np
 import pytest
 from aqmlab import Scenario
+from aqmlab.scenario.seeds import spelled
 
 HOME = {"path": {"rate": "12/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}}
 
@@ -72,3 +74,64 @@ def test_errors_of_files_keep_the_words_of_files(tmp_path):
     (tmp_path / "home.toml").write_text('path.rate = "1/1 Mbit/s"\npath.rt = "1 ms"\n[apps.a]\n')
     with pytest.raises(aqmlab.ScenarioError, match=r"home\.toml:2: path\.rt: unknown key `rt`"):
         aqmlab.run(tmp_path / "home.toml")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "given", "said"),
+    [
+        (None, {}, "scenario: `None` is not a scenario"),
+        ({"path": {}}, {}, "scenario: `{'path': {}}` is not a scenario"),
+        ("bufferbloat", {"progress": True}, "progress: `True` does not report progress"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(scenario, given, said):
+    with pytest.raises(aqmlab.LabError) as caught:
+        aqmlab.run(scenario, **given)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"path_qdisc": "pie"}, "did you mean `path__qdisc`?"),
+        ({"path.qdis": "pie"}, "did you mean `qdisc`?"),
+        ({"path__qdisc": []}, 'write a list of values, such as ["A", "B"]'),
+    ],
+)
+def test_a_hint_is_written_as_an_argument(given, hint):
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        aqmlab.run("bufferbloat", **given)
+    assert caught.value.hint == hint
+
+
+def test_a_value_that_is_set_says_that_it_is_immutable():
+    with pytest.raises(AttributeError, match=r"`duration` cannot be set.*`\.but\(\)`"):
+        Scenario(**HOME).duration = "5 s"
+
+
+def test_a_scenario_is_represented_by_what_was_stated():
+    shown = repr(Scenario(**HOME))
+    assert "12000000" in shown and "bulk" in shown
+    assert "jitter" not in shown and "measure" not in shown
+
+
+def test_an_unknown_name_of_the_package_is_suggested():
+    with pytest.raises(AttributeError, match="did you mean `Scenario`"):
+        aqmlab.scenari  # noqa: B018
+
+
+def test_seeds_are_also_a_range_or_an_integer_of_numpy():
+    assert spelled(range(2, 4)) == "2-3"
+    assert spelled(np.int64(4)) == 4
+    with pytest.raises(ValueError, match="not between 1 and"):
+        spelled(range(10**12))
+
+
+def test_results_suggest_a_table_and_a_folder_suggests_its_campaign(tmp_path):
+    made = aqmlab.run("bufferbloat", duration="2 s", seeds=range(1, 2), out=tmp_path / "one")
+    assert "1 trial," in repr(aqmlab.run("bufferbloat", duration="2 s", path__qdisc="pie"))
+    with pytest.raises(AttributeError, match="did you mean `flows`"):
+        made.flow  # noqa: B018
+    with pytest.raises(aqmlab.LabError) as caught:
+        aqmlab.load(tmp_path)
+    assert str(tmp_path / "one") in caught.value.hint

@@ -1,7 +1,7 @@
 """A laboratory for the queue in a home gateway.
 
 >>> import aqmlab
->>> results = aqmlab.run("home", duration="10 s")  # doctest: +SKIP
+>>> results = aqmlab.run("household", duration="10 s")  # doctest: +SKIP
 >>> results.flows.select("flow", "direction", "rtt_p95_ms")  # doctest: +SKIP
 """
 
@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aqmlab.advise.asking import advice
     from aqmlab.api import Results, load, run
     from aqmlab.base.errors import ScenarioError
     from aqmlab.base.failures import LabError
@@ -37,6 +38,7 @@ __all__ = [
     "Size",
     "Use",
     "__version__",
+    "advice",
     "load",
     "run",
 ]
@@ -55,6 +57,7 @@ _HOMES = {
     "Share": "aqmlab.scenario.quantities",
     "Size": "aqmlab.scenario.quantities",
     "Use": "aqmlab.households.household",
+    "advice": "aqmlab.advise.asking",
     "load": "aqmlab.api",
     "run": "aqmlab.api",
 }
@@ -65,7 +68,10 @@ if not TYPE_CHECKING:  # Type checkers have the imports above, and refuse any ot
     def __getattr__(name: str) -> object:
         """Imports a public name on first access."""
         if name not in _HOMES:
-            raise AttributeError(f"module `aqmlab` has no attribute `{name}`")
+            nearest = import_module("aqmlab.base.errors").nearest
+            close = nearest(name, __all__) if not name.startswith("_") else None
+            meant = f"; did you mean `{close}`?" if close else ""
+            raise AttributeError(f"module `aqmlab` has no attribute `{name}`{meant}")
         return getattr(import_module(_HOMES[name]), name)
 
 

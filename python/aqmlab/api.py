@@ -25,6 +25,7 @@ from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry, renamed
 from aqmlab.engines.engine import Say
+from aqmlab.households.household import Household
 from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
@@ -34,16 +35,15 @@ from aqmlab.report.page import write
 from aqmlab.results import results as stored
 from aqmlab.results import spans
 from aqmlab.scenario.fields import plain
+from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.normalise import spelled as spelled_address
 from aqmlab.scenario.notation import refuse_deep
 from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.households.household import Household
     from aqmlab.planning.plan import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawings
-    from aqmlab.scenario.model import Scenario
 
 __all__ = [
     "Request",
@@ -157,7 +157,7 @@ def run(
     `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
     `Scenario` or a `Household`. Each of `changes` names a parameter, with double underscores for
     dots, and gives its value. A list of values varies the parameter:
-    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
+    `run("rrul", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
     are in a temporary folder, which exists as long as the returned object.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. For the engine
@@ -170,7 +170,7 @@ def run(
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
     """
-    _refuse_senseless(jobs, out)
+    _refuse_senseless(scenario, jobs, out, progress)
     kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in kernel.warnings:
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
@@ -197,8 +197,19 @@ _ARGUMENTS = [
 ]
 
 
-def _refuse_senseless(jobs: object, out: object) -> None:
-    """Raises `RequestError` for arguments that the command line would refuse."""
+def _refuse_senseless(scenario: object, jobs: object, out: object, progress: object) -> None:
+    """Raises `RequestError` for arguments of a wrong type, and for senseless values."""
+    if not isinstance(scenario, Scenario | Household | str | os.PathLike):
+        raise RequestError(
+            f"scenario: `{shown(scenario)}` is not a scenario",
+            "give a file, a name, a `Scenario` or a `Household`; `Scenario.from_dict` reads a"
+            " dictionary",
+        )
+    if progress is not None and not hasattr(progress, "begin"):
+        raise RequestError(
+            f"progress: `{shown(progress)}` does not report progress",
+            "give an object with the methods of `aqmlab.campaign.runner.Progress`",
+        )
     if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
         raise RequestError(f"jobs: `{shown(jobs)}` is not a whole number of 1 or more")
     if out is not None and not isinstance(out, (str, os.PathLike)):

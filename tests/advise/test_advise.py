@@ -182,3 +182,16 @@ def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, 
     assert told["gateways"]["sqm-up"]["served"] in ran
     assert cli.status_of(words) == 0
     assert "not run" in capsys.readouterr().out
+
+
+def test_advice_is_asked_from_python_and_shown_briefly(asked: Asked) -> None:
+    """The same trials, with lists of texts, give the same advice without another run."""
+    again = aqmlab.advice(
+        asked.file, tiers=["10/1 Mbit/s"], gateways=["sqm-up"], seeds=2, out=asked.folder
+    )
+    assert again.headline == asked.advice.headline
+    assert repr(again).startswith("Advice(A call beside a backup: ") and len(repr(again)) < 200
+    assert again.headline in str(again)
+    assert "<pre>" in again._repr_html_()
+    with pytest.raises(aqmlab.ScenarioError, match=r"^tiers: unknown list"):
+        aqmlab.advice(HOME, tiers="nbm")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class AdviceQuestion:
     seeds: str | int = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Advice:
     """The answer to a question. Its results come only from trials that ran."""
 
@@ -67,6 +68,28 @@ class Advice:
     seeds: int
     trials: int
     folder: Path
+
+    def __repr__(self) -> str:
+        """A summary in one line."""
+        return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
+
+    def __str__(self) -> str:
+        """The conclusion, one sentence per line."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """The conclusion and the settings as HTML, for notebooks."""
+        said = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
+        pasted = "".join(
+            f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+            for name, text in self.settings.items()
+        )
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"{said}{note}{pasted}"
+
+    def _lines(self) -> list[str]:
+        told = [one["text"] for one in self.sentences]
+        return [text for text in (self.title, self.headline, *told) if text]
 
     def as_json(self) -> dict[str, Any]:
         """The advice as plain values."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab.base.errors import nearest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
@@ -66,8 +67,10 @@ class CampaignResults(StoredTables):
 
         def __getattr__(self, name):
             """A table, as an attribute."""
-            if name.startswith("_") or name in ("manifest", "memo") or name not in self.tables:
-                raise AttributeError(name)
+            if name.startswith("_") or name in ("manifest", "memo"):
+                raise AttributeError(name)  # also while a copy has no members yet
+            if name not in self.tables:
+                raise AttributeError(self._unknown(name))
             return self.table(name)
 
     @property
@@ -161,11 +164,19 @@ class CampaignResults(StoredTables):
         """The attributes, including the tables."""
         return [*super().__dir__(), *self.tables]
 
+    def _unknown(self, name: str) -> str:
+        """The problem with an attribute that does not exist."""
+        known = [*self.tables, *(one for one in dir(type(self)) if not one.startswith("_"))]
+        close = nearest(name, known)
+        meant = f"; did you mean `{close}`?" if close else ""
+        return f"results have no table or attribute `{name}`{meant}"
+
     def __repr__(self) -> str:
         """A summary in one line."""
-        trials = len(self.manifest.trials)
+        count = len(self.manifest.trials)
+        trials = f"{count} trial{'s' * (count != 1)}"
         state = f"digest {self.digest}" if self.complete else "incomplete"
-        return f"Results({self.name}: {trials} trials, {state}, {str(self.path)!r})"
+        return f"Results({self.name}: {trials}, {state}, {str(self.path)!r})"
 
     @cached_property
     def labels(self) -> dict[str, Label]:

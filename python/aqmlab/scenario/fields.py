@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
@@ -176,6 +176,21 @@ class Value(BaseModel):
     """A part of a scenario, which is frozen, hashable and compared by value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The members that differ from their defaults."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if field.is_required() or value != field.get_default(call_default_factory=True):
+                yield name, value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            raise AttributeError(
+                f"`{name}` cannot be set: a `{type(self).__name__}` is immutable;"
+                " `.but()` and `.set()` of a scenario return changed copies"
+            )
+        super().__setattr__(name, value)
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.model_dump_json()))
