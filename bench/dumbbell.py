@@ -16,9 +16,15 @@ def limit_of(qdisc: str) -> int:
 def dumbbell(
     *, mbit: float, flows: int, qdisc: str, span_s: float, measure: bool, rtt_ms: float = 40
 ) -> dict[str, Any]:
-    """The trial of a dumbbell. Both links have the same rate and discipline."""
-    kind = {"kind": qdisc, "params": {"limit": limit_of(qdisc)}}
-    link = {"rate_bps": round(mbit * 1e6), "qdisc": kind}
+    """The trial of a dumbbell. Both links have the same rate and discipline.
+
+    CAKE limits the rate itself.
+    """
+    rate_bps = round(mbit * 1e6)
+    link = {"rate_bps": rate_bps, "qdisc": {"kind": qdisc, "params": {"limit": limit_of(qdisc)}}}
+    if qdisc == "cake":
+        kind = {"kind": qdisc, "params": {"bandwidth": rate_bps}}
+        link = {"rate_bps": rate_bps, "qdisc": kind, "shaper": "cake"}
     route = {"delay_ns": round(rtt_ms * 5e5)}
     tcp = {"profile": "linux", "cc": {"kind": "cubic"}}
     app = {

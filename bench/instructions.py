@@ -23,7 +23,10 @@ CASES = {
     "FIFO, everything measured": ("pfifo", True),
     "FQ-CoDel, measurement off": ("fq_codel", False),
     "FQ-CoDel, everything measured": ("fq_codel", True),
+    "CAKE, measurement off": ("cake", False),
 }
+MOST_OF_CAKE = 1.3
+"""The largest ratio of CAKE's instructions to FQ-CoDel's."""
 
 
 def per_packet(qdisc: str, measure: bool) -> float:
@@ -58,7 +61,11 @@ def compare(counts: dict[str, int]) -> bool:
     if worse:
         limit = f"{last_release.WORSE - 1:.0%}"
         print(f"MORE instructions than recorded in {RECORDED.name} by {limit}: {', '.join(worse)}")
-    return not worse
+    ratio = counts["CAKE, measurement off"] / counts["FQ-CoDel, measurement off"]
+    print(f"CAKE's instructions per data packet are {ratio:.2f} times FQ-CoDel's")
+    if ratio > MOST_OF_CAKE:
+        print(f"MORE than {MOST_OF_CAKE} times")
+    return not worse and ratio <= MOST_OF_CAKE
 
 
 def record(counts: dict[str, int]) -> None:

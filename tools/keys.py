@@ -21,5 +21,7 @@ def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
     value = plain(info.get_default(call_default_factory=True, validated_data={}))
+    if value is None:
+        return "none"
     name = value.get("kind", value) if isinstance(value, dict) else value
     return f"`{toml_writer.value(name)}`"

@@ -23,6 +23,8 @@ EVERY_KIND_OF_VALUE = (
     "fq_codel limit=600 quantum=300B memory_limit=4MB flows=64 ecn=false",
     "pie target=20ms alpha=4 ecn=true bytemode=true dq_rate_estimator=false",
     "fq_pie target=20ms ecn=false bytemode=false dq_rate_estimator=true ecn_prob=20",
+    "cake diffserv=diffserv4 isolation=dual-srchost rtt=30ms ack_filter=on wash=true memlimit=1MB",
+    "cake network=metro ingress=true autorate_ingress=true ack_filter=aggressive",
 )
 
 

@@ -35,6 +35,7 @@ def real_catalogue(monkeypatch):
         ("kua2017-linux", 4, ("qdisc",)),
         ("rrul", 1, ()),
         ("shaper", 15, ("rate",)),
+        ("two-hosts", 12, ("qdisc",)),
         ("voip-under-load", 12, ("qdisc",)),
         ("web-under-load", 12, ("qdisc",)),
         *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
@@ -49,7 +50,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(loading.builtin_names()) == 16
+    assert len(loading.builtin_names()) == 17
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 

@@ -60,7 +60,7 @@ def test_random_scenarios_name_every_kind() -> None:
 # --- The laws can fail ---------------------------------------------------------------------------
 
 LOOSE = {
-    # No law bounds these columns from either side. Such a law is welcome.
+    # No law bounds these columns from below or from above yet.
     "flows.jitter_ms",
     *(f"queues.sojourn_{quantile}_ms" for quantile in ("p5", "p50", "p95")),
     "rtt.t_s",

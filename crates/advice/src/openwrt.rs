@@ -1,16 +1,17 @@
 //! `uci` commands of OpenWrt with the package `sqm-scripts`.
 //!
-//! The script `simplest.qos` is one HTB class with one discipline. A rate of 0 leaves a direction
-//! unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead` to `tc stab` unchanged
-//! (functions.sh, `get_stab_string`). The value of `overhead` is therefore the overhead beyond the
-//! bytes that Linux counts.
+//! The script `simplest.qos` is one HTB class with one discipline. CAKE has separate scripts. A rate
+//! of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead`
+//! to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is therefore
+//! the overhead beyond the bytes that Linux counts.
 //!
-//! sqm-scripts has defaults of its own: a limit of 1001 packets, a target for the rate of the line,
+//! sqm-scripts has its own defaults: a limit of 1001 packets, a target for the rate of the line,
 //! and ECN for every discipline (`get_limit`, `get_target`, `get_ecn`). For `fq_pie` it writes
 //! `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
-//! direction. With the target `default` the script writes none, and all other parameters follow
-//! in `eqdisc_opts` and `iqdisc_opts`.
+//! direction. With the target `default` the script writes no target, and all other parameters
+//! follow in `eqdisc_opts` and `iqdisc_opts`.
 
+use crate::cake;
 use crate::device::{Bottleneck, Gateway, Setting};
 
 /// The disciplines that `simplest.qos` sets up, with the package of the kernel module, the default
@@ -42,6 +43,9 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
             other.qdisc
         );
     }
+    if cake::is_cake(some) {
+        return of_cake(gateway);
+    }
     let Some((_, package, limit, marks)) = KNOWN.iter().find(|(name, ..)| *name == kind) else {
         return format!("# sqm-scripts cannot set up `{kind}` with HTB as the simulation has it\n");
     };
@@ -51,8 +55,29 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
             options.extend(of_direction(shaper, way, letter, limit, *marks));
         }
     }
+    written(&format!("sqm-scripts {package}"), &options)
+}
+
+/// Returns the commands for CAKE in both directions, whose scripts have it without HTB.
+fn of_cake(gateway: &Gateway) -> String {
+    let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
+        return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
+    };
+    let mut options = shared(gateway, "cake");
+    for (name, value) in &mut options {
+        match name.as_str() {
+            "script" => script.clone_into(value),
+            // CAKE counts from the IP packet.
+            "overhead" => *value = gateway.framing.bytes.to_string(),
+            _ => {}
+        }
+    }
+    options.extend(own);
+    written("sqm-scripts kmod-sched-cake", &options)
+}
+
+fn written(packages: &str, options: &[(String, String)]) -> String {
     let options = options.iter().map(|(name, value)| format!("uci set sqm.wan.{name}='{value}'\n"));
-    let packages = format!("sqm-scripts {package}");
     let packages = packages.trim_end();
     format!(
         "# Newer releases have the package manager apk, older ones opkg\n\

@@ -55,6 +55,7 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
     tcp_settings::check_together(spec)?;
+    testbed::check_hosts(spec)?;
     // The gateway in user space has no bound on its delays.
     if mode.ours && mode.host { Ok(()) } else { testbed::check(spec) }
 }

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::Side;
 
-use crate::sockets::{self, Change, Conn, End, Info};
+use crate::sockets::{self, Change, Conn, End, Info, Owner};
 use crate::sys;
 use crate::world::World;
 
@@ -142,18 +142,19 @@ impl World<'_> {
             established: None,
             closed: None,
         });
+        let owner = Owner::of(self.spec, app);
         let spec = &self.spec.apps[app];
         let far = open.from.peer();
         if open.transport == Transport::Tcp {
             if !self.listeners.contains_key(&(app, far.index())) {
                 self.testbed.enter(far)?;
-                let fd = sockets::listener(app, far, spec.tcp(far)).map_err(text)?;
+                let fd = sockets::listener(&owner, far, spec.tcp(far)).map_err(text)?;
                 self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
                 self.listeners.insert((app, far.index()), fd);
             }
             self.testbed.enter(open.from)?;
             let near = spec.tcp(open.from);
-            let fd = sockets::client(app, port, open, near).map_err(text)?;
+            let fd = sockets::client(&owner, port, open, near).map_err(text)?;
             return self.adopt(index, open.from, fd);
         }
         for side in [Side::Home, Side::Wan] {
@@ -162,7 +163,7 @@ impl World<'_> {
                 continue;
             }
             self.testbed.enter(side)?;
-            let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
+            let fd = sockets::datagrams(&owner, side, port, open).map_err(text)?;
             self.adopt(index, side, fd)?;
         }
         Ok(())

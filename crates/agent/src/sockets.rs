@@ -1,10 +1,12 @@
 //! Connections and datagram sockets of applications, as kernel sockets.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Ecn, Instant, Side};
+use aqmlab_trial::Spec;
 use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
@@ -222,23 +224,54 @@ pub(crate) const fn service(app: usize) -> u16 {
     61_000 + (app % 1_000) as u16
 }
 
+/// The application of a socket: its addresses, home first, its service's port and its codepoint.
+pub(crate) struct Owner {
+    addresses: [Ipv4Addr; 2],
+    service: u16,
+    dscp: u8,
+}
+
+impl Owner {
+    pub(crate) fn of(spec: &Spec, app: usize) -> Self {
+        Self {
+            addresses: [Side::Home, Side::Wan].map(|side| testbed::address(spec, app, side)),
+            service: service(app),
+            dscp: spec.apps[app].dscp.unwrap_or(0),
+        }
+    }
+
+    const fn address(&self, side: Side) -> Ipv4Addr {
+        self.addresses[side.index()]
+    }
+
+    /// Sets the codepoint and the ECN field of a socket's packets. TCP ignores the ECN field.
+    fn set_services(&self, fd: &OwnedFd, ecn: Ecn) -> io::Result<()> {
+        match self.dscp << 2 | ecn.bits() {
+            0 => Ok(()),
+            services => sys::set(fd, libc::IPPROTO_IP, libc::IP_TOS, services.into()),
+        }
+    }
+}
+
 /// Opens a listening socket for an application, in the namespace of this process.
-pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
+pub(crate) fn listener(of: &Owner, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     tcp_settings::apply(&fd, tcp)?;
-    sys::bind(&fd, testbed::address(app, at), service(app))?;
+    of.set_services(&fd, Ecn::NotEct)?;
+    sys::bind(&fd, of.address(at), of.service)?;
     sys::listen(&fd)?;
     Ok(fd)
 }
 
 /// Opens a connection from `open.from`, in the namespace of this process.
-pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
+pub(crate) fn client(of: &Owner, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     tcp_settings::apply(&fd, tcp)?;
     accepted(&fd, open, tcp)?;
-    sys::bind(&fd, testbed::address(app, open.from), port)?;
-    sys::connect(&fd, testbed::address(app, open.from.peer()), service(app))?;
+    of.set_services(&fd, Ecn::NotEct)?;
+    sys::bind(&fd, of.address(open.from), port)?;
+    sys::connect(&fd, of.address(open.from.peer()), of.service)?;
     Ok(fd)
 }
 
@@ -263,25 +296,24 @@ pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()>
 }
 
 /// Opens one end of a datagram socket, in the namespace of this process.
-pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
+pub(crate) fn datagrams(of: &Owner, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
         // An ICMP socket's port is the identifier of its echo requests.
-        sys::bind(&fd, testbed::address(app, at), port)?;
-        sys::connect(&fd, testbed::address(app, at.peer()), 0)?;
+        of.set_services(&fd, Ecn::NotEct)?;
+        sys::bind(&fd, of.address(at), port)?;
+        sys::connect(&fd, of.address(at.peer()), 0)?;
         return Ok(fd);
     }
     let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    let (own, peer) = if at == open.from { (port, service(app)) } else { (service(app), port) };
-    sys::bind(&fd, testbed::address(app, at), own)?;
-    sys::connect(&fd, testbed::address(app, at.peer()), peer)?;
+    let (own, peer) = if at == open.from { (port, of.service) } else { (of.service, port) };
+    sys::bind(&fd, of.address(at), own)?;
+    sys::connect(&fd, of.address(at.peer()), peer)?;
     if open.priority > 0 {
         sys::set(&fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
     }
-    if open.ecn != Ecn::NotEct {
-        sys::set(&fd, libc::IPPROTO_IP, libc::IP_TOS, open.ecn.bits().into())?;
-    }
+    of.set_services(&fd, open.ecn)?;
     Ok(fd)
 }
 

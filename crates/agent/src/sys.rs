@@ -191,6 +191,15 @@ pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     check_len(unsafe { libc::send(fd.as_raw_fd(), data, bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
+/// Sends an IP packet to the host at `address`, on a raw socket.
+pub(crate) fn send_to(fd: &OwnedFd, bytes: &[u8], address: Ipv4Addr) -> io::Result<usize> {
+    let (data, name) = (bytes.as_ptr().cast(), inet(address, 0));
+    let (to, size) = ((&raw const name).cast(), size_of::<libc::sockaddr_in>() as u32);
+    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`. `name` lives until the
+    // call returns, and `size` is its size.
+    check_len(unsafe { libc::sendto(fd.as_raw_fd(), data, bytes.len(), 0, to, size) })
+}
+
 /// Receives into `buffer`.
 pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();

@@ -77,11 +77,10 @@ impl<'a> View<'a> {
             return tables::all(self.spec, &self.findings);
         }
         let links = self.spec.links.iter().zip(&self.findings.links).map(|(link, found)| {
-            let Drops { overlimit, sojourn, early, forced } = found.drops;
             let counts = LinkCounts {
                 packets_out: found.sent,
                 bytes_out: found.sent_bytes,
-                drops: overlimit + sojourn + early + forced.unwrap_or(0),
+                drops: found.drops.all(),
                 marks: found.marks,
             };
             (link.name.as_str(), counts)
@@ -153,10 +152,11 @@ fn of_link(
 /// discipline has one other reason; RED has two, which share one counter.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
-    let rest = counters.drops - overlimit;
+    let rest = counters.drops - overlimit - counters.filtered;
     let early = kind == "red" || kind.ends_with("pie");
     let (sojourn, early) = if early { (0, rest) } else { (rest, 0) };
-    Drops { overlimit, sojourn, early, forced: (kind != "red").then_some(0) }
+    let forced = (kind != "red").then_some(0);
+    Drops { overlimit, sojourn, early, forced, filtered: counters.filtered }
 }
 
 /// Events that sockets do not report.
@@ -245,9 +245,11 @@ mod tests {
     fn drops_go_to_the_reason_that_a_discipline_has_besides_want_of_room() {
         let counters = Counters { drops: 9, overlimit: 2, ..Counters::default() };
         let of = |kind| {
-            let Drops { overlimit, sojourn, early, forced } = drops(kind, counters);
+            let Drops { overlimit, sojourn, early, forced, .. } = drops(kind, counters);
             (overlimit, sojourn, early, forced)
         };
+        let cake = drops("cake", Counters { filtered: 3, ..counters });
+        assert_eq!((cake.overlimit, cake.sojourn, cake.filtered, cake.all()), (2, 4, 3, 9));
         assert_eq!(of("fq_codel"), (2, 7, 0, Some(0)));
         assert_eq!(of("fq_pie"), (2, 0, 7, Some(0)));
         assert_eq!(of("red"), (2, 0, 7, None));

@@ -19,7 +19,8 @@
 //! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
 //! On the host's own kernel, that module also replaces netem.
 //!
-//! Each application has its own address at both ends, as in the simulator.
+//! Each application has its own address on the internet. In the home, the applications of one host
+//! share its address, as in the simulator.
 
 mod ends;
 mod netem;
@@ -30,7 +31,7 @@ use aqmlab_core::{Direction, Side};
 use aqmlab_trial::Spec;
 use aqmlab_trial::spec::AppSpec;
 
-pub(crate) use self::ends::{address, interface};
+pub(crate) use self::ends::{address, check_hosts, interface};
 use self::ends::{cable, enter, host, namespace, router};
 pub(crate) use self::netem::check;
 use crate::command::{run, run_all};
@@ -186,17 +187,26 @@ impl Testbed {
     }
 }
 
+/// Returns the match of u32 for the packets of an application. Applications of one host share its
+/// address in the home, so the address on the internet identifies the application.
+fn selector(spec: &Spec, app: usize, direction: Direction) -> String {
+    let end = if direction == Direction::Up { "dst" } else { "src" };
+    format!("match ip {end} {}/32", address(spec, app, Side::Wan))
+}
+
 /// Sets the priority of packets at the bottleneck to the priority of their application. The cable
 /// and the router reset the priority that the sender's socket has set (`____dev_forward_skb`,
 /// `ip_forward`).
 fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
-    let sender = direction.receiver().peer();
     let set = |(index, app): (usize, &AppSpec)| {
-        let (from, priority) = (address(index, sender), app.priority.filter(|&it| it > 0)?);
-        Some(format!(
-            "tc filter add dev {device} egress protocol ip prio 1 u32 match ip src {from}/32 \
-             action skbedit priority 0:{priority:x}"
-        ))
+        let (of, priority) = (selector(spec, index, direction), app.priority?);
+        // The router has set the priority of the codepoint.
+        (priority > 0 || app.dscp.is_some()).then(|| {
+            format!(
+                "tc filter add dev {device} egress protocol ip prio 1 u32 {of} \
+                 action skbedit priority 0:{priority:x}"
+            )
+        })
     };
     let filters: Vec<_> = spec.apps.iter().enumerate().filter_map(set).collect();
     if filters.is_empty() {

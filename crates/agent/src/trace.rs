@@ -11,6 +11,7 @@ mod probes;
 mod record;
 mod sender;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ use crate::sys;
 const DEVICE: &str = "trace";
 /// A hardware address that differs from the receiver's address, so the receiver drops all arrivals.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
+/// The addresses of the hosts of packets with their own headers.
+const HOSTS: &str = "10.0.0.0/8";
 /// The time after boot at which the first trace begins. CoDel's clock starts at zero. Within
 /// sixteen intervals of zero, an unset time looks recent.
 const SETTLED: Duration = Duration::from_secs(20);
@@ -56,26 +59,36 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
 }
 
 /// Records one trace. The kernel sometimes misses a probe, because it takes an interrupt while it
-/// serves another probe. A second attempt usually succeeds.
+/// serves another probe. Most of these other probes are those of clock readings outside the
+/// discipline. Further attempts therefore probe only the places of the discipline where the first
+/// attempt saw a reading.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
-    let mut problem = String::new();
+    let (mut problem, mut readings) = (String::new(), BTreeSet::new());
     for _ in 0..TRIES {
-        match attempt(trace, types)? {
+        match attempt(trace, types, &readings)? {
             Ok(result) => return Ok(result),
-            Err(gap) => problem = gap,
+            Err(gap) => {
+                problem = gap.problem;
+                readings.extend(gap.readings);
+            }
         }
     }
     Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {problem}"))
 }
 
-fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
+fn attempt(
+    trace: &Trace,
+    types: &Types,
+    readings: &BTreeSet<String>,
+) -> Result<Result<Value, Gap>, String> {
     let doors = probes::find(&trace.kind)?;
     lay_out(trace)?;
-    probes::set(doors, types)?;
+    probes::set(doors, types, trace.is_raw(), readings)?;
     sender::send(trace)?;
-    run_empty()?;
-    let recorded = probes::end()?;
+    run_empty(trace)?;
+    let recorded = probes::end(doors)?;
     let shown = run(&format!("tc -s qdisc show dev {DEVICE}"))?;
+    let listed = run(&format!("tc -s -j qdisc show dev {DEVICE}"))?;
     run(&format!("ip link del {DEVICE}"))?;
     let text = match recorded {
         Ok(text) => text,
@@ -83,6 +96,7 @@ fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
     };
     let mut result = record::read(&text, trace, doors)?;
     result["statistics"] = json!(shown);
+    result["listed"] = serde_json::from_str(&listed).map_err(|error| format!("tc -j: {error}"))?;
     Ok(Ok(result))
 }
 
@@ -97,31 +111,44 @@ fn lay_out(trace: &Trace) -> Result<(), String> {
         0 => String::new(),
         extra => format!("stab overhead {extra}"),
     };
-    run_all(&[
+    let mut commands = vec![
         format!("ip link add {DEVICE} type veth peer name far"),
         format!("ethtool -K {DEVICE} tso off gso off gro off"),
         format!("ip addr add {here}/24 dev {DEVICE}"),
         "ip link set far up".into(),
         format!("ip link set {DEVICE} up"),
         format!("ip neigh replace {there} lladdr {ELSEWHERE} dev {DEVICE} nud permanent"),
-        format!("tc qdisc add dev {DEVICE} root handle 1: {sizes} htb default 1"),
-        format!(
-            "tc class add dev {DEVICE} parent 1: classid 1:1 htb \
-             rate {rate_bps}bit ceil {rate_bps}bit burst 1600 cburst 1600 quantum 1514"
-        ),
-        format!("tc qdisc add dev {DEVICE} parent 1:1 handle 10: {kind} {options}"),
-    ])?;
-    let shown = run(&format!("tc qdisc show dev {DEVICE} parent 1:1"))?;
+        format!("ip route replace {HOSTS} via {there} dev {DEVICE}"),
+    ];
+    if !trace.root {
+        commands.extend([
+            format!("tc qdisc add dev {DEVICE} root handle 1: {sizes} htb default 1"),
+            format!(
+                "tc class add dev {DEVICE} parent 1: classid 1:1 htb \
+                 rate {rate_bps}bit ceil {rate_bps}bit burst 1600 cburst 1600 quantum 1514"
+            ),
+        ]);
+    }
+    let at = place(trace);
+    commands.push(format!("tc qdisc add dev {DEVICE} {at} handle 10: {kind} {options}"));
+    run_all(&commands)?;
+    let shown = run(&format!("tc qdisc show dev {DEVICE} {at}"))?;
     if shown.starts_with(&format!("qdisc {kind} 10:")) {
         return Ok(());
     }
     Err(format!("{kind} was asked for, but the kernel has {}", shown.trim()))
 }
 
-fn run_empty() -> Result<(), String> {
+/// Returns the place of the discipline, as tc names it.
+const fn place(trace: &Trace) -> &'static str {
+    if trace.root { "root" } else { "parent 1:1" }
+}
+
+fn run_empty(trace: &Trace) -> Result<(), String> {
+    let at = place(trace);
     for _ in 0..PATIENCE {
         std::thread::sleep(Duration::from_millis(500));
-        if run(&format!("tc -s qdisc show dev {DEVICE} parent 1:1"))?.contains(" backlog 0b 0p") {
+        if run(&format!("tc -s qdisc show dev {DEVICE} {at}"))?.contains(" backlog 0b 0p") {
             return Ok(());
         }
     }

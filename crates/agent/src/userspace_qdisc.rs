@@ -171,6 +171,7 @@ fn counters(port: &Port) -> Counters {
         backlog_bytes: backlog.bytes.0,
         drops: log.dropped,
         overlimit: log.drops[aqmlab_core::Reason::Overlimit.index()],
+        filtered: log.drops[aqmlab_core::Reason::Filtered.index()],
         marks: log.marks,
     }
 }
@@ -206,7 +207,7 @@ impl Half {
             bottleneck,
             line: DelayLine::new(spec, direction, delays),
             slots: Slots::default(),
-            priorities: spec.apps.iter().map(|app| app.priority.unwrap_or(0)).collect(),
+            priorities: spec.apps.iter().map(|app| app.packet_priority().unwrap_or(0)).collect(),
         })
     }
 

@@ -235,6 +235,10 @@ fn extremes(value: Value) -> Vec<Value> {
         Value::Count(_) => [0, 1, 1 << 40].map(Value::Count).to_vec(),
         Value::Bytes(_) => [0, 1, 1 << 40].map(|size| Value::Bytes(Bytes(size))).to_vec(),
         Value::Rate(_) => [1, 1 << 50].map(|bps| Value::Rate(BitRate::new(bps).unwrap())).to_vec(),
+        Value::MaybeRate(_) => {
+            let all = [None, BitRate::new(1), BitRate::new(1 << 50)];
+            all.map(Value::MaybeRate).to_vec()
+        }
         Value::Number(_) => [0.0, -1.0, 1e300].map(Value::Number).to_vec(),
         Value::Flag(_) => [false, true].map(Value::Flag).to_vec(),
         Value::Word(_, words) => words.iter().map(|word| Value::Word(word, words)).collect(),

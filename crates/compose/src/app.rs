@@ -75,6 +75,8 @@ fn copies(
             up: up.clone(),
             down: down.clone(),
             priority: None,
+            host: None,
+            dscp: None,
             home: TcpSpec::default(),
             wan: TcpSpec::default(),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{Param, Value};
+use aqmlab_core::{BitRate, Param, Value};
 use aqmlab_trial::SpecError;
 use aqmlab_trial::spec::{KindSpec, Listed, Named, QdiscKind, Registered};
 use serde_json::{Value as Json, json};
@@ -56,6 +56,7 @@ fn base_units(at: &str, param: &Param, value: &Plain) -> Result<Json, SpecError>
         Value::Count(_) => json!(quantity::count(at, value)?),
         Value::Bytes(_) => json!(quantity::size(at, value)?.0),
         Value::Rate(_) => json!(quantity::rate(at, value)?.as_bps()),
+        Value::MaybeRate(_) => json!(quantity::rate_or_off(at, value)?.map(BitRate::as_bps)),
         Value::Number(_) => json!(quantity::number(at, value)?),
         Value::Flag(_) => json!(quantity::flag(at, value)?),
         Value::Word(..) => json!(quantity::shown(value)),

@@ -53,6 +53,15 @@ pub(crate) fn rate(at: &str, value: &Plain) -> Result<BitRate, SpecError> {
     BitRate::new(bps).ok_or_else(|| SpecError::new(at, "a rate of zero never drains a queue"))
 }
 
+/// Parses a rate, or `None` for "off".
+pub(crate) fn rate_or_off(at: &str, value: &Plain) -> Result<Option<BitRate>, SpecError> {
+    match value {
+        Plain::Flag(false) => Ok(None),
+        Plain::Text(text) if matches!(text.trim(), "off" | "none" | "never") => Ok(None),
+        _ => rate(at, value).map(Some),
+    }
+}
+
 /// Parses a size; zero needs no unit.
 pub(crate) fn size(at: &str, value: &Plain) -> Result<Bytes, SpecError> {
     if is_zero(value) {

@@ -10,8 +10,8 @@ pub enum Bounds {
     /// Every value of the type. This variant is only for switches and words, whose values are
     /// listed.
     Any,
-    /// A range of counts, bytes, bits per second or nanoseconds. A duration that is switched off is
-    /// within any range.
+    /// A range of counts, bytes, bits per second or nanoseconds. A duration or rate that is switched
+    /// off is within any range.
     Whole(u64, u64),
     /// A range of plain numbers.
     Real(f64, f64),
@@ -28,7 +28,7 @@ impl Bounds {
     pub fn admit(self, value: Value) -> bool {
         match (self, value) {
             (Self::Any, Value::Flag(_) | Value::Word(..))
-            | (Self::Whole(..), Value::MaybeDuration(None)) => true,
+            | (Self::Whole(..), Value::MaybeDuration(None) | Value::MaybeRate(None)) => true,
             (Self::Whole(least, most), _) => {
                 whole(value).is_some_and(|value| (least..=most).contains(&value))
             }
@@ -56,7 +56,8 @@ impl Bounds {
         if self.admit(value) {
             return Ok(());
         }
-        let off = if matches!(value, Value::MaybeDuration(_)) { ", nor off" } else { "" };
+        let off = matches!(value, Value::MaybeDuration(_) | Value::MaybeRate(_));
+        let off = if off { ", nor off" } else { "" };
         let wanted = self.ends(value).map_or_else(
             || "what its type allows".to_owned(),
             |(least, most)| format!("between {least} and {most}{off}"),
@@ -70,7 +71,7 @@ fn whole(value: Value) -> Option<u64> {
         Value::Duration(span) | Value::MaybeDuration(Some(span)) => Some(span.as_nanos()),
         Value::Count(count) => Some(count),
         Value::Bytes(size) => Some(size.0),
-        Value::Rate(rate) => Some(rate.as_bps()),
+        Value::Rate(rate) | Value::MaybeRate(Some(rate)) => Some(rate.as_bps()),
         _ => None,
     }
 }
@@ -82,7 +83,7 @@ fn of_type(like: Value, number: u64) -> Option<Value> {
         }
         Value::Count(_) => Some(Value::Count(number)),
         Value::Bytes(_) => Some(Value::Bytes(Bytes(number))),
-        Value::Rate(_) => BitRate::new(number).map(Value::Rate),
+        Value::Rate(_) | Value::MaybeRate(_) => BitRate::new(number).map(Value::Rate),
         _ => None,
     }
 }

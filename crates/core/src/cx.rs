@@ -22,6 +22,11 @@ impl Cx<'_> {
         self.log.record(self.now, &packet, Event::Drop(reason));
     }
 
+    /// Reads the clock again. Simulated calls take no time; see [`Log::read_clock`].
+    pub fn read_clock(&mut self) -> Instant {
+        self.log.read_clock(self.now)
+    }
+
     /// Signals congestion on `packet`. Marks the packet if it is ECN-capable, and otherwise drops
     /// it. Returns the packet unless it was dropped.
     #[must_use = "a surviving packet must be delivered"]

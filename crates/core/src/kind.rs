@@ -48,6 +48,8 @@ pub enum Value {
     Bytes(Bytes),
     /// A rate.
     Rate(BitRate),
+    /// A rate; `None` removes the limit.
+    MaybeRate(Option<BitRate>),
     /// A plain number, such as a gain or a probability.
     Number(f64),
     /// A switch.
@@ -65,6 +67,7 @@ impl Value {
             Self::Count(_) => "count",
             Self::Bytes(_) => "bytes",
             Self::Rate(_) => "rate",
+            Self::MaybeRate(_) => "rate or off",
             Self::Number(_) => "number",
             Self::Flag(_) => "flag",
             Self::Word(..) => "word",
@@ -76,10 +79,10 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Duration(span) | Self::MaybeDuration(Some(span)) => span.fmt(f),
-            Self::MaybeDuration(None) => f.write_str("off"),
+            Self::MaybeDuration(None) | Self::MaybeRate(None) => f.write_str("off"),
             Self::Count(count) => count.fmt(f),
             Self::Bytes(size) => write!(f, "{} B", size.0),
-            Self::Rate(rate) => rate.fmt(f),
+            Self::Rate(rate) | Self::MaybeRate(Some(rate)) => rate.fmt(f),
             Self::Number(number) => number.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Word(word, _) => f.write_str(word),
@@ -131,6 +134,7 @@ impl Args {
         };
         let value = match (*slot, value) {
             (Value::MaybeDuration(_), Value::Duration(span)) => Value::MaybeDuration(Some(span)),
+            (Value::MaybeRate(_), Value::Rate(rate)) => Value::MaybeRate(Some(rate)),
             (Value::Word(_, allowed), Value::Word(word, _)) if allowed.contains(&word) => {
                 Value::Word(word, allowed)
             }
@@ -194,6 +198,8 @@ getters! {
     bytes -> Bytes: Value::Bytes(size) => size;
     /// Returns the rate called `name`.
     rate -> BitRate: Value::Rate(rate) => rate;
+    /// Returns the rate called `name`, or `None` if there is no limit.
+    maybe_rate -> Option<BitRate>: Value::MaybeRate(rate) => rate;
     /// Returns the number called `name`.
     number -> f64: Value::Number(number) => number;
     /// Returns the switch called `name`.

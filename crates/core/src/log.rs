@@ -28,14 +28,24 @@ pub enum Reason {
     Forced,
     /// The sojourn time was above the step-marking threshold (`ce_threshold`).
     Threshold,
+    /// A later acknowledgement of the same connection made the packet redundant (CAKE's
+    /// `ack-filter`).
+    Filtered,
     /// The scenario's random loss dropped the packet on the path itself.
     Path,
 }
 
 impl Reason {
     /// Every reason, in the order of [`Reason::index`].
-    pub const ALL: [Self; 6] =
-        [Self::Overlimit, Self::Sojourn, Self::Early, Self::Forced, Self::Threshold, Self::Path];
+    pub const ALL: [Self; 7] = [
+        Self::Overlimit,
+        Self::Sojourn,
+        Self::Early,
+        Self::Forced,
+        Self::Threshold,
+        Self::Filtered,
+        Self::Path,
+    ];
 
     /// Returns the reason's index in [`Reason::ALL`].
     pub const fn index(self) -> usize {
@@ -50,6 +60,7 @@ impl Reason {
             Self::Early => "early",
             Self::Forced => "forced",
             Self::Threshold => "threshold",
+            Self::Filtered => "filtered",
             Self::Path => "path",
         }
     }
@@ -59,6 +70,12 @@ impl Reason {
 pub trait Log {
     /// Records that `event` happened to `packet` at `now`.
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
+
+    /// Returns the time of a further clock reading in the same call of a discipline. A simulated
+    /// call takes no time. A replay returns the recorded reading.
+    fn read_clock(&mut self, now: Instant) -> Instant {
+        now
+    }
 }
 
 /// A log that discards events.

@@ -65,6 +65,10 @@ pub struct PacketFields {
     pub conn: u32,
     /// A hash of the packet's five-tuple in its direction. Disciplines mix in their own salt.
     pub tuple_hash: u32,
+    /// The IPv4 address of the sender.
+    pub source: u32,
+    /// The IPv4 address of the receiver.
+    pub destination: u32,
     /// The size of the IP packet, headers included.
     pub ip_len: u32,
     /// The size as the current discipline counts it: IP, or IP and a link header.
@@ -75,6 +79,8 @@ pub struct PacketFields {
     pub hop: u8,
     /// The ECN field of the IP header (RFC 3168 §5).
     pub ecn: Ecn,
+    /// The Differentiated Services codepoint of the IP header (RFC 2474), 0 to 63.
+    pub dscp: u8,
     /// Linux's `skb->priority`, 0 to 15, which `pfifo_fast` maps to a band.
     pub priority: u8,
     /// The transport header.
@@ -90,17 +96,21 @@ impl PacketFields {
 
     /// Returns a UDP packet for tests and tools, with defaults for all other fields.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
+        let tuple = FiveTuple::nth(conn);
         Self {
             id,
             enqueued: Instant::ZERO,
             flow: conn,
             conn,
-            tuple_hash: FiveTuple::nth(conn).hash(),
+            tuple_hash: tuple.hash(),
+            source: tuple.source,
+            destination: tuple.destination,
             ip_len,
             len: ip_len,
             direction: Direction::Up,
             hop: 0,
             ecn: Ecn::NotEct,
+            dscp: 0,
             priority: 0,
             header: Header::Udp(UdpHeader { tag: id }),
         }

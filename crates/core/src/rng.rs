@@ -13,10 +13,18 @@ use crate::math;
 
 /// A stream of pseudo-random numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rng(Pcg64Mcg);
+pub struct Rng {
+    generator: Pcg64Mcg,
+    /// The recorded draws, if this stream replays some. A simulation has none.
+    script: Option<Box<Script>>,
+}
 
-/// The multiplier of PCG64-MCG (O'Neill 2014).
-const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+/// Recorded draws, and the number of draws taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Script {
+    draws: Vec<u64>,
+    taken: usize,
+}
 
 impl Rng {
     /// Returns the stream called `name` of the run with seed `seed`.
@@ -30,28 +38,40 @@ impl Rng {
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
-        Self(Pcg64Mcg::seed_from_u64(hash))
+        Self { generator: Pcg64Mcg::seed_from_u64(hash), script: None }
     }
 
-    /// Returns a stream whose first 64 bits are `draw`, to replay a recorded draw.
-    pub fn saying(draw: u64) -> Self {
-        // The generator XORs the two halves of its state and rotates the result by the upper six
-        // bits. Here these six bits are zero. The lowest bit of the state is always one.
-        let low = draw & (0x3f << 58) | 1;
-        let state = u128::from(draw ^ low) << 64 | u128::from(low);
-        Self(Pcg64Mcg::new(state.wrapping_mul(inverse(MULTIPLIER))))
+    /// Returns a stream whose first draws are `draws`, to replay recorded draws. Further draws are
+    /// zero.
+    pub fn saying(draws: &[u64]) -> Self {
+        let script = Script { draws: draws.to_vec(), taken: 0 };
+        Self { generator: Pcg64Mcg::seed_from_u64(0), script: Some(Box::new(script)) }
+    }
+
+    /// Returns the number of draws that a stream of [`Self::saying`] made; zero for other streams.
+    pub fn said(&self) -> usize {
+        self.script.as_ref().map_or(0, |script| script.taken)
     }
 
     /// Returns the next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        match &mut self.script {
+            None => self.generator.next_u64(),
+            Some(script) => script.next(),
+        }
     }
 
     /// Returns the next 32 bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
-        (self.0.next_u64() >> 32) as u32
+        (self.next_u64() >> 32) as u32
+    }
+
+    /// Returns the next 16 bits.
+    #[inline]
+    pub fn next_u16(&mut self) -> u16 {
+        (self.next_u64() >> 48) as u16
     }
 
     /// Returns a number below `bound`, by multiply-and-shift; zero if `bound` is zero.
@@ -100,16 +120,13 @@ impl Rng {
     }
 }
 
-/// Returns the inverse of `odd` modulo 2¹²⁸ (Newton's method, which doubles the number of correct
-/// bits in each step).
-const fn inverse(odd: u128) -> u128 {
-    let mut result = odd; // the lowest three bits are correct
-    let mut bits = 3;
-    while bits < 128 {
-        result = result.wrapping_mul(2_u128.wrapping_sub(odd.wrapping_mul(result)));
-        bits *= 2;
+impl Script {
+    #[cold]
+    fn next(&mut self) -> u64 {
+        let draw = self.draws.get(self.taken).copied().unwrap_or(0);
+        self.taken += 1;
+        draw
     }
-    result
 }
 
 #[cfg(test)]
@@ -118,9 +135,12 @@ mod tests {
 
     #[test]
     fn a_stream_says_what_it_is_told_to() {
-        for draw in [0, 1, u64::MAX, 0xdead_beef_0123_4567, 1 << 63, 6 << 32] {
-            assert_eq!(Rng::saying(draw).next_u64(), draw);
-        }
+        let mut rng = Rng::saying(&[u64::MAX, 0xdead_beef_0123_4567, 6 << 48]);
+        assert_eq!(rng.next_u64(), u64::MAX);
+        assert_eq!(rng.next_u32(), 0xdead_beef);
+        assert_eq!((rng.next_u16(), rng.said()), (6, 3));
+        assert_eq!((rng.next_u64(), rng.said()), (0, 4));
+        assert_eq!(Rng::stream(1, "any").said(), 0);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Port {
     /// The maximum credit for the next packets: the longest time by which `free` may lie in the
     /// past.
     credit: Duration,
+    /// Whether the discipline has a shaper of its own.
+    is_paced: bool,
     overhead: Overhead,
     rng: Rng,
     /// The time from which the link can send again.
@@ -51,8 +53,9 @@ impl Port {
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
-        let free = Instant::ZERO;
-        Self { qdisc, rate, shaper, credit, overhead, rng, free, pipe: None, last_tx, log }
+        let (free, is_paced) = (Instant::ZERO, qdisc.has_shaper());
+        let pipe = None;
+        Self { qdisc, rate, shaper, credit, is_paced, overhead, rng, free, pipe, last_tx, log }
     }
 
     /// Returns the port with a rate limited by `shaper`, not by the wire.
@@ -154,7 +157,7 @@ impl Port {
     /// Records in the pipe, if there is one, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
-        if let Some(pipe) = &mut self.pipe {
+        if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
             pipe.rests(now);
         }
     }
@@ -167,6 +170,8 @@ impl Port {
         }
         if self.pipe.is_some() {
             self.charge_pipe(packet.ip_len, now);
+        } else if self.shaper == Shaper::Own {
+            self.free = now;
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
@@ -220,11 +225,24 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before that time. The time is in
-    /// the past if credit is left.
+    /// Returns the time of the next poll if no packet is offered before: the time at which the link
+    /// is free and the discipline ready. The time is in the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.log.waiting() > 0).then_some(self.free)
+        if self.log.waiting() == 0 {
+            return None;
+        }
+        if self.is_paced {
+            return Some(self.free.max(self.qdisc.ready_at()));
+        }
+        Some(self.free)
+    }
+
+    /// Returns the time from which the discipline gives its packets, if it has packets and that time
+    /// is after `now`. A driver that calls [`Self::pull`] needs it.
+    pub fn ready_after(&self, now: Instant) -> Option<Instant> {
+        let ready = if self.is_paced { self.qdisc.ready_at() } else { Instant::ZERO };
+        (ready > now && self.log.waiting() > 0).then_some(ready)
     }
 
     /// Returns the time that the link spent sending until `end`, which must be the current time. A
@@ -322,7 +340,7 @@ impl Log for PortLog {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Args;
+    use aqmlab_core::{Args, Value};
 
     use super::*;
 
@@ -395,6 +413,29 @@ mod tests {
             assert!(busy <= end.since(Instant::ZERO), "{shaper:?}: {busy}");
             assert!(busy >= Duration::from_millis(2_995), "{shaper:?}: {busy}");
         }
+    }
+
+    #[test]
+    fn a_discipline_with_a_shaper_of_its_own_is_polled_when_it_is_ready() {
+        let kind = aqmlab_qdisc::kinds::find("cake").unwrap();
+        let rate = Value::Rate(BitRate::new(12_000_000).unwrap());
+        let args = Args::defaults(kind.params).with("bandwidth", rate);
+        let (line, rng) = (BitRate::new(100_000_000).unwrap(), Rng::stream(1, "port"));
+        let mut port = Port::new((kind.build)(&args), line, Overhead::default(), rng);
+        for id in 0..3 {
+            port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO);
+        }
+        let mut left = Vec::new();
+        let mut now = Instant::ZERO;
+        while let Some(due) = port.poll_timeout() {
+            now = now.max(due);
+            left.push(now.as_nanos() / 1_000);
+            assert!(port.poll_transmit(now).is_some(), "it is ready at {now}");
+            assert!(port.poll_transmit(now).is_none());
+            assert_eq!(port.ready_after(now).is_some(), port.backlog().packets > 0);
+        }
+        // CAKE rounds the time of a packet down.
+        assert_eq!(left, [0, 999, 1_999]);
     }
 
     #[test]

@@ -16,6 +16,9 @@
 //! `RTT_base` with one packet in each direction is up to two ticks too long. The rate is exact
 //! within a tick; [`crate::pipe`] has the arithmetic and frees idle pipes.
 //!
+//! With [`Shaper::Own`] the discipline decides when a packet may leave. The time on the wire then
+//! counts only for the link's utilisation.
+//!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due. The kernel keeps the
 //! credit for these microseconds, so the rate is the same. A packet can arrive at dummynet in the
 //! tick in which its pipe became idle, and the remaining credit of that tick can pay for it. In
@@ -38,13 +41,15 @@ pub enum Shaper {
     Htb,
     /// FreeBSD's dummynet in front of an infinitely fast wire.
     Dummynet,
+    /// The shaper of the discipline itself in front of an infinitely fast wire.
+    Own,
 }
 
 impl Shaper {
     /// Returns the maximum credit, as a transmission time.
     pub(crate) fn credit(self, rate: BitRate) -> Duration {
         match self {
-            Self::Line | Self::Dummynet => Duration::ZERO,
+            Self::Line | Self::Dummynet | Self::Own => Duration::ZERO,
             Self::Htb => rate.transmit_time(BURST),
         }
     }
@@ -55,7 +60,7 @@ impl Shaper {
     pub(crate) fn done(self, now: Instant, free: Instant) -> Instant {
         match self {
             Self::Line => free,
-            Self::Htb => now,
+            Self::Htb | Self::Own => now,
             Self::Dummynet => free.max(now),
         }
     }

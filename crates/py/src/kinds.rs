@@ -2,7 +2,7 @@
 
 use aqmlab_apps::needs::Measure;
 use aqmlab_core::{Kind, Param, Value};
-use aqmlab_trial::scenario;
+use aqmlab_trial::{dscp, scenario};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -112,10 +112,14 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
         Value::Duration(span) | Value::MaybeDuration(Some(span)) => {
             entry.set_item("default", span.as_nanos())?;
         }
-        Value::MaybeDuration(None) => entry.set_item("default", py.None())?,
+        Value::MaybeDuration(None) | Value::MaybeRate(None) => {
+            entry.set_item("default", py.None())?;
+        }
         Value::Count(count) => entry.set_item("default", count)?,
         Value::Bytes(size) => entry.set_item("default", size.0)?,
-        Value::Rate(rate) => entry.set_item("default", rate.as_bps())?,
+        Value::Rate(rate) | Value::MaybeRate(Some(rate)) => {
+            entry.set_item("default", rate.as_bps())?;
+        }
         Value::Number(number) => entry.set_item("default", number)?,
         Value::Flag(flag) => entry.set_item("default", flag)?,
         Value::Word(word, choices) => {
@@ -140,8 +144,18 @@ fn base_units(value: Value) -> Option<End> {
         Value::Bytes(size) => Some(End::Whole(size.0)),
         Value::Rate(rate) => Some(End::Whole(rate.as_bps())),
         Value::Number(number) => Some(End::Real(number)),
-        Value::MaybeDuration(_) | Value::Flag(_) | Value::Word(..) => None,
+        Value::MaybeDuration(_) | Value::MaybeRate(_) | Value::Flag(_) | Value::Word(..) => None,
     }
+}
+
+/// Returns the codepoints of Differentiated Services by name.
+#[pyfunction]
+pub(crate) fn codepoints(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, codepoint) in dscp::CODEPOINTS {
+        all.set_item(name, codepoint)?;
+    }
+    Ok(all)
 }
 
 /// Returns the overheads of lines by name, each with the members that are not zero.

@@ -155,6 +155,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
     module.add_function(wrap_pyfunction!(advice, module)?)?;
     module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
@@ -164,5 +165,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::service, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::verdict_words, module)?)?;
     Ok(())
 }

@@ -16,4 +16,5 @@ aqmlab_core::kinds! {
     dualpi2,
     red,
     ared,
+    cake,
 }

@@ -5,6 +5,7 @@
 //! | [`queue`] | the FIFO that stores the packets of every discipline, and its backlog       |
 //! | [`flows`] | a queue per flow and the round-robin scheduler that the `fq_*` kinds share  |
 //! | [`aqm`]   | control laws, which judge one queue and hold no packets                     |
+//! | [`cake`]  | the parts of CAKE                                                           |
 //! | [`kinds`] | the disciplines, one file each, and the list that registers them            |
 //!
 //! **Invariant:** no code in this crate depends on whether time is simulated or whether packets
@@ -12,11 +13,12 @@
 
 pub mod aqm;
 mod bounds;
+pub mod cake;
 pub mod flows;
 pub mod kinds;
 pub mod queue;
 
-use aqmlab_core::{BitRate, Cx, Packet};
+use aqmlab_core::{BitRate, Cx, Instant, Packet};
 
 pub use queue::{Backlog, PacketQueue};
 
@@ -41,8 +43,8 @@ pub struct Parent {
 /// - *Order*: packets of one connection and direction leave in the order of their arrival. A
 ///   discipline that classifies by the ECN field keeps this order only among packets with the same
 ///   field.
-/// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog zero.
-///   Every discipline of this crate is work-conserving; the port limits the rate.
+/// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
+///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
 ///   due since the last call, each with the backlog at the time when it was due. No driver needs to
 ///   run the timer.
@@ -64,6 +66,18 @@ pub trait Qdisc: Send {
 
     /// Returns the number of queued packets and bytes.
     fn backlog(&self) -> Backlog;
+
+    /// Returns whether the discipline limits the rate itself. The port then asks for
+    /// [`Self::ready_at`] before each packet.
+    fn has_shaper(&self) -> bool {
+        false
+    }
+
+    /// Returns the time before which `dequeue` returns no packet. A discipline with a shaper of its
+    /// own returns the time of its next packet; others are always ready.
+    fn ready_at(&self) -> Instant {
+        Instant::ZERO
+    }
 
     /// Attaches the discipline to its parent. The port calls this before the first packet.
     fn attach(&mut self, to: Parent) {

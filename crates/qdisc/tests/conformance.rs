@@ -82,8 +82,8 @@ impl Model {
         }
     }
 
-    /// Returns the next packet. A connection has one priority, so that even strict bands keep its
-    /// order.
+    /// Returns the next packet. A connection has one priority and one codepoint, so that even strict
+    /// bands keep its order.
     fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
         let id = self.offered;
         self.offered += 1;
@@ -92,6 +92,8 @@ impl Model {
         Packet::from(PacketFields {
             ecn,
             priority: (conn * 5 % 16) as u8,
+            dscp: (conn * 9 % 64) as u8,
+            destination: conn / 2,
             ..PacketFields::plain(id, conn, len)
         })
     }
@@ -164,7 +166,7 @@ fn exercise(
         model.invariants(&rig)?;
     }
     while rig.packets() > 0 {
-        now += Duration::from_micros(900);
+        now = (now + Duration::from_micros(900)).max(rig.qdisc.ready_at());
         take(&mut rig, &mut model, now)?;
         model.invariants(&rig)?;
     }
@@ -172,11 +174,14 @@ fn exercise(
     Ok((model.sent, rig.ledger))
 }
 
-/// Dequeues one packet. If the discipline returns none, its backlog must be empty.
+/// Dequeues one packet. If the discipline returns none, its backlog must be empty or the discipline
+/// not ready.
 fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     match rig.take(now) {
         Some(packet) => model.on_sent(&packet),
-        None => check(rig.packets() == 0, || format!("stuck with {} packets", rig.packets())),
+        None => check(rig.packets() == 0 || rig.qdisc.ready_at() > now, || {
+            format!("stuck with {} packets", rig.packets())
+        }),
     }
 }
 
@@ -188,7 +193,8 @@ fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
         let mut args = Args::defaults(kind.params);
         let set = args.set("limit", Value::Count(limit)).is_ok()
             || args.set("limit", Value::Count(limit + 1)).is_ok() // The minimum limit of SFQ is two.
-            || args.set("limit", Value::Bytes(Bytes(limit * 1_000))).is_ok();
+            || args.set("limit", Value::Bytes(Bytes(limit * 1_000))).is_ok()
+            || args.set("memlimit", Value::Bytes(Bytes(limit * 2_500))).is_ok();
         assert!(set, "{}: every discipline has a limit", kind.name);
         all.push(args);
     }
@@ -340,6 +346,11 @@ fn of_its_type(param: &Param) -> Vec<Value> {
         Value::Rate(_) => [1, 64_000, 10_000_000_000]
             .map(|bps| Value::Rate(BitRate::new(bps).expect("not zero")))
             .to_vec(),
+        Value::MaybeRate(_) => [64_000, 10_000_000_000]
+            .map(|bps| Value::MaybeRate(BitRate::new(bps)))
+            .into_iter()
+            .chain([Value::MaybeRate(None)])
+            .collect(),
         Value::Number(number) => [0.0, 1.0, number / 2.0, number * 2.0].map(Value::Number).to_vec(),
         Value::Flag(flag) => vec![Value::Flag(!flag)],
         Value::Word(_, words) => words.iter().map(|word| Value::Word(word, words)).collect(),

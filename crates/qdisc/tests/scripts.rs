@@ -112,7 +112,7 @@ fn value(kind: &Kind<dyn Qdisc>, name: &str, text: &str) -> Result<Value, String
             .find(|word| **word == text)
             .map(|word| Value::Word(word, words))
             .ok_or_else(wanted),
-        Value::Rate(_) => Err(format!("scripts cannot set `{name}`")),
+        Value::Rate(_) | Value::MaybeRate(_) => Err(format!("scripts cannot set `{name}`")),
     }
 }
 

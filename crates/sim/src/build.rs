@@ -29,7 +29,13 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
             Direction::BOTH.map(|direction| network.lay(plan_route(spec, index, direction)));
         network.routes.push(routes);
         let slot = network.agenda.register(Actor::App(index as u32));
-        slots.push(AppSlot { slot, endpoints, priority: of.priority });
+        slots.push(AppSlot {
+            slot,
+            endpoints,
+            host: spec.home_host(index) as u32,
+            priority: of.packet_priority(),
+            dscp: of.dscp.unwrap_or(0),
+        });
         apps.push(app);
     }
     let mut world = World {

@@ -15,8 +15,8 @@ pub(crate) struct Conn {
     pub(crate) opener: Side,
     /// The tuple of the home's packets. The tuple of the internet's packets is the reverse.
     pub(crate) tuple: FiveTuple,
-    pub(crate) tuple_hash: [u32; 2],
-    pub(crate) priority: u8,
+    /// The fields that the packets of each end share, home first.
+    pub(crate) sources: [Source; 2],
     /// The ECN field of datagrams.
     pub(crate) ecn: Ecn,
     /// Whether the application is notified of data that it has read.
@@ -109,14 +109,18 @@ pub(crate) struct Source {
     pub(crate) flow: u32,
     pub(crate) conn: u32,
     pub(crate) tuple_hash: u32,
+    /// The IPv4 addresses of the sender and of the receiver.
+    pub(crate) addresses: [u32; 2],
     pub(crate) side: Side,
     pub(crate) priority: u8,
+    pub(crate) dscp: u8,
 }
 
-/// Returns the five-tuple of a connection. The addresses follow TEACUP's testbed: the home is
-/// 172.16.10.0/24 and the internet 172.16.11.0/24, with one host for each application.
-pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
-    let host = 2 + app % 250;
+/// Returns the five-tuple of a connection between the hosts of these numbers. The host on the
+/// internet has the number of the application. Addresses and ports are those of TEACUP's testbed:
+/// the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
+pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
+    let [home, wan] = hosts.map(|host| 2 + host % 250);
     let protocol = match open.transport {
         Transport::Tcp => 6,
         Transport::Udp => 17,
@@ -124,7 +128,7 @@ pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     };
     // These ports belong to no known protocol, so that no dissector interprets the payload.
     let ephemeral = 10_000 + (index % 30_000) as u16;
-    let service = 61_000 + (app % 1_000) as u16;
+    let service = 61_000 + (hosts[1] % 1_000) as u16;
     let ports = match (open.transport, open.from) {
         (Transport::Icmp, _) => (0, 0),
         (_, Side::Home) => (ephemeral, service),
@@ -132,8 +136,8 @@ pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     };
     FiveTuple {
         protocol,
-        source: 0xac10_0a00 | host,
-        destination: 0xac10_0b00 | host,
+        source: 0xac10_0a00 | home,
+        destination: 0xac10_0b00 | wan,
         source_port: ports.0,
         destination_port: ports.1,
     }

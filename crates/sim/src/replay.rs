@@ -13,6 +13,8 @@
 //! and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some time on.
 //! The replay then delays its timer at the same time, and counts this as `late`.
 
+mod sent;
+
 use std::collections::BTreeMap;
 
 use aqmlab_core::{Cx, Duration, Ecn, Event, Instant, Log, Packet, Reason, Rng};
@@ -22,6 +24,8 @@ use aqmlab_trial::SpecError;
 use aqmlab_trial::arguments::arguments;
 use aqmlab_trial::spec::{KindSpec, QdiscKind};
 use serde::Deserialize;
+
+pub use self::sent::SentTcp;
 
 /// The operations of a discipline on a trace of packets.
 ///
@@ -34,9 +38,21 @@ pub struct Recording {
     pub flow: Vec<u32>,
     /// The ECN field that each flow sends.
     pub flow_ecn: Vec<u8>,
+    /// The codepoint that each flow sends; empty if all send 0.
+    #[serde(default)]
+    pub flow_dscp: Vec<u8>,
     /// Pairs of a flow and the hash of its packets, for disciplines that hash.
     #[serde(default)]
     pub hashes: Vec<(u32, u32)>,
+    /// A flow and the hashes of its source and its destination, for disciplines that hash hosts.
+    #[serde(default)]
+    pub hosts: Vec<(u32, u32, u32)>,
+    /// The TCP header of each packet, if the packets are segments.
+    #[serde(default)]
+    pub tcp: Vec<Option<SentTcp>>,
+    /// The bytes that the discipline counts beyond the IP length.
+    #[serde(default)]
+    pub link_header: u32,
     /// 1 for an enqueue, 0 for a dequeue.
     pub offer: Vec<u8>,
     /// The nanoseconds since the previous operation. For the first operation, they count from the
@@ -48,11 +64,20 @@ pub struct Recording {
     pub len: Vec<u32>,
     /// The ECN field of a packet when it was dequeued.
     pub ecn: Vec<u8>,
+    /// The codepoint of a packet when it was dequeued; empty if it was not recorded.
+    #[serde(default)]
+    pub dscp: Vec<u8>,
     /// Pairs of an operation and a packet that was dropped in it.
     pub drops: Vec<(usize, u64)>,
     /// Pairs of an operation and a random number drawn in it, in the upper bits of 64 bits.
     #[serde(default)]
     pub draws: Vec<(usize, u64)>,
+    /// Pairs of an operation and a further time that the discipline read in it.
+    #[serde(default)]
+    pub later: Vec<(usize, u64)>,
+    /// The discipline's statistics after the last operation, by the names of its gauges.
+    #[serde(default)]
+    pub gauges: BTreeMap<String, f64>,
     /// The operations before which a timer expired.
     #[serde(default)]
     pub updates: Vec<usize>,
@@ -115,6 +140,9 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
         }
         player.result.count(&want);
     }
+    if player.result.difference.is_none() {
+        player.result.difference = recording.compare_gauges(&*qdisc);
+    }
     Ok(player.result)
 }
 
@@ -124,9 +152,12 @@ impl Recording {
         let columns = [self.time.len(), self.id.len(), self.len.len(), self.ecn.len()];
         let packets = self.flow.len() as u64;
         let ids = self.id.iter().all(|&id| id == -1 || (id as u64) < packets);
-        let flows = self.flow.iter().all(|&flow| (flow as usize) < self.flow_ecn.len());
+        let flows = self.flow.iter().all(|&flow| (flow as usize) < self.flow_ecn.len())
+            && fits(self.flow_dscp.len(), self.flow_ecn.len())
+            && fits(self.dscp.len(), all)
+            && fits(self.tcp.len(), self.flow.len());
         let lists = self.drops.iter().all(|&(place, id)| place < all && id < packets)
-            && self.draws.iter().all(|&(place, _)| place < all)
+            && self.draws.iter().chain(&self.later).all(|&(place, _)| place < all)
             && self.updates.iter().all(|&place| place <= all);
         if columns == [all; 4] && ids && flows && lists {
             return Ok(());
@@ -141,6 +172,16 @@ impl Recording {
         }
         let args = arguments("qdisc", kind.params, &params)?;
         Ok((kind.build)(&args))
+    }
+
+    /// Compares the statistics with the recorded ones, and describes the first difference.
+    fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
+        let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();
+        self.gauges.iter().find_map(|(name, want)| match got.get(name.as_str()) {
+            Some(value) if value.total_cmp(want).is_eq() => None,
+            Some(value) => Some(format!("statistic {name}: recorded {want}, simulated {value}")),
+            None => Some(format!("statistic {name}: recorded {want}, but not simulated")),
+        })
     }
 
     /// Returns the times of the operations for the simulator's discipline.
@@ -240,6 +281,11 @@ impl Schedule {
     }
 }
 
+/// Returns whether a column that may be left out has one entry for each of `all`.
+const fn fits(len: usize, all: usize) -> bool {
+    len == 0 || len == all
+}
+
 const fn since_zero(at: Instant) -> Duration {
     Duration::from_nanos(at.as_nanos())
 }
@@ -252,21 +298,36 @@ fn signed(span: Duration) -> i64 {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Done {
     offered: bool,
-    given: Option<(u64, u8)>,
+    given: Option<Given>,
     marked: bool,
     dropped: Vec<u64>,
-    drew: bool,
+    draws: usize,
+}
+
+/// A packet that left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Given {
+    id: u64,
+    ecn: u8,
+    dscp: u8,
 }
 
 impl std::fmt::Display for Done {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.given {
-            Some((id, ecn)) => write!(f, "packet {id} with ECN {ecn}")?,
+            Some(Given { id, ecn, dscp: 0 }) => write!(f, "packet {id} with ECN {ecn}")?,
+            Some(Given { id, ecn, dscp }) => {
+                write!(f, "packet {id} with ECN {ecn} and codepoint {dscp}")?;
+            }
             None if self.offered => write!(f, "an offer")?,
             None => write!(f, "no packet")?,
         }
         write!(f, ", dropped {:?}", self.dropped)?;
-        if self.drew { write!(f, ", by chance") } else { Ok(()) }
+        match self.draws {
+            0 => Ok(()),
+            1 => write!(f, ", by chance"),
+            draws => write!(f, ", by {draws} chances"),
+        }
     }
 }
 
@@ -283,30 +344,34 @@ impl Comparison {
 struct Player<'a> {
     recording: &'a Recording,
     hashes: BTreeMap<u32, u32>,
+    hosts: BTreeMap<u32, [u32; 2]>,
     drops: BTreeMap<usize, Vec<u64>>,
-    draws: BTreeMap<usize, u64>,
+    draws: BTreeMap<usize, Vec<u64>>,
+    later: BTreeMap<usize, Vec<u64>>,
     result: Comparison,
 }
 
 impl<'a> Player<'a> {
     fn new(recording: &'a Recording) -> Self {
-        let mut drops: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for &(place, id) in &recording.drops {
-            drops.entry(place).or_default().push(id);
-        }
+        let hosts = recording.hosts.iter();
         Self {
             recording,
             hashes: recording.hashes.iter().copied().collect(),
-            drops,
-            draws: recording.draws.iter().copied().collect(),
+            hosts: hosts
+                .map(|&(flow, source, destination)| (flow, [source, destination]))
+                .collect(),
+            drops: by_place(&recording.drops),
+            draws: by_place(&recording.draws),
+            later: by_place(&recording.later),
             result: Comparison::default(),
         }
     }
 
     /// Performs operation `place` on the simulator's discipline.
     fn step(&self, place: usize, now: Instant, qdisc: &mut dyn Qdisc) -> Done {
-        let before = Rng::saying(self.draws.get(&place).copied().unwrap_or(0));
-        let (mut rng, mut log) = (before.clone(), Dropped::default());
+        let mut rng = Rng::saying(self.draws.get(&place).map_or(&[], Vec::as_slice));
+        let later = self.later.get(&place).map_or(&[][..], Vec::as_slice).iter();
+        let mut log = Dropped { ids: Vec::new(), later };
         let mut cx = Cx { now, rng: &mut rng, log: &mut log };
         let offered = self.recording.offer[place] == 1;
         let given = if offered {
@@ -315,26 +380,32 @@ impl<'a> Player<'a> {
         } else {
             qdisc.dequeue(&mut cx)
         };
-        let given = given.map(|packet| (packet.id, packet.ecn.bits()));
-        let drew = rng != before;
-        Done { offered, given, marked: self.is_marked(given), dropped: log.0, drew }
+        let has_dscp = !self.recording.dscp.is_empty();
+        let given = given.map(|packet| Given {
+            id: packet.id,
+            ecn: packet.ecn.bits(),
+            dscp: if has_dscp { packet.dscp } else { 0 },
+        });
+        let marked = self.is_marked(given);
+        Done { offered, given, marked, dropped: log.ids, draws: rng.said() }
     }
 
     fn expected(&self, place: usize) -> Done {
         let offered = self.recording.offer[place] == 1;
         let id = u64::try_from(self.recording.id[place]).ok().filter(|_| !offered);
-        let given = id.map(|id| (id, self.recording.ecn[place]));
+        let dscp = self.recording.dscp.get(place).copied().unwrap_or(0);
+        let given = id.map(|id| Given { id, ecn: self.recording.ecn[place], dscp });
         Done {
             offered,
             given,
             marked: self.is_marked(given),
             dropped: self.drops.get(&place).cloned().unwrap_or_default(),
-            drew: self.draws.contains_key(&place),
+            draws: self.draws.get(&place).map_or(0, Vec::len),
         }
     }
 
-    fn is_marked(&self, given: Option<(u64, u8)>) -> bool {
-        given.is_some_and(|(id, ecn)| ecn != self.sent_with(id))
+    fn is_marked(&self, given: Option<Given>) -> bool {
+        given.is_some_and(|given| given.ecn != self.sent_with(given.id))
     }
 
     fn sent_with(&self, id: u64) -> u8 {
@@ -344,7 +415,11 @@ impl<'a> Player<'a> {
     fn packet(&self, place: usize) -> Packet {
         let id = self.recording.id[place].max(0) as u64;
         let flow = self.recording.flow[id as usize];
-        let mut packet = Packet::plain(id, flow, self.recording.len[place]);
+        let len = self.recording.len[place];
+        let ip_len = len.saturating_sub(self.recording.link_header);
+        let mut packet = Packet::plain(id, flow, ip_len);
+        packet.len = len;
+        packet.dscp = self.recording.flow_dscp.get(flow as usize).copied().unwrap_or(0);
         packet.ecn = match self.sent_with(id) {
             1 => Ecn::Ect1,
             2 => Ecn::Ect0,
@@ -354,21 +429,42 @@ impl<'a> Player<'a> {
         if let Some(&hash) = self.hashes.get(&flow) {
             packet.tuple_hash = flows::tuple_hash_for(hash, SALT);
         }
+        if let Some(hosts) = self.hosts.get(&flow) {
+            [packet.source, packet.destination] =
+                hosts.map(|hash| flows::tuple_hash_for(hash, SALT));
+        }
+        if let Some(Some(tcp)) = self.recording.tcp.get(id as usize) {
+            packet.header = tcp.header();
+        }
         packet
     }
 }
 
-/// The packets that were dropped.
-#[derive(Default)]
-struct Dropped(Vec<u64>);
+/// Groups the values of each operation.
+fn by_place(pairs: &[(usize, u64)]) -> BTreeMap<usize, Vec<u64>> {
+    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for &(place, value) in pairs {
+        all.entry(place).or_default().push(value);
+    }
+    all
+}
 
-impl Log for Dropped {
+/// The packets that were dropped in an operation, and the further clock readings in it.
+struct Dropped<'a> {
+    ids: Vec<u64>,
+    later: std::slice::Iter<'a, u64>,
+}
+
+impl Log for Dropped<'_> {
     fn record(&mut self, _now: Instant, packet: &Packet, event: Event) {
-        if let Event::Drop(Reason::Overlimit | Reason::Sojourn | Reason::Early | Reason::Forced) =
-            event
-        {
-            self.0.push(packet.id);
+        match event {
+            Event::Drop(Reason::Path) | Event::Mark(_) => {}
+            Event::Drop(_) => self.ids.push(packet.id),
         }
+    }
+
+    fn read_clock(&mut self, now: Instant) -> Instant {
+        self.later.next().map_or(now, |&ns| Instant::from_nanos(ns))
     }
 }
 

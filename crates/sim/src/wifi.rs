@@ -52,6 +52,11 @@ impl<O: Observer> Network<O> {
             self.observer.departed(link, &packet, Departure { sojourn, done: self.now });
             cell.accept(place.radio, packet, self.now);
         }
+        let of = &mut self.links[link];
+        if let Some(ready) = of.port.ready_after(self.now).filter(|&ready| ready != of.called) {
+            of.called = ready;
+            self.agenda.set(of.slot, ready);
+        }
         self.call_medium(place.medium);
     }
 

@@ -26,8 +26,12 @@ pub(crate) struct AppSlot {
     pub(crate) slot: Slot,
     /// The configuration of the application's TCPs, home first.
     pub(crate) endpoints: [Endpoint; 2],
-    /// The priority of the application's packets, if the scenario sets it.
+    /// The number of the application's host in the home.
+    pub(crate) host: u32,
+    /// The priority of the application's packets, unless the application chooses it.
     pub(crate) priority: Option<u8>,
+    /// The codepoint of the application's packets.
+    pub(crate) dscp: u8,
 }
 
 /// The state of a run.
@@ -285,9 +289,19 @@ impl<O: Observer> World<O> {
     /// Opens a connection or datagram socket for an application; see [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
-        let tuple = tuple_of(index, app, open);
-        let tuple_hash = [tuple.hash(), tuple.reversed().hash()];
-        let priority = self.apps[app as usize].priority.unwrap_or(open.priority);
+        let of = &self.apps[app as usize];
+        let tuple = tuple_of(index, [of.host, app], open);
+        let (priority, dscp) = (of.priority.unwrap_or(open.priority), of.dscp);
+        let sources =
+            [(tuple, Side::Home), (tuple.reversed(), Side::Wan)].map(|(tuple, side)| Source {
+                flow: app,
+                conn: index,
+                tuple_hash: tuple.hash(),
+                addresses: [tuple.source, tuple.destination],
+                side,
+                priority,
+                dscp,
+            });
         let ends = (open.transport == Transport::Tcp).then(|| {
             let endpoints = &self.apps[app as usize].endpoints;
             let tcps = [Side::Home, Side::Wan].map(|side| {
@@ -303,13 +317,7 @@ impl<O: Observer> World<O> {
                 let side = sides.next().expect("there are two sides");
                 End {
                     tcp,
-                    source: Source {
-                        flow: app,
-                        conn: index,
-                        tuple_hash: tuple_hash[side.index()],
-                        side,
-                        priority,
-                    },
+                    source: sources[side.index()],
                     is_on_own_link: self.network.starts_on_own_link(app, side),
                     slot: self.network.agenda.register(Actor::End(index, side)),
                     next: Order::NEVER,
@@ -325,8 +333,7 @@ impl<O: Observer> World<O> {
             transport: open.transport,
             opener: open.from,
             tuple,
-            tuple_hash,
-            priority,
+            sources,
             ecn: open.ecn,
             reads: open.reads,
             ends,
@@ -348,13 +355,7 @@ impl<O: Observer> World<O> {
             Transport::Icmp => Header::Icmp(header),
             Transport::Udp | Transport::Tcp => Header::Udp(header),
         };
-        let source = Source {
-            flow: conn.app,
-            conn: index,
-            tuple_hash: conn.tuple_hash[at.index()],
-            side: at,
-            priority: conn.priority,
-        };
+        let source = conn.sources[at.index()];
         let ecn = conn.ecn;
         self.network.send(&source, 28 + payload, ecn, header);
     }

@@ -53,6 +53,8 @@ fn convert(like: Value, json: &Json) -> Option<Value> {
         Value::Count(_) => Value::Count(json.as_u64()?),
         Value::Bytes(_) => Value::Bytes(Bytes(json.as_u64()?)),
         Value::Rate(_) => Value::Rate(BitRate::new(json.as_u64()?)?),
+        Value::MaybeRate(_) if json.is_null() => Value::MaybeRate(None),
+        Value::MaybeRate(_) => Value::MaybeRate(Some(BitRate::new(json.as_u64()?)?)),
         Value::Number(_) => Value::Number(json.as_f64()?),
         Value::Flag(_) => Value::Flag(json.as_bool()?),
         Value::Word(_, allowed) => {
@@ -68,6 +70,7 @@ fn wanted(param: &Param) -> String {
         Value::Duration(_) => "a number of nanoseconds".into(),
         Value::MaybeDuration(_) => "a number of nanoseconds, or null for off".into(),
         Value::Rate(_) => "a number of bits per second above zero".into(),
+        Value::MaybeRate(_) => "a number of bits per second above zero, or null for off".into(),
         other => format!("a {}", other.type_name()),
     }
 }

@@ -127,6 +127,7 @@ impl LinkFindings {
                 sojourn: drops(Reason::Sojourn),
                 early: drops(Reason::Early),
                 forced: Some(drops(Reason::Forced)),
+                filtered: drops(Reason::Filtered),
             },
             marks: log.marks,
             flow_drops: log.flow_drops.clone(),
@@ -147,6 +148,16 @@ pub struct Drops {
     pub early: u64,
     /// Drops above RED's upper threshold; `None` if `early` includes them.
     pub forced: Option<u64>,
+    /// Redundant acknowledgements that CAKE removed.
+    pub filtered: u64,
+}
+
+impl Drops {
+    /// Returns the number of drops for any reason.
+    pub fn all(&self) -> u64 {
+        let Self { overlimit, sojourn, early, forced, filtered } = self;
+        overlimit + sojourn + early + forced.unwrap_or(0) + filtered
+    }
 }
 
 /// The findings on one connection.

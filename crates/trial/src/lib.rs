@@ -8,6 +8,7 @@
 //! |---------------|-----------------------------------------------------------------------|
 //! | [`spec`]      | the specification, as JSON states it                                  |
 //! | [`scenario`]  | the framings of lines, and the defaults of a scenario's keys           |
+//! | [`dscp`]      | the names and the priorities of codepoints                            |
 //! | [`app_runner`]| the driver of the applications                                        |
 //! | [`arguments`] | the arguments of a kind: disciplines, applications, controllers       |
 //! | `limits`      | bounds on the size of a trial                                         |
@@ -25,6 +26,7 @@
 pub mod app_runner;
 pub mod arguments;
 mod datagrams;
+pub mod dscp;
 pub mod endpoint;
 mod error;
 pub mod findings;

@@ -1,6 +1,6 @@
 //! The port and the radio of a link.
 
-use aqmlab_core::{Bytes, Duration, Overhead};
+use aqmlab_core::{Args, Bytes, Duration, Overhead};
 use aqmlab_node::wifi::{HtRate, RadioConfig, Width};
 use aqmlab_node::{Port, Shaper};
 
@@ -34,6 +34,7 @@ impl ResolvedLink {
         let kind = link.qdisc.kind.0;
         let args = arguments(&format!("{at}.qdisc"), kind.params, &link.qdisc.params)?;
         let overhead = overhead(at, link.overhead)?;
+        check_own_shaper(at, link, &args)?;
         let qdisc = (kind.build)(&args);
         let mut port = Port::new(qdisc, rate, overhead, Stream::Qdisc(&link.name).rng(seed))
             .shaped_by(shaper(link.shaper))
@@ -45,11 +46,31 @@ impl ResolvedLink {
     }
 }
 
+/// Refuses the shaper `cake` without the discipline `cake` at the rate of the link.
+fn check_own_shaper(at: &str, link: &LinkSpec, args: &Args) -> Result<(), SpecError> {
+    if link.shaper != ShaperSpec::Cake {
+        return Ok(());
+    }
+    let at = format!("{at}.shaper");
+    let kind = link.qdisc.kind.0.name;
+    if kind != "cake" {
+        let problem = format!("`cake` is the shaper of the discipline `cake`, not of `{kind}`");
+        return Err(SpecError::new(at, problem));
+    }
+    if args.maybe_rate("bandwidth") != link.rate {
+        let rate = link.rate_bps();
+        let problem = format!("`cake` needs the discipline's `bandwidth` to be `rate_bps`, {rate}");
+        return Err(SpecError::new(at, problem));
+    }
+    Ok(())
+}
+
 const fn shaper(spec: ShaperSpec) -> Shaper {
     match spec {
         ShaperSpec::Line => Shaper::Line,
         ShaperSpec::Htb => Shaper::Htb,
         ShaperSpec::Dummynet => Shaper::Dummynet,
+        ShaperSpec::Cake => Shaper::Own,
     }
 }
 

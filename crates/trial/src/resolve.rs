@@ -78,6 +78,9 @@ fn resolve_app(at: &str, spec: &Spec, of: &AppSpec) -> Result<ResolvedApp, SpecE
     if let Some(priority) = of.priority.filter(|&priority| priority > 15) {
         return Err(SpecError::new(format!("{at}.priority"), format!("{priority} is not 0 to 15")));
     }
+    if let Some(dscp) = of.dscp.filter(|&dscp| dscp > 63) {
+        return Err(SpecError::new(format!("{at}.dscp"), format!("{dscp} is not 0 to 63")));
+    }
     datagrams::check(&format!("{at}.app"), of, &*app)?;
     if of.stop.is_some_and(|stop| stop <= of.start) {
         return Err(SpecError::new(format!("{at}.stop_ns"), "not after start_ns"));

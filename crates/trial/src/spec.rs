@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use self::measure::MeasureSpec;
 pub use self::named::{AppKind, Controller, Host, Listed, Named, QdiscKind, Registered};
 pub use self::tcp::TcpSpec;
+use crate::dscp;
 use crate::streams::Stream;
 
 /// Returns the JSON Schema of [`Spec`].
@@ -109,6 +110,19 @@ impl Spec {
         start..stop
     }
 
+    /// Returns the number of the host in the home that runs application number `app`. It is the
+    /// number of the first application of the same host.
+    ///
+    /// # Panics
+    ///
+    /// If there is no application of this number.
+    pub fn home_host(&self, app: usize) -> usize {
+        match &self.apps[app].host {
+            None => app,
+            host => self.apps.iter().position(|other| other.host == *host).unwrap_or(app),
+        }
+    }
+
     /// Returns [`Self::active`] of every application.
     pub fn all_active(&self) -> Vec<Range<Instant>> {
         (0..self.apps.len()).map(|app| self.active(app)).collect()
@@ -167,6 +181,9 @@ pub enum ShaperSpec {
     Htb,
     /// FreeBSD's dummynet in front of a faster wire. Dummynet sends at the ticks of its clock.
     Dummynet,
+    /// The shaper of the discipline `cake` in front of a faster wire. The rate of the link is the
+    /// discipline's `bandwidth`.
+    Cake,
 }
 
 /// An 802.11n radio, and the driver's queue above it.
@@ -260,9 +277,17 @@ pub struct AppSpec {
     /// The application's route from the internet to the home.
     pub down: RouteSpec,
     /// Linux's `skb->priority` of the application's packets, 0 to 15. If it is absent, the
-    /// application chooses the priority.
+    /// codepoint determines the priority, or else the application.
     #[serde(default)]
     pub priority: Option<u8>,
+    /// The host of the home that runs the application. Applications of one host share its address.
+    /// If it is absent, the application has a host of its own.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// The Differentiated Services codepoint of the application's packets in both directions, 0 to
+    /// 63. If it is absent, the codepoint is zero.
+    #[serde(default)]
+    pub dscp: Option<u8>,
     /// The TCP at the application's end in the home.
     #[serde(default)]
     pub home: TcpSpec,
@@ -294,6 +319,12 @@ pub struct RouteSpec {
 }
 
 impl AppSpec {
+    /// Returns the priority of the application's packets, unless the application chooses it. Linux
+    /// derives it from the codepoint when a router forwards a packet.
+    pub fn packet_priority(&self) -> Option<u8> {
+        self.priority.or(self.dscp.map(dscp::priority))
+    }
+
     /// Returns the route in one direction.
     pub const fn route(&self, direction: Direction) -> &RouteSpec {
         match direction {

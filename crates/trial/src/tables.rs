@@ -9,6 +9,7 @@ mod columns;
 mod conns;
 mod flows;
 mod frame;
+mod hosts;
 mod queues;
 mod series;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub fn all(spec: &Spec, findings: &Findings) -> Vec<(&'static str, Table)> {
         ("rtt", view.rtt()),
         ("apps", view.apps()),
         ("app_series", view.app_series()),
+        ("hosts", view.hosts()),
         ("queues", view.queues()),
         ("queue_drops", view.queue_drops()),
         ("queue_series", view.queue_series()),

@@ -1,4 +1,4 @@
-"""The cases of an advice: each tier with each gateway, as the steps of one scenario.
+"""The cases that the advice compares: each tier with each gateway, as steps of one scenario.
 
 A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
 share of the line's rate and charges the line's overhead, so the queue forms in the gateway's
@@ -15,6 +15,7 @@ from typing import Any
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
+from aqmlab.scenario.links import Overhead
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 
@@ -27,7 +28,7 @@ SHARES = (98, 95, 90)
 WAYS = ("down", "up")
 
 UNSHAPED = "10 Gbit/s"
-"""The rate at which a gateway sends that does not shape: that of a very fast port."""
+"""The rate at which a gateway without a shaper sends: the rate of a very fast port."""
 
 _DUMMYNET = {
     "fq_codel": "fq_codel_freebsd limit=1000",
@@ -127,9 +128,22 @@ class Setup:
         step: Table = {f"path.modem.{way}.rate": str(rate), f"path.modem.{way}.qdisc": beyond}
         if own is None:
             return step | {f"path.{way}.rate": UNSHAPED, f"path.{way}.qdisc": "pfifo"}
+        qdisc, shaper = plain(own.qdisc), "htb"
+        if own.qdisc.kind == "cake":
+            qdisc, shaper = _charging(line.overhead) | qdisc, "cake"
         return step | {
             f"path.{way}.rate": f"{case.share} %",
-            f"path.{way}.qdisc": plain(own.qdisc),
-            f"path.{way}.shaper": "htb",
+            f"path.{way}.qdisc": qdisc,
+            f"path.{way}.shaper": shaper,
             f"path.{way}.overhead": plain(line.overhead),
         }
+
+
+def _charging(overhead: Overhead) -> Table:
+    """The parameters of a CAKE that charges the overhead of a line."""
+    return {
+        "link": "ip",
+        "overhead": overhead.bytes,
+        "mpu": f"{overhead.minimum} B",
+        "framing": "atm" if overhead.atm else "noatm",
+    }

@@ -130,5 +130,6 @@ def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
     ]
     routes = [structs.replace(app.route(direction), links=()) for direction in DIRECTIONS]
     priority = None if app.priority is UNSET else app.priority
-    told = (app.app, priority, app.home, app.wan, span_ns, links, routes)
+    own = tuple(None if value is UNSET else value for value in (app.host, app.dscp))
+    told = (app.app, priority, own, app.home, app.wan, span_ns, links, routes)
     return _ENCODER.encode(told)

@@ -24,8 +24,8 @@ Octet: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
 Argument: TypeAlias = int | float | str | bool | None
 """The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
 
-Shaper: TypeAlias = Literal["line", "htb", "dummynet"]
-"""The shaper: the wire itself, or Linux's HTB or FreeBSD's dummynet before a faster wire."""
+Shaper: TypeAlias = Literal["line", "htb", "dummynet", "cake"]
+"""The shaper: the wire itself, or HTB, dummynet or the discipline `cake` before a faster wire."""
 
 
 class _Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,7 +76,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """The radio's own rate, or zero, for an 802.11n link."""
+    """The rate of the link. An 802.11n link has the radio's rate or zero here."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""
@@ -129,7 +129,14 @@ class AppSpec(_Spec, frozen=True, kw_only=True):
     app: KindSpec
     """The generator, and its parameters."""
     priority: Octet | UnsetType | None = UNSET
-    """Linux's `skb->priority` of its packets; by default the application's own choice."""
+    """Linux's `skb->priority` of the application's packets. By default the DSCP determines it, or
+    the application chooses it."""
+    host: str | UnsetType | None = UNSET
+    """The name of the host in the home that the application shares with others of this name.
+
+    By default the application is alone on its host."""
+    dscp: Octet | UnsetType | None = UNSET
+    """The DSCP of the application's packets in both directions; by default zero."""
     start_ns: Natural
     stop_ns: Natural | None = None
     """The stop time; the end of the trial if absent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.engines.trial_spec import (
@@ -45,6 +46,8 @@ def _copies(
             name=name if len(copies) == 1 else f"{name}-{number}",
             app=parameters_spec(app.kind, app.params),
             priority=app.priority,
+            host=UNSET if app.host is None else app.host,
+            dscp=UNSET if app.dscp is None else app.dscp,
             start_ns=start_ns,
             stop_ns=_stop(name, app, scenario.defaults, start_ns),
             up=_route(ups, scenario.path.up, up_ns),
@@ -125,9 +128,11 @@ def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
 def _end(scenario: Scenario, app: App, side: str) -> Host:
     """The host at one end of an application.
 
-    The application's settings override the scenario's defaults, which override the side's host.
+    The application's settings override the scenario's defaults, which override the side's host. In
+    the home, settings of the application's own host replace those of the side.
     """
-    host = scenario.hosts.get(side, Host())
+    own = app.host if side == "home" and app.host in scenario.hosts else side
+    host = scenario.hosts.get(own or side, Host())
     for timing in (scenario.defaults, app):
         for said in (timing.tcp, getattr(timing, side)):
             if isinstance(said, str):

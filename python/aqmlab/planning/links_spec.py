@@ -8,10 +8,12 @@ from typing import cast
 from msgspec import UNSET
 
 from aqmlab import _core
+from aqmlab.base.errors import ScenarioError
 from aqmlab.engines.trial_spec import (
     KindSpec,
     LinkSpec,
     OverheadSpec,
+    Shaper,
     WifiSpec,
 )
 from aqmlab.scenario import catalogue
@@ -52,14 +54,42 @@ def _hop(name: str, hop: Hop) -> LinkSpec:
 
 def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
     is_pipe = link.pipe_delays and link.shaper == "dummynet"
+    shaper, rate_bps, qdisc = _shaped(name, link, _rate_bps(link.rate, line))
     return LinkSpec(
         name=name,
-        rate_bps=_rate_bps(link.rate, line),
-        qdisc=kind_spec(link.qdisc),
-        shaper=link.shaper,
+        rate_bps=rate_bps,
+        qdisc=qdisc,
+        shaper=shaper,
         overhead=overhead_spec(link.overhead),
         pipe_delay_ns=delay_ns if is_pipe else UNSET,
     )
+
+
+def _shaped(way: str, link: Link, rate_bps: int) -> tuple[Shaper, int, KindSpec]:
+    """The shaper, the rate and the discipline of a link before a wire of `rate_bps`.
+
+    CAKE with a bandwidth is its own shaper. Without a bandwidth, its shaper has the link's rate.
+    """
+    qdisc = kind_spec(link.qdisc)
+    bandwidth_bps = cast(int | None, qdisc.params.get("bandwidth")) if _is_cake(link) else None
+    shaper = link.shaper or ("cake" if bandwidth_bps else "line")
+    if shaper != "cake":
+        return shaper, rate_bps, qdisc
+    if not _is_cake(link):
+        problem = f"`cake` is the shaper of the discipline `cake`, not of `{qdisc.kind}`"
+        raise ScenarioError(f"path.{way}.shaper", problem, 'write qdisc = "cake"')
+    if bandwidth_bps is None:
+        params = qdisc.params | {"bandwidth": rate_bps}
+        return shaper, rate_bps, KindSpec(kind=qdisc.kind, params=params)
+    if bandwidth_bps > rate_bps:
+        problem = f"CAKE's bandwidth, {Rate(bandwidth_bps)}, is above the link's rate"
+        hint = f'at most {Rate(rate_bps)}, or shaper = "line" for a queue of the line itself'
+        raise ScenarioError(f"path.{way}.qdisc", problem, hint)
+    return shaper, bandwidth_bps, qdisc
+
+
+def _is_cake(link: Link) -> bool:
+    return link.qdisc.kind == "cake"
 
 
 def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
@@ -128,8 +158,9 @@ def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
     """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
     RFC 8289, section 3.2, recommends a target of 5 to 10 % of the round trip that `interval`
-    represents. Slow links need a higher target, because a single packet exceeds a low one
-    (tc-codel(8)). A warning therefore requires a target of more than half of the interval.
+    represents. Slow links need a higher target, because the transmission of a single packet takes
+    longer than a low target (tc-codel(8)). A warning therefore requires a target of more than half
+    of the interval.
     """
     for link in links:
         name, given = link.qdisc.kind, link.qdisc.params

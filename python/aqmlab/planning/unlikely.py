@@ -48,5 +48,6 @@ def _without_l4s(spec: TrialSpec) -> Iterator[str]:
 
 
 def _sends_l4s(app: AppSpec) -> bool:
-    by_sender = "prague" in (app.home.cc.kind, app.wan.cc.kind)
+    ends = (app.home, app.wan)
+    by_sender = any(end.cc is not None and end.cc.kind == "prague" for end in ends)
     return by_sender or app.app.params.get("ecn") == "ect1"

@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from aqmlab import _core
 from aqmlab.base.errors import BadMemberError, BadValueError, nearest, shown
 from aqmlab.scenario import catalogue, kind_schema, merge
 from aqmlab.scenario.fields import (
@@ -34,6 +35,7 @@ from aqmlab.scenario.fields import (
 )
 from aqmlab.scenario.kind_schema import Properties
 from aqmlab.scenario.notation import Table
+from aqmlab.scenario.number_text import count
 from aqmlab.scenario.quantities import Duration, Size
 
 
@@ -134,6 +136,31 @@ class Timing(Value):
 
 _PRIORITY = WithJsonSchema({"type": ["integer", "string"], "minimum": 0, "maximum": 15})
 
+CODEPOINTS = _core.codepoints()
+"""The codepoints of Differentiated Services by name (`crates/trial/src/dscp.rs`)."""
+
+
+def _codepoint(value: object) -> int:
+    if isinstance(value, str) and value.upper() in CODEPOINTS:
+        return CODEPOINTS[value.upper()]
+    try:
+        number = count(value)
+    except BadValueError:
+        raise BadValueError.unknown("codepoint", str(value), CODEPOINTS) from None
+    if not 0 <= number <= 63:
+        raise BadValueError(f"{number} is not between 0 and 63")
+    return number
+
+
+Codepoint = Annotated[
+    int,
+    BeforeValidator(_codepoint),
+    WithJsonSchema(
+        {"anyOf": [{"enum": list(CODEPOINTS)}, {"type": "integer", "minimum": 0, "maximum": 63}]}
+    ),
+]
+"""A codepoint of Differentiated Services, by its name or its number."""
+
 
 class App(Timing):
     """One application: a kind, its parameters, its times and its copies.
@@ -142,7 +169,9 @@ class App(Timing):
     `start` times makes one copy for each. A list of `rtt` gives each copy its own round-trip time.
     `tcp` applies to both ends. If a kind has a parameter with one of these names, such as the
     `count` of `bursts`, the key sets that parameter. `priority` is Linux's `skb->priority`, 0 to
-    15, from which `pfifo_fast` selects a band.
+    15, from which `pfifo_fast` selects a band. `host` names the host in the home that runs the
+    application; applications of one host share its address. `dscp` is the codepoint of the
+    application's packets, from which CAKE selects a tin.
     """
 
     kind: str
@@ -151,6 +180,8 @@ class App(Timing):
     count: Count = 1
     stagger: Duration = Duration(0)
     priority: Annotated[Count, _PRIORITY] | None = None
+    host: str | None = None
+    dscp: Codepoint | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -184,6 +215,8 @@ class App(Timing):
             raise BadMemberError("count", f"{self.count} is not between 1 and 1000")
         if self.priority is not None and not 0 <= self.priority <= 15:
             raise BadMemberError("priority", f"{self.priority} is not between 0 and 15")
+        if self.host is not None and not (self.host.isprintable() and 0 < len(self.host) <= 100):
+            raise BadMemberError("host", "a name is one line of at most 100 characters")
         if self.stop is not None and self.duration is not None:
             raise BadMemberError("stop", "given together with `duration`", "write one of the two")
         if isinstance(self.start, tuple) and (self.count > 1 or not self.start):

@@ -78,7 +78,7 @@ class Param:
             return
         if not self.least <= number <= self.most:
             hint = None
-            if self.type == "duration or off" and number == 0:
+            if self.type.endswith(" or off") and number == 0:
                 hint = 'write "off" for none'
             elif (self.least, self.most) == (0, 1) and 1 < number <= 100:
                 hint = f'for {shown(said)} in a hundred write "{shown(said)} %"'
@@ -92,8 +92,7 @@ class Param:
 
 
 _NEAREST = {
-    "cake": "fq_codel",
-    "sqm": "fq_codel",
+    "sqm": "cake",
     "fq": "sfq",
     "docsis_pie": "pie",
     "prio": "pfifo_fast",

@@ -20,6 +20,7 @@ _DEFINITIONS = {
     "duration": Duration.SCHEMA,
     "duration or off": Duration.SCHEMA,
     "rate": Rate.SCHEMA,
+    "rate or off": Rate.SCHEMA,
     "bytes": Size.SCHEMA,
     "count": COUNT,
     "number": NUMBER,
@@ -63,7 +64,7 @@ def _param(param: Param, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
     if param.type == "word":
         return {"enum": list(param.choices), "description": about}
     typed = _DEFINITIONS[param.type].reference(handler)
-    if param.type == "duration or off":
+    if param.type.endswith(" or off"):
         typed = {"anyOf": [typed, {"enum": ["off", "none", "never", False]}]}
     bounds: JsonSchemaValue = {}
     if param.allowed:

@@ -16,6 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 
 from aqmlab import _core
 from aqmlab.base.errors import BadValueError
+from aqmlab.scenario import presets
 from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
 from aqmlab.scenario.kind_schema import Properties, table
 from aqmlab.scenario.notation import Table
@@ -60,12 +61,13 @@ class Overhead(Value):
         return names[0] if names else short
 
 
-SHAPERS = ("line", "htb", "dummynet")
-"""Rate limiters: the wire itself, Linux's HTB or FreeBSD's dummynet.
+SHAPERS = ("line", "htb", "dummynet", "cake")
+"""Rate limiters: the wire itself, Linux's HTB, FreeBSD's dummynet, or the discipline `cake` itself.
 
 HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
 charges the packet to the bucket afterwards. After a pause it therefore sends two packets together.
-dummynet sends packets at its clock ticks, which are one millisecond apart.
+dummynet sends packets at its clock ticks, which are one millisecond apart. CAKE sends a packet when
+the time that it charges for the packets before has passed.
 """
 
 
@@ -76,7 +78,7 @@ def _shaper(value: object) -> str:
 
 
 Shaper = Annotated[
-    Literal["line", "htb", "dummynet"],
+    Literal["line", "htb", "dummynet", "cake"],
     BeforeValidator(_shaper),
     WithJsonSchema({"enum": list(SHAPERS)}),
 ]
@@ -112,9 +114,10 @@ class _Gateway(_Port):
     qdisc: Qdisc = Field(
         default_factory=_pfifo, description="the discipline before the link; `queue` is a synonym"
     )
-    shaper: Shaper = Field(
-        "line",
-        description='the mechanism that limits the rate: `"line"`, `"htb"` or `"dummynet"`',
+    shaper: Shaper | None = Field(
+        None,
+        description='the mechanism that limits the rate: `"line"`, `"htb"`, `"dummynet"` or '
+        '`"cake"`; by default `"cake"` for a CAKE with a `bandwidth`, and otherwise `"line"`',
     )
     pipe_delays: Flag = Field(
         False,
@@ -125,6 +128,15 @@ class _Gateway(_Port):
     overhead: Overhead = Field(
         Overhead(), description="the bytes that the link charges for a packet beyond its IP bytes"
     )
+
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table whose discipline may also be a preset."""
+        pattern = f"^({'|'.join(presets.load())})(\\s+\\S+=\\S+)*$"
+        preset = {"type": "string", "pattern": pattern}
+        plain = own["qdisc"]
+        qdisc = {"anyOf": [plain, preset], "description": plain["description"]}
+        return super().written_schema(own | {"qdisc": qdisc}, handler)
 
 
 class Impairments(Value):

@@ -14,6 +14,7 @@ from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
+from aqmlab.scenario import presets
 from aqmlab.scenario.catalogue import table_of
 from aqmlab.scenario.links import Link
 from aqmlab.scenario.notation import Table, rate_pair
@@ -217,6 +218,8 @@ def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
         table = path.get(way)
         if isinstance(table, dict) and isinstance(table.get("qdisc"), str):
             table["qdisc"] = _located(layer, (*above, way, "qdisc"), table["qdisc"])
+        if isinstance(table, dict) and way != "wifi" and above == ("path",):
+            presets.apply(way, table)
 
 
 def _located(layer: Layer, keys: Keys, text: str) -> Table:

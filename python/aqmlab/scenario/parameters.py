@@ -33,12 +33,20 @@ def duration_or_off(value: object) -> Duration | None:
         raise
 
 
+def rate_or_off(value: object) -> Rate | None:
+    """Reads a rate, or `None` for "off"."""
+    if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
+        return None
+    return Rate.parse(value)
+
+
 READERS: Mapping[str, Callable[[object], Parameter]] = {
     "duration": Duration.parse,
     "duration or off": duration_or_off,
     "count": count,
     "bytes": Size.parse,
     "rate": Rate.parse,
+    "rate or off": rate_or_off,
     "number": number,
     "flag": flag,
 }
@@ -46,6 +54,7 @@ READERS: Mapping[str, Callable[[object], Parameter]] = {
 
 _TYPES: Mapping[str, Callable[[int], Quantity]] = {
     "duration": Duration, "duration or off": Duration, "bytes": Size, "rate": Rate,
+    "rate or off": Rate,
 }  # fmt: skip
 
 

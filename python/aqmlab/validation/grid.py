@@ -31,7 +31,7 @@ _NAMED = ("mix", "rate", "qdisc", "rtt", "cc", "loss", "jitter", "receive_buffer
 
 _CLASSES = {
     "pfifo": "fifo", "bfifo": "fifo", "codel": "aqm", "pie": "aqm", "red": "aqm",
-    "fq_codel": "fq", "fq_pie": "fq", "sfq": "fq",
+    "pfifo_fast": "fifo", "fq_codel": "fq", "fq_pie": "fq", "sfq": "fq", "cake": "fq",
 }  # fmt: skip
 
 
@@ -46,6 +46,7 @@ CellWords = TypedDict(
         "duration": str,
         "seeds": int,
         "ecn": NotRequired[bool],
+        "shaper": NotRequired[str],
         "loss": NotRequired[str],
         "jitter": NotRequired[str],
         "receive_buffer": NotRequired[str],
@@ -101,7 +102,8 @@ class Cell:
     def kin(self) -> str:
         """The group of cells with a comparable spread.
 
-        It depends on discipline, number of flows and random loss.
+        It depends on the classes of the disciplines, on whether a single bulk transfer is the only
+        application, and on whether packets are lost or reordered at random.
         """
         classes = {_CLASSES[link.qdisc.kind] for link in self.spec.links}
         bulk = sum(app.app.kind == "bulk" for app in self.spec.apps)
@@ -119,8 +121,9 @@ class Cell:
 
     def _scenario(self) -> Table:
         words = self.words
-        # The kernel's gateway shapes with HTB, so the simulator also shapes with HTB.
-        path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
+        # Both engines shape with HTB, unless the cell has another shaper.
+        shaper = words.get("shaper", "htb")
+        path: Table = {"rate": words["rate"], "rtt": words["rtt"], "shaper": shaper}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]
         else:

@@ -25,7 +25,7 @@ def test_a_recording_of_every_discipline_is_kept() -> None:
     assert kinds == set(SETTINGS)
 
 
-@pytest.mark.parametrize("kind", ["codel", "fq_codel", "sfq", "red", "pie"])
+@pytest.mark.parametrize("kind", ["codel", "fq_codel", "sfq", "red", "pie", "cake"])
 def test_a_drop_that_the_kernel_did_not_make_is_found(kind: str) -> None:
     path = next(path for path in KEPT if path.name.startswith(f"{kind}-"))
     changed = dict(traces.load(path))
@@ -45,6 +45,8 @@ def test_a_drop_that_the_kernel_did_not_make_is_found(kind: str) -> None:
         ("sfq-2", {"quantum": 401}),
         ("pie-1", {"beta": 21}),
         ("red-1", {"probability": 0.101}),
+        ("cake-6", {"memlimit": 149_000}),
+        ("cake-21", {"overhead": 1}),
     ],
 )
 def test_a_slightly_different_setting_is_found(name: str, change: dict[str, float]) -> None:
@@ -65,8 +67,8 @@ def test_packets_are_the_same_for_a_seed_and_a_prefix_of_longer_traces() -> None
 
 
 def test_a_discipline_that_cannot_be_traced_is_refused_by_name() -> None:
-    with pytest.raises(RefusedError, match="`cake` cannot be traced; there are pfifo"):
-        traces.make("cake", 0, packets=10)
+    with pytest.raises(RefusedError, match="`choke` cannot be traced; there are pfifo"):
+        traces.make("choke", 0, packets=10)
 
 
 @pytest.mark.vm

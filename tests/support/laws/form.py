@@ -76,6 +76,7 @@ ABSENT: dict[str, dict[str, Absent]] = {
         r"throughput_p\d+_mbit": _no_window_fits,
         r"throughput_nonempty_mean_mbit": _always,  # every window may be empty
     },
+    "hosts": {r"share_percent|throughput_mean_mbit": _always},  # nothing arrived
     "queues": {r"sojourn_.*": _no_wait},
     "conns": {r"(established|closed)_s": _always},
     "tcp_series": {r"ssthresh_bytes|srtt_ms": _always},

@@ -14,7 +14,9 @@ from .. import bounds
 from ..trials import Row, Run
 from .flows import ROUNDING
 
-DROPS = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
+DROPS = (
+    "drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "drops_filtered",
+)  # fmt: skip
 
 
 def dropped(row: Row) -> float:
@@ -187,7 +189,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link.
+    """Drops and marks of flows add up to the drops and marks of the link.
 
     Marks require ECN at both ends, or an application that sends datagrams with ECN.
     """
@@ -213,7 +215,7 @@ def _sends_with_ecn(app: dict[str, Any]) -> bool:
 def samples_agree_with_totals(run: Run) -> Iterator[str]:
     """Counters increase to their totals.
 
-    A queue has bytes if it has packets. Shares are between 0 and 1.
+    A queue has bytes if and only if it has packets. Shares are between 0 and 1.
     """
     rows = by_link(run)
     most: dict[str, float] = dict.fromkeys(rows, 0)

@@ -13,6 +13,9 @@
 //! bucket also compensates late timers, so that a busy link carries its whole rate. HTB releases a
 //! packet at the beginning of its time on the wire; for a line, `testbed::netem` adds that time.
 //!
+//! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the device's own, without HTB.
+//! The size table is then CAKE's.
+//!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
 use aqmlab_core::{Bytes, Direction, Overhead};
@@ -98,21 +101,31 @@ pub(crate) fn install(
 ) -> Result<Installed, String> {
     let wanted = tc_params::wanted(&link.name, link)?;
     let htb = Htb::of(link);
-    let mut lines = vec![
-        format!("tc qdisc add dev {device} root handle 1: {} htb default 1", htb.table()),
-        format!("tc class add dev {device} parent 1: classid 1:1 htb {}", htb.class()),
-        format!(
-            "tc qdisc add dev {device} parent 1:1 handle 10: {} {}",
-            wanted.kind, wanted.options
-        ),
-    ];
+    let child = format!("handle 10: {} {}", wanted.kind, wanted.options);
+    let own = link.shaper == ShaperSpec::Cake;
+    let mut lines = if own {
+        vec![format!(
+            "tc qdisc add dev {device} root {}",
+            child.replacen("10:", &format!("10: {}", htb.table()), 1)
+        )]
+    } else {
+        vec![
+            format!("tc qdisc add dev {device} root handle 1: {} htb default 1", htb.table()),
+            format!("tc class add dev {device} parent 1: classid 1:1 htb {}", htb.class()),
+            format!("tc qdisc add dev {device} parent 1:1 {child}"),
+        ]
+    };
     if let Some(packets) = wanted.device_queue {
         lines.insert(0, format!("ip link set dev {device} txqueuelen {packets}"));
     }
     run_all(&lines)?;
     let index = crate::sys::interface(device).map_err(|error| format!("{device}: {error}"))?;
-    htb.read_back(index).map_err(|problem| format!("{device}: {problem}"))?;
-    read_back(device, &wanted, &htb).map_err(|problem| format!("{device}: {problem}"))?;
+    if !own {
+        htb.read_back(index).map_err(|problem| format!("{device}: {problem}"))?;
+    }
+    let root = if own { ("10:", wanted.kind) } else { ("1:", "htb") };
+    read_back(device, &wanted, root, htb.counted)
+        .map_err(|problem| format!("{device}: {problem}"))?;
     Ok(Installed { device: index, kind: wanted.kind, direction })
 }
 
@@ -141,6 +154,8 @@ impl Htb {
                     (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
                 }
                 ShaperSpec::Htb => BURST,
+                // CAKE has no HTB above it.
+                ShaperSpec::Cake => 0,
             },
             counted: signed(over.counted) - 14,
             overhead: (over.bytes - over.counted).0 as u32,
@@ -198,14 +213,20 @@ impl Htb {
 
 /// Reads the discipline back. If the kernel silently refuses a discipline, a FIFO of a thousand
 /// packets remains.
-fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
+fn read_back(
+    device: &str,
+    wanted: &Wanted,
+    (handle, kind): (&str, &str),
+    table: i64,
+) -> Result<(), String> {
     let all = show(device)?;
     let of = |handle: &str| all.iter().find(|qdisc| qdisc["handle"] == handle);
-    let root = of("1:").ok_or("no htb")?;
+    let root = of(handle).ok_or_else(|| format!("no {kind}"))?;
     let counted = root["stab"]["overhead"].as_i64().unwrap_or(0);
-    if root["kind"] != "htb" || counted != htb.counted {
-        let want = htb.counted;
-        return Err(format!("htb with a size table of {want} was asked for, but there is {root}"));
+    if root["kind"] != kind || counted != table {
+        return Err(format!(
+            "{kind} with a size table of {table} was asked for, but there is {root}"
+        ));
     }
     tc_params::compare(wanted, of("10:").unwrap_or(&Json::Null))?;
     if let Some(packets) = wanted.device_queue {

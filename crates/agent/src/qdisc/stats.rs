@@ -1,5 +1,7 @@
 //! The counters of queue disciplines, read directly over netlink (rtnetlink(7)).
 
+mod cake;
+
 use std::os::fd::OwnedFd;
 
 use aqmlab_core::Instant;
@@ -17,6 +19,8 @@ pub(crate) struct Counters {
     pub(crate) drops: u64,
     /// Packets dropped because the queue was full.
     pub(crate) overlimit: u64,
+    /// Redundant acknowledgements that CAKE removed, which count as drops too.
+    pub(crate) filtered: u64,
     pub(crate) marks: u64,
 }
 
@@ -169,6 +173,9 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
                     result.backlog_packets = word(value, 0).into();
                     result.backlog_bytes = word(value, 4).into();
                     result.drops = word(value, 8).into();
+                }
+                STATS_APP if kind == "cake" => {
+                    (result.filtered, result.marks, gauges) = cake::own(value);
                 }
                 STATS_APP => (result.overlimit, result.marks, gauges) = own(kind, value),
                 _ => {}

@@ -5,6 +5,7 @@
 //! value that describes the kernel's behaviour is accepted. Sources: iproute2 6.1 `tc/q_*.c`; Linux
 //! 6.1 `net/sched/sch_*.c`.
 
+mod cake;
 mod kinds;
 mod shown;
 
@@ -12,7 +13,7 @@ use aqmlab_core::{Args, Bytes, Param, Value};
 use aqmlab_trial::spec::LinkSpec;
 use serde_json::Value as Json;
 
-use self::kinds::How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
+use self::kinds::How::{Composed, DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 use self::kinds::find;
 pub(crate) use self::shown::compare;
 
@@ -78,7 +79,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
                     param.default
                 ));
             }
-            Fixed => {}
+            Fixed | Composed => {}
         }
     }
     words.push(match known.besides {
@@ -87,6 +88,10 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         besides => besides.to_owned(),
     });
     words.retain(|word| !word.is_empty());
+    if known.kernel == "cake" {
+        let counted = link.overhead.counted;
+        cake::compose(at, &chosen.args, counted, &mut words, &mut wanted.reads)?;
+    }
     wanted.options = words.join(" ");
     if known.kernel == "sfq" {
         bound_sfq(&mut wanted, &chosen.args);
@@ -142,7 +147,7 @@ fn put(
         Value::Bytes(size) => (size.0.to_string(), Json::from(size.0)),
         Value::Number(number) => (number.to_string(), Json::from(number)),
         Value::Word(word, _) => (word.to_owned(), Json::from(word)),
-        Value::Rate(_) | Value::Flag(_) => {
+        Value::Rate(_) | Value::MaybeRate(_) | Value::Flag(_) => {
             return Err(format!("{at}: {value}: the kernel has no such parameter"));
         }
     };

@@ -86,7 +86,8 @@ impl Tap {
 }
 
 /// Returns the record of a packet between the addresses of an application; `None` for any other
-/// packet.
+/// packet. Applications of one host share its address in the home, so the address on the internet
+/// identifies the application.
 fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     let header = packet.get(..20).filter(|header| header[0] >> 4 == 4)?;
     let (from, to) = (&header[12..16], &header[16..20]);
@@ -95,7 +96,8 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
         ([172, 16, 11, _], [172, 16, 10, _]) => Direction::Down,
         _ => return None,
     };
-    let flow = u32::from(from[3].checked_sub(2)?);
+    let wan = if direction == Direction::Up { to } else { from };
+    let flow = u32::from(wan[3].checked_sub(2)?);
     let ip_len = u32::from(u16::from_be_bytes([header[2], header[3]]));
     let (port, flags) = transport(packet);
     let ecn = header[1] & 3;

@@ -105,8 +105,11 @@ fn number(value: Value) -> u64 {
         Value::Count(count) => count,
         Value::Bytes(size) => size.0,
         Value::Flag(flag) => flag.into(),
-        Value::Rate(rate) => rate.as_bps(),
-        Value::Number(_) | Value::MaybeDuration(None) | Value::Word(..) => 0,
+        Value::Rate(rate) | Value::MaybeRate(Some(rate)) => rate.as_bps(),
+        Value::Number(_)
+        | Value::MaybeDuration(None)
+        | Value::MaybeRate(None)
+        | Value::Word(..) => 0,
     }
 }
 

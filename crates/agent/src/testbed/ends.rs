@@ -1,5 +1,6 @@
 //! Namespaces: the cables between them, and the addresses, routes and settings of each.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
@@ -20,9 +21,11 @@ pub(crate) const fn interface(side: Side) -> &'static str {
     }
 }
 
-/// Returns the address of an application at an end.
-pub(crate) fn address(app: usize, side: Side) -> Ipv4Addr {
-    Ipv4Addr::new(172, 16, 10 + side.index() as u8, 2 + app as u8)
+/// Returns the address of an application at an end. Applications of one host in the home share its
+/// address.
+pub(crate) fn address(spec: &Spec, app: usize, side: Side) -> Ipv4Addr {
+    let host = if side == Side::Home { spec.home_host(app) } else { app };
+    Ipv4Addr::new(172, 16, 10 + side.index() as u8, 2 + host as u8)
 }
 
 /// Moves this process into a namespace.
@@ -110,12 +113,16 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
         format!("ip link set {name} up"),
         format!("ip neigh add {hop} lladdr 02:00:00:00:00:0{mac} dev {name}"),
     ];
+    let mut hosts = BTreeSet::new();
     for (index, app) in spec.apps.iter().enumerate() {
-        let (here, there) = (address(index, side), address(index, side.peer()));
-        lines.push(format!("ip addr add {here}/32 dev {name}"));
-        let how = tcp_settings::route(app.tcp(side))?;
-        let route = format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}");
-        lines.push(route);
+        let (here, there) = (address(spec, index, side), address(spec, index, side.peer()));
+        if hosts.insert(here) {
+            lines.push(format!("ip addr add {here}/32 dev {name}"));
+        }
+        if hosts.insert(there) {
+            let how = tcp_settings::route(app.tcp(side))?;
+            lines.push(format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}"));
+        }
     }
     run_all(&lines)?;
     for (setting, value) in [
@@ -133,13 +140,61 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     tcp_settings::prepare(spec, side, mode.host)
 }
 
+/// Refuses applications of one host whose servers have different TCPs. Settings of a route belong to
+/// the address of its destination.
+///
+/// # Errors
+///
+/// If a setting of a route does not exist, or if two applications differ.
+pub(crate) fn check_hosts(spec: &Spec) -> Result<(), String> {
+    for (index, app) in spec.apps.iter().enumerate() {
+        let first = &spec.apps[spec.home_host(index)];
+        if tcp_settings::route(&app.wan)? != tcp_settings::route(&first.wan)? {
+            return Err(format!(
+                "apps[{index}].wan: `{}` and `{}` have one host in the home, so the kernel engine \
+                 needs equal TCPs at their servers, except for `cc`; name two hosts",
+                first.name, app.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn spec(hosts: [&str; 3]) -> Spec {
+        let app = |(number, host): (usize, &str)| {
+            let route = r#"{"links": [], "delay_ns": 0}"#;
+            format!(
+                r#"{{"name": "a{number}", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {route},
+                    "down": {route}, "host": {host}, "wan": {{"ecn": {}}}}}"#,
+                number == 2
+            )
+        };
+        let apps: Vec<_> = hosts.into_iter().enumerate().map(app).collect();
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [], "apps": [{}]}}"#,
+            apps.join(",")
+        );
+        aqmlab_trial::parse(&json).expect("it is a trial")
+    }
+
     #[test]
     fn hosts_have_the_addresses_of_the_simulator() {
-        assert_eq!(address(3, Side::Home).to_string(), "172.16.10.5");
-        assert_eq!(address(3, Side::Wan).to_string(), "172.16.11.5");
+        let spec = spec(["null", r#""anna""#, r#""anna""#]);
+        let of = |app, side| address(&spec, app, side).to_string();
+        assert_eq!(of(0, Side::Home), "172.16.10.2");
+        assert_eq!((of(1, Side::Home), of(2, Side::Home)), (of(2, Side::Home), of(1, Side::Home)));
+        assert_eq!(of(2, Side::Home), "172.16.10.3");
+        assert_eq!(of(2, Side::Wan), "172.16.11.4");
+    }
+
+    #[test]
+    fn servers_of_one_host_have_equal_routes() {
+        assert_eq!(check_hosts(&spec(["null", r#""anna""#, r#""bert""#])), Ok(()));
+        let refused = check_hosts(&spec(["null", r#""anna""#, r#""anna""#])).expect_err("differ");
+        assert!(refused.starts_with("apps[2].wan: `a1` and `a2` have one host"), "{refused}");
     }
 }

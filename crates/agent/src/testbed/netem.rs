@@ -16,12 +16,12 @@
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
 
-use aqmlab_core::{Bytes, Direction, Duration, Side};
+use aqmlab_core::{Bytes, Direction, Duration};
 use aqmlab_trial::Spec;
 use aqmlab_trial::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec};
 use serde_json::Value as Json;
 
-use super::ends::address;
+use super::selector;
 use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
@@ -141,7 +141,7 @@ pub(crate) fn install(
     if all.is_empty() {
         return Ok(());
     }
-    // The wire behind an HTB shaper takes no time.
+    // The wire behind a shaper takes no time.
     let link = link.filter(|link| link.shaper == ShaperSpec::Line);
     let mut lines = Vec::new();
     let mut below = match link {
@@ -164,10 +164,9 @@ pub(crate) fn install(
         lines.push(format!("tc qdisc add dev {device} {place} handle {handle} {}", way.netem()));
     }
     for (app, place) in places.iter().enumerate().filter(|_| all.len() > 1) {
-        let from = address(app, if direction == Direction::Up { Side::Home } else { Side::Wan });
         lines.push(format!(
-            "tc filter add dev {device} parent 2: protocol ip prio 1 u32 \
-             match ip src {from}/32 flowid 2:{:x}",
+            "tc filter add dev {device} parent 2: protocol ip prio 1 u32 {} flowid 2:{:x}",
+            selector(spec, app, direction),
             place + 1
         ));
     }

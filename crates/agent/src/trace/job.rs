@@ -16,6 +16,17 @@ pub(crate) struct Trace {
     pub(crate) ecn: Vec<u8>,
     /// The packets to send, in order.
     pub(crate) arrivals: Vec<Arrival>,
+    /// The headers of each packet, from the IP header on, if packets are sent as they are.
+    pub(crate) heads: Vec<Vec<u8>>,
+    /// Whether the discipline is the device's own, without HTB above it.
+    pub(crate) root: bool,
+}
+
+impl Trace {
+    /// Returns whether packets are sent with the headers of the job.
+    pub(crate) fn is_raw(&self) -> bool {
+        !self.heads.is_empty()
+    }
 }
 
 /// A packet to be sent.
@@ -45,14 +56,29 @@ fn trace(json: &Value) -> Option<Trace> {
     let ecn = ecn?;
     let arrivals: Option<Vec<Arrival>> =
         list("arrivals")?.iter().map(|one| arrival(one, ecn.len())).collect();
+    let arrivals = arrivals?;
+    let heads: Option<Vec<Vec<u8>>> = match json.get("heads") {
+        None => Some(Vec::new()),
+        Some(heads) => heads.as_array()?.iter().map(|head| bytes(head.as_str()?)).collect(),
+    };
+    let heads = heads.filter(|heads| heads.is_empty() || heads.len() == arrivals.len())?;
     Some(Trace {
         kind: json.get("kind")?.as_str()?.into(),
         options: json.get("options")?.as_str()?.into(),
         rate_bps: json.get("rate_bps")?.as_u64()?,
         overhead: json.get("overhead")?.as_i64()?,
         ecn,
-        arrivals: arrivals?,
+        arrivals,
+        heads,
+        root: json.get("root").and_then(Value::as_bool).unwrap_or(false),
     })
+}
+
+/// Parses bytes in hexadecimal digits. An IP header has at least 20 of them.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(pair).collect();
+    bytes.filter(|bytes| bytes.len() >= 20)
 }
 
 /// Parses a packet: the gap before it, its flow and its length. The length must have room for the
@@ -70,6 +96,23 @@ mod tests {
     #[test]
     fn a_trial_is_not_a_job() {
         assert!(parse(r#"{"seed": 1, "links": []}"#).is_none());
+    }
+
+    #[test]
+    fn packets_may_have_headers_of_their_own() {
+        let json = |heads: &str| {
+            format!(
+                r#"{{"traces": [{{"kind": "cake", "options": "", "rate_bps": 1000000, "overhead": 14,
+                    "ecn": [0], "arrivals": [[0, 0, 64]], "heads": [{heads}], "root": true}}]}}"#
+            )
+        };
+        let head = format!("\"45{}\"", "00".repeat(27));
+        let traces = parse(&json(&head)).expect("it is a job").expect("it is right");
+        assert!(traces[0].is_raw() && traces[0].root);
+        assert_eq!((traces[0].heads[0].len(), traces[0].heads[0][0]), (28, 0x45));
+        for wrong in [r#""45""#, r#""4x""#, &format!("{head}, {head}")] {
+            assert!(parse(&json(wrong)).expect("it is a job").is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -5,13 +5,17 @@
 //! `ktime_get` records the exact time that the discipline read, in nanoseconds; the line names the
 //! caller. The kernel's own event reports dropped packets.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::layout::Types;
+use super::record;
 
 const TRACING: &str = "/sys/kernel/tracing";
 /// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
 const NUMBER: u32 = 14 + 20 + 8;
+/// The offset of IPv4's identification, which numbers packets that are sent with their own headers.
+const IDENTIFICATION: u32 = 14 + 4;
 /// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
 /// The size of the recording buffer, for about six lines of a hundred bytes per packet.
@@ -36,6 +40,10 @@ pub(crate) struct Doors {
 const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
 /// The probe of a random number of 32 bits.
 const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
+/// The probe of a random number of 16 bits.
+const HALF: &str = "r8:aqmlab/half get_random_u16 value=$retval:u16";
+/// The probe of the hashes of addresses and flows, which CAKE computes itself.
+const KEYS: &str = "r8:aqmlab/keys flow_hash_from_keys hash=$retval:u32";
 /// The probe of a random number of 64 bits, which the kernel writes to a buffer on the caller's
 /// stack. The lines of the call and of the result both record the address of the buffer.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
@@ -51,6 +59,11 @@ impl Doors {
     /// even if the discipline has packets.
     pub(crate) fn is_shared(&self) -> bool {
         self.dequeue == HTB
+    }
+
+    /// Returns whether the discipline removes packets that it does not count as lost.
+    pub(crate) fn consumes(&self) -> bool {
+        self.extra.contains(&KEYS)
     }
 
     /// Returns whether the discipline hashes with its own key. The hash of the packet is then
@@ -100,6 +113,10 @@ const DOORS: &[Doors] = &[
         timed(doors("pie", "sch_pie:pie_qdisc_enqueue", "sch_pie:pie_qdisc_dequeue", "pie_")),
     ),
     with(
+        &[KEYS, HALF, WORD],
+        timed(doors("cake", "sch_cake:cake_enqueue", "sch_cake:cake_dequeue", "cake_")),
+    ),
+    with(
         &[ASK, FILL, FQ_PIE_TIMER],
         timed(doors(
             "fq_pie",
@@ -118,44 +135,82 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// The description of a gap in a recording.
-pub(crate) type Gap = String;
+/// A gap in a recording.
+#[derive(Debug)]
+pub(crate) struct Gap {
+    pub(crate) problem: String,
+    /// The places at which the discipline read the clock, in the form of a probe.
+    pub(crate) readings: BTreeSet<String>,
+}
 
-/// Sets the probes of a discipline, whose module must be loaded.
-pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
+/// Sets the probes of a discipline, whose module must be loaded. If the places of its `readings` of
+/// the clock are known, only these are probed. Packets that are sent with their own headers (`raw`)
+/// are numbered by their identification.
+pub(crate) fn set(
+    doors: &Doors,
+    types: &Types,
+    raw: bool,
+    readings: &BTreeSet<String>,
+) -> Result<(), String> {
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
     // Full packet addresses, not hashed addresses, identify the packets.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
-    for line in lines(doors, types)? {
+    for line in lines(doors, types, raw)?.into_iter().chain(clock(readings)) {
         append("kprobe_events", &line)?;
     }
     write("trace", "")?;
     write("events/skb/kfree_skb/enable", "1")?;
+    write("events/skb/consume_skb/enable", if doors.consumes() { "1" } else { "0" })?;
     write("events/aqmlab/enable", "1")
 }
 
 /// Stops the recording. Returns the recording, or the gap that makes it unusable.
-pub(crate) fn end() -> Result<Result<String, Gap>, String> {
+pub(crate) fn end(doors: &Doors) -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
-    match missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?) {
-        Some(lost) => Ok(Err(lost)),
-        None => read("trace").map(Ok),
-    }
+    write("events/skb/consume_skb/enable", "0")?;
+    let problem = missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?);
+    let text = read("trace")?;
+    Ok(match problem {
+        Some(problem) => Err(Gap { problem, readings: readings(&text, doors.own) }),
+        None => Ok(text),
+    })
 }
 
-fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
+/// Returns the probes of clock readings: at these places, or everywhere.
+fn clock(readings: &BTreeSet<String>) -> Vec<String> {
+    if readings.is_empty() {
+        return vec!["r32:aqmlab/clock ktime_get ns=$retval:u64".into()];
+    }
+    readings.iter().map(|place| format!("p:aqmlab/clock {place} ns=%ax:u64")).collect()
+}
+
+/// Returns the places in a recording to which the clock returned within functions of a discipline.
+/// Their names begin with `own`, or have it after a prefix.
+fn readings(text: &str, own: &str) -> BTreeSet<String> {
+    let place = |line: &str| {
+        let (caller, _) = line.split_once(" clock: (")?.1.split_once(" <- ktime_get)")?;
+        let (place, rest) = caller.split_once('/')?;
+        let place = if record::is_own(caller, own) { place } else { return None };
+        let module = rest.split_once(" [").and_then(|(_, module)| module.strip_suffix(']'));
+        Some(module.map_or(place.into(), |module| format!("{module}:{place}")))
+    };
+    text.lines().filter_map(place).collect()
+}
+
+fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String> {
     let field = |name| types.offset("sk_buff", name);
     let (data, counted) = (field("data")?, field("cb")?);
     let (hash, memory) = (field("hash")?, field("truesize")?);
     let Doors { enqueue, dequeue, .. } = doors;
+    let (number, width) = if raw { (IDENTIFICATION, "u16") } else { (NUMBER, "u32") };
     let mut lines = vec![
         format!(
             "p:aqmlab/offer {enqueue} skb=%di:x64 len=+{counted}(%di):u32 \
-             id=+{NUMBER}(+{data}(%di)):u32 mem=+{memory}(%di):u32"
+             id=+{number}(+{data}(%di)):{width} mem=+{memory}(%di):u32"
         ),
         format!("r8:aqmlab/offered {enqueue} code=$retval:u32"),
         format!("p:aqmlab/take {dequeue}"),
@@ -163,7 +218,6 @@ fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
             "r8:aqmlab/taken {dequeue} skb=$retval:x64 \
              hash=+{hash}($retval):u32 tos=+{TOS}(+{data}($retval)):u8"
         ),
-        "r32:aqmlab/clock ktime_get ns=$retval:u64".into(),
     ];
     lines.extend(doors.extra.iter().map(|&line| line.into()));
     Ok(lines)
@@ -216,7 +270,17 @@ mod tests {
     }
 
     #[test]
+    fn a_second_attempt_probes_the_places_where_the_discipline_read_the_clock() {
+        let text = "x [000] 1.0: clock: (tick_sched_timer+0x19/0x80 <- ktime_get) ns=1\n\
+                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=2\n\
+                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=3\n";
+        let places = readings(text, "cake_");
+        assert_eq!(clock(&places), ["p:aqmlab/clock sch_cake:cake_dequeue+0x6c ns=%ax:u64"]);
+        assert_eq!(clock(&BTreeSet::new()), ["r32:aqmlab/clock ktime_get ns=$retval:u64"]);
+    }
+
+    #[test]
     fn what_cannot_be_recorded_is_named() {
-        assert!(find("cake").is_err_and(|said| said.contains("`cake`") && said.contains("sfq")));
+        assert!(find("choke").is_err_and(|said| said.contains("`choke`") && said.contains("sfq")));
     }
 }

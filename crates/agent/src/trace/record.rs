@@ -7,7 +7,8 @@
 //! - `read`: the number of clock readings (if zero, the time is the last known time);
 //! - `len`: the length that the discipline counts;
 //! - `mem`: the memory of the packet (`truesize`);
-//! - `ecn`: the ECN field at departure.
+//! - `ecn`: the ECN field at departure;
+//! - `dscp`: the codepoint at departure.
 //!
 //! The separate column `drops` has pairs of an operation and a packet.
 
@@ -28,7 +29,9 @@ enum Line<'a> {
     Clock { caller: &'a str, ns: u64 },
     Hash(u64),
     Freed { skb: u64 },
-    Word { caller: &'a str, value: u64 },
+    Consumed { skb: u64 },
+    Keys { caller: &'a str, hash: u64 },
+    Word { caller: &'a str, value: u64, bits: u32 },
     Ask { at: u64 },
     Fill { caller: &'a str, stack: u64, words: [u64; 8] },
     Update,
@@ -45,7 +48,10 @@ struct Operation {
     len: u64,
     mem: u64,
     ecn: u64,
+    dscp: u64,
     drops: Vec<u64>,
+    /// Packets that the discipline removed at once and does not count as lost.
+    consumed: Vec<u64>,
 }
 
 /// Parses a recording of `trace`, taken at the entry points `doors`.
@@ -54,6 +60,7 @@ pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, St
         own: doors.own,
         keyed: doors.is_keyed(),
         shared: doors.is_shared(),
+        raw: trace.is_raw(),
         ..Reader::default()
     };
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -75,6 +82,8 @@ struct Reader<'a> {
     own: &'a str,
     keyed: bool,
     shared: bool,
+    /// Whether the packet numbers start at one.
+    raw: bool,
     done: Vec<Operation>,
     /// The operation in progress.
     inside: Option<Operation>,
@@ -85,6 +94,10 @@ struct Reader<'a> {
     last_offer: usize,
     clock: u64,
     hashes: BTreeMap<u64, u64>,
+    /// The hashes of the destination, the source and the flow of the packet being enqueued.
+    keys: Vec<u64>,
+    /// The hashes of each flow's source and destination.
+    hosts: BTreeMap<u64, (u64, u64)>,
     /// Further clock readings within one operation.
     later: Vec<(usize, u64)>,
     /// Random numbers, in the upper bits of 64 bits, with the operations that drew them.
@@ -99,6 +112,7 @@ impl Reader<'_> {
     fn line(&mut self, line: Line<'_>, trace: &Trace) -> Result<(), String> {
         match line {
             Line::Offer { skb, len, id, mem } => {
+                let id = id.checked_sub(self.raw.into()).ok_or("a packet without a number")?;
                 self.waiting.insert(skb, id);
                 let offered =
                     Operation { offer: true, id: Some(id), len, mem, ..Operation::default() };
@@ -107,18 +121,22 @@ impl Reader<'_> {
             Line::Take => self.begin(Operation::default())?,
             Line::Offered => {
                 self.last_offer = self.done.len();
+                self.know_keys(trace)?;
                 self.end(true)?;
             }
             Line::Taken { skb, hash, tos } => self.taken(skb, hash, tos, trace)?,
             Line::Clock { caller, ns } => self.tell(caller, ns),
             Line::Hash(hash) => self.hash(hash, trace)?,
             Line::Freed { skb } => self.freed(skb),
-            Line::Word { caller, value } => self.drew(caller, value << 32)?,
+            Line::Consumed { skb } => self.consumed(skb),
+            Line::Keys { caller, hash } if self.is_own(caller) => self.keys.push(hash),
+            Line::Keys { .. } => {}
+            Line::Word { caller, value, bits } => self.drew(caller, value << (64 - bits)),
             Line::Ask { at } => self.asked = at,
             Line::Fill { caller, stack, words } => {
                 let place = self.asked.wrapping_sub(stack) / 8;
                 if let Some(&value) = words.get(place as usize) {
-                    self.drew(caller, value)?;
+                    self.drew(caller, value);
                 }
             }
             Line::Update => self.updates.push(self.done.len()),
@@ -151,6 +169,7 @@ impl Reader<'_> {
             let id = self.waiting.remove(&skb).ok_or("a packet left that was never enqueued")?;
             operation.id = Some(id);
             operation.ecn = tos & 3;
+            operation.dscp = tos >> 2;
             if hash != 0 && !self.keyed {
                 self.know(id, hash, trace)?;
             }
@@ -172,17 +191,31 @@ impl Reader<'_> {
     }
 
     fn is_own(&self, caller: &str) -> bool {
-        caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(self.own)
+        is_own(caller, self.own)
     }
 
-    fn drew(&mut self, caller: &str, value: u64) -> Result<(), String> {
+    fn drew(&mut self, caller: &str, value: u64) {
         if self.inside.is_some() && self.is_own(caller) {
-            if self.draws.last().is_some_and(|&(place, _)| place == self.done.len()) {
-                return Err("two random numbers in one operation".into());
-            }
             self.draws.push((self.done.len(), value));
         }
-        Ok(())
+    }
+
+    /// Records the hashes that the discipline computed for the packet just enqueued. It computes
+    /// that of the flow only if its packets have none.
+    fn know_keys(&mut self, trace: &Trace) -> Result<(), String> {
+        let keys = std::mem::take(&mut self.keys);
+        let [destination, source, ref flow @ ..] = keys[..] else { return Ok(()) };
+        let id = self.inside.as_ref().and_then(|operation| operation.id);
+        let arrival = id.and_then(|id| trace.arrivals.get(id as usize));
+        let number = arrival.ok_or("a packet that was not sent")?.flow;
+        let known = *self.hosts.entry(number).or_insert((source, destination));
+        if known != (source, destination) {
+            return Err("the hashes of a flow's hosts changed".into());
+        }
+        match (flow, id) {
+            ([hash], Some(id)) => self.know(id, *hash, trace),
+            _ => Ok(()),
+        }
     }
 
     fn hash(&mut self, hash: u64, trace: &Trace) -> Result<(), String> {
@@ -206,6 +239,13 @@ impl Reader<'_> {
         }
     }
 
+    fn consumed(&mut self, skb: u64) {
+        let Some(operation) = &mut self.inside else { return };
+        if let Some(id) = self.waiting.remove(&skb) {
+            operation.consumed.push(id);
+        }
+    }
+
     /// Checks that the time of every enqueued or dequeued packet is known.
     fn check_times(&self) -> Result<(), String> {
         let gap = self.done.iter().position(|operation| {
@@ -219,6 +259,8 @@ impl Reader<'_> {
         // The kernel keeps the packets that an enqueue displaced on a stack until it frees them.
         for offer in self.done.iter_mut().filter(|operation| operation.offer) {
             offer.drops.reverse();
+            let overflow = std::mem::take(&mut offer.drops);
+            offer.drops = std::mem::take(&mut offer.consumed).into_iter().chain(overflow).collect();
         }
         let mut before = 0;
         let gap = |operation: &Operation| {
@@ -243,13 +285,24 @@ impl Reader<'_> {
             "len": column(|operation| operation.len),
             "mem": column(|operation| operation.mem),
             "ecn": column(|operation| operation.ecn),
+            "dscp": column(|operation| operation.dscp),
             "drops": drops,
             "later": self.later,
             "draws": self.draws,
             "updates": self.updates,
             "hashes": self.hashes.into_iter().collect::<Vec<_>>(),
+            "hosts": self
+                .hosts
+                .into_iter()
+                .map(|(flow, (source, destination))| (flow, source, destination))
+                .collect::<Vec<_>>(),
         })
     }
+}
+
+/// Returns whether the name of a function begins with `own`, after `_` or `fq_` if there is one.
+pub(crate) fn is_own(caller: &str, own: &str) -> bool {
+    caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(own)
 }
 
 fn signed(value: u64) -> i64 {
@@ -279,7 +332,9 @@ fn parse(line: &str) -> Option<Line<'_>> {
         },
         "clock" => Line::Clock { caller, ns: value("ns")? },
         "hash" => Line::Hash(value("hash")?),
-        "word" => Line::Word { caller, value: value("value")? },
+        "word" => Line::Word { caller, value: value("value")?, bits: 32 },
+        "half" => Line::Word { caller, value: value("value")?, bits: 16 },
+        "keys" => Line::Keys { caller, hash: value("hash")? },
         "ask" => Line::Ask { at: value("at")? },
         "fill" => {
             let mut words = [0; 8];
@@ -290,6 +345,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
         }
         "update" => Line::Update,
         "kfree_skb" => Line::Freed { skb: value("skbaddr")? },
+        "consume_skb" => Line::Consumed { skb: value("skbaddr")? },
         _ => return None,
     })
 }
@@ -373,6 +429,33 @@ mod tests {
     #[test]
     fn a_line_that_is_not_understood_is_an_error() {
         assert!(read_as("codel", &["what: (f+0x0/0x1)"]).unwrap_err().contains("what"));
+    }
+
+    #[test]
+    fn cakes_hashes_draws_and_removed_acknowledgements_belong_to_their_operations() {
+        let lines = [
+            "offer: (cake_enqueue+0x0/0x90 [sch_cake]) skb=0xff10 len=64 id=0 mem=768",
+            "clock: (cake_enqueue+0x1d/0x90 [sch_cake] <- ktime_get) ns=1000",
+            "keys: (cake_hash+0x1/0x9 [sch_cake] <- flow_hash_from_keys) hash=7",
+            "keys: (cake_hash+0x2/0x9 [sch_cake] <- flow_hash_from_keys) hash=8",
+            "keys: (cake_hash+0x3/0x9 [sch_cake] <- flow_hash_from_keys) hash=9",
+            "half: (cake_get_flow_quantum+0x3/0x9 [sch_cake] <- get_random_u16) value=3",
+            "offered: (__dev_queue_xmit+0x1/0x9 <- cake_enqueue) code=0",
+            "offer: (cake_enqueue+0x0/0x90 [sch_cake]) skb=0xff20 len=64 id=1 mem=768",
+            "clock: (cake_enqueue+0x1d/0x90 [sch_cake] <- ktime_get) ns=1100",
+            "consume_skb: skbaddr=000000000000ff10 location=ff",
+            "half: (cake_get_flow_quantum+0x3/0x9 [sch_cake] <- get_random_u16) value=4",
+            "word: (cake_enqueue+0x3/0x9 [sch_cake] <- get_random_u32) value=5",
+            "offered: (__dev_queue_xmit+0x1/0x9 <- cake_enqueue) code=0",
+            "take: (cake_dequeue+0x0/0x51 [sch_cake])",
+            "clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=2000",
+            "taken: (__qdisc_run+0x1/0x8 <- cake_dequeue) skb=0xff20 hash=0 tos=187",
+        ];
+        let got = read_as("cake", &lines).expect("it is whole");
+        assert_eq!((&got["hosts"], &got["hashes"]), (&json!([[0, 8, 7]]), &json!([[0, 9]])));
+        assert_eq!(got["drops"], json!([[1, 0]]));
+        assert_eq!(got["draws"], json!([[0, 3_u64 << 48], [1, 4_u64 << 48], [1, 5_u64 << 32]]));
+        assert_eq!((&got["ecn"][2], &got["dscp"][2]), (&json!(3), &json!(46)));
     }
 
     #[test]

@@ -43,7 +43,9 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         destination_port: port(2),
     };
     let ip_len = half(2).into();
-    let flow = (source & 0xff).checked_sub(2)?;
+    // Applications of one host share its address in the home.
+    let on_wan = if direction == Direction::Up { destination } else { source };
+    let flow = (on_wan & 0xff).checked_sub(2)?;
     let fields = PacketFields {
         id,
         enqueued: Instant::ZERO,
@@ -51,11 +53,14 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         // The connection number is unused, because disciplines identify flows by their hashes.
         conn: 0,
         tuple_hash: tuple.hash(),
+        source,
+        destination,
         ip_len,
         len: ip_len,
         direction,
         hop: 0,
         ecn: ecn(header[SERVICES]),
+        dscp: header[SERVICES] >> 2,
         priority: 0,
         header: match protocol {
             TCP => Header::Tcp(TcpHeader::default()),

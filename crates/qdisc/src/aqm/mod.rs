@@ -1,5 +1,6 @@
 //! Control laws, which judge the packets of one queue and store no packets.
 
+pub mod cobalt;
 pub mod codel;
 pub mod floyd;
 pub mod pi2;

@@ -8,6 +8,8 @@ use aqmlab_core::{
 };
 use aqmlab_qdisc::{Qdisc, kinds};
 
+pub mod cake;
+
 /// The fates of packets, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {

@@ -2,6 +2,7 @@
 //! trials.
 
 mod bad_specs;
+mod cake;
 mod calls;
 mod common;
 mod determinism;

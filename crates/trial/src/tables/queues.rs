@@ -21,7 +21,7 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    fn queue(&self, found: &LinkFindings) -> [(&'static str, f64); 18] {
+    fn queue(&self, found: &LinkFindings) -> [(&'static str, f64); 19] {
         let LinkFindings { drops, report, .. } = found;
         let measure = &self.spec.measure;
         let to = measure.to.unwrap_or(self.spec.end());
@@ -36,6 +36,7 @@ impl View<'_> {
             ("drops_sojourn", drops.sojourn as f64),
             ("drops_early", drops.early as f64),
             ("drops_forced", count(drops.forced)),
+            ("drops_filtered", drops.filtered as f64),
             ("marks", found.marks as f64),
             ("sojourn_mean_ms", ms(report.sojourn.mean())),
             ("sojourn_p5_ms", quantile_ms(&report.sojourn, 0.05)),

@@ -104,7 +104,7 @@ fn link(spec: &Spec) -> LinkFindings {
         sent_bytes: 13_000,
         busy_s: 2.5,
         backlog_max_packets: 5,
-        drops: Drops { overlimit: 1, sojourn: 2, early: 3, forced: None },
+        drops: Drops { overlimit: 1, sojourn: 2, early: 3, forced: None, filtered: 0 },
         marks: 4,
         flow_drops: vec![6],
         flow_marks: vec![3, 1],
@@ -237,8 +237,8 @@ fn every_cell_of_queues_and_connections_is_right() {
         &tables,
         "queues",
         &[
-            "link up, packets_offered 0, packets_out 0, bytes_out 0, utilisation 0, throughput_mbit 0, drops_overlimit 0, drops_sojourn 0, drops_early 0, drops_forced NaN, marks 0, sojourn_mean_ms NaN, sojourn_p5_ms NaN, sojourn_p50_ms NaN, sojourn_p95_ms NaN, sojourn_p99_ms NaN, sojourn_max_ms NaN, backlog_mean_packets 0, backlog_max_packets 0",
-            "link down, packets_offered 20, packets_out 12, bytes_out 13000, utilisation 0.25, throughput_mbit 0.003, drops_overlimit 1, drops_sojourn 2, drops_early 3, drops_forced NaN, marks 4, sojourn_mean_ms 60, sojourn_p5_ms 33, sojourn_p50_ms 60, sojourn_p95_ms 87, sojourn_p99_ms 89.4, sojourn_max_ms 90, backlog_mean_packets 0.013333, backlog_max_packets 5",
+            "link up, packets_offered 0, packets_out 0, bytes_out 0, utilisation 0, throughput_mbit 0, drops_overlimit 0, drops_sojourn 0, drops_early 0, drops_forced NaN, drops_filtered 0, marks 0, sojourn_mean_ms NaN, sojourn_p5_ms NaN, sojourn_p50_ms NaN, sojourn_p95_ms NaN, sojourn_p99_ms NaN, sojourn_max_ms NaN, backlog_mean_packets 0, backlog_max_packets 0",
+            "link down, packets_offered 20, packets_out 12, bytes_out 13000, utilisation 0.25, throughput_mbit 0.003, drops_overlimit 1, drops_sojourn 2, drops_early 3, drops_forced NaN, drops_filtered 0, marks 4, sojourn_mean_ms 60, sojourn_p5_ms 33, sojourn_p50_ms 60, sojourn_p95_ms 87, sojourn_p99_ms 89.4, sojourn_max_ms 90, backlog_mean_packets 0.013333, backlog_max_packets 5",
         ],
     );
     assert_table(

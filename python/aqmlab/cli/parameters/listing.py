@@ -11,6 +11,7 @@ from aqmlab.cli.parameters import options
 
 TOPICS = {
     "disciplines": "aqmlab.cli.list_kinds:entries",
+    "presets": "aqmlab.cli.list_presets:entries",
     "tcp": "aqmlab.cli.list_kinds:entries",
     "apps": "aqmlab.cli.list_kinds:entries",
     "profiles": "aqmlab.cli.list_kinds:entries",

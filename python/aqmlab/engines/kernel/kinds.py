@@ -24,6 +24,7 @@ DISCIPLINES: Mapping[str, str | None] = {
     "fq_pie": "sch_fq_pie",
     "sfq": "sch_sfq",
     "red": "sch_red",
+    "cake": "sch_cake",
 }
 """Disciplines of Linux 6.1, each with its kernel module, if any."""
 

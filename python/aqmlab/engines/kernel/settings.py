@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from aqmlab.engines.trial_spec import Argument
+from aqmlab.engines.kernel.cake_settings import CAKE
+from aqmlab.engines.kernel.setting import Setting
 
 _MS = 1_000_000
 _UNDER_HTB = {"idle_from": "request"}
 """HTB never calls the dequeue of an empty discipline, so RED never enters its idle state."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Options of tc, with the equivalent parameters of the simulator."""
-
-    options: str
-    params: Mapping[str, Argument] = field(default_factory=dict)
-    overhead: int = 0
-    """Bytes that the discipline counts beyond a packet's IP length: 14 for Ethernet."""
-    unlike: tuple[range, ...] = ()
-    """Ranges of excluded lengths.
-
-    A packet of such a length is shortened to the length before the range.
-    """
-
-    def length(self, wanted: int) -> int:
-        """The length of the packet that replaces a packet of `wanted` bytes."""
-        return next((lengths.start - 1 for lengths in self.unlike if wanted in lengths), wanted)
 
 
 MEMORY_UNLIKE = (range(129, 162), range(641, 674))
@@ -150,5 +131,6 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             },
         ),
     ),
+    "cake": CAKE,
 }
 """Settings by discipline. Traces use them in rotation."""

@@ -20,9 +20,12 @@ from typing import Any, TypedDict
 
 from aqmlab import _core
 from aqmlab.engines.engine import Say
-from aqmlab.engines.kernel import agent, arrivals, image, machine
+from aqmlab.engines.kernel import agent, arrivals, headers, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
-from aqmlab.engines.kernel.settings import SETTINGS, Setting
+from aqmlab.engines.kernel.headers import Headed, SentTcp
+from aqmlab.engines.kernel.setting import Setting
+from aqmlab.engines.kernel.settings import SETTINGS
+from aqmlab.engines.kernel.tc_statistics import gauges
 from aqmlab.engines.trial_spec import Argument
 
 
@@ -41,12 +44,15 @@ class Operations(TypedDict):
     id: list[int]
     len: list[int]
     ecn: list[int]
+    dscp: list[int]
     drops: list[list[int]]
     later: list[list[int]]
     hashes: list[list[int]]
+    hosts: list[list[int]]
     draws: list[list[int]]
     updates: list[list[int]]
-    statistics: Mapping[str, int]
+    statistics: str
+    listed: list[Any]
 
 
 class Recording(Operations):
@@ -58,6 +64,10 @@ class Recording(Operations):
     qdisc: RecordedQdisc
     flow: list[int]
     flow_ecn: list[int]
+    flow_dscp: list[int]
+    tcp: list[SentTcp | None]
+    link_header: int
+    gauges: Mapping[str, float]
 
 
 class TraceJob(TypedDict):
@@ -69,6 +79,8 @@ class TraceJob(TypedDict):
     rate_bps: int
     ecn: Sequence[int]
     arrivals: Sequence[tuple[int, int, int]]
+    heads: Sequence[str]
+    root: bool
 
 
 class Replay(TypedDict):
@@ -97,16 +109,20 @@ class Trace:
     setting: Setting
     rate_bps: int
     packets: arrivals.Arrivals
+    headed: Headed | None = None
+    """The packets with their headers, for disciplines that read them."""
 
     def job(self) -> TraceJob:
         """The trace in the agent's form."""
         return {
             "kind": self.kind,
-            "options": self.setting.options,
+            "options": self.setting.options_at(self.rate_bps),
             "overhead": self.setting.overhead,
             "rate_bps": self.rate_bps,
             "ecn": self.packets.ecn,
             "arrivals": self.packets.packets,
+            "heads": self.headed.heads if self.headed else (),
+            "root": self.setting.shaped,
         }
 
 
@@ -135,6 +151,9 @@ def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
     setting = settings[number % len(settings)]
     rate_bps = (10_000_000, 1_000_000, 40_000_000)[number // len(settings) % 3]
     drawn = arrivals.draw(seed * 1_000 + number, packets, rate_bps)
+    if setting.headed:
+        headed = headers.draw(seed * 1_000 + number, drawn, setting.length)
+        return Trace(kind, setting, rate_bps, headed.packets, headed)
     packets_sent = tuple((gap, flow, setting.length(size)) for gap, flow, size in drawn.packets)
     return Trace(kind, setting, rate_bps, replace(drawn, packets=packets_sent))
 
@@ -156,22 +175,30 @@ def record(traces: Sequence[Trace], *, agent_path: Path | None = None) -> list[R
 
 
 def _recording(trace: Trace, answer: Operations, kernel: str) -> Recording:
+    headed = trace.headed
     return {
         "kernel": kernel,
-        "options": trace.setting.options,
+        "options": trace.setting.options_at(trace.rate_bps),
         "rate_bps": trace.rate_bps,
-        "qdisc": {"kind": trace.kind, "params": trace.setting.params},
+        "qdisc": {"kind": trace.kind, "params": trace.setting.params_at(trace.rate_bps)},
         "flow": [flow for _, flow, _ in trace.packets.packets],
         "flow_ecn": list(trace.packets.ecn),
+        "flow_dscp": list(headed.dscp) if headed else [],
+        "tcp": list(headed.tcp) if headed else [],
+        "link_header": trace.setting.overhead if headed else 0,
+        "gauges": gauges(answer["listed"], trace.kind) if headed else {},
+        "listed": answer["listed"] if headed else [],
         "statistics": answer["statistics"],
         "offer": answer["offer"],
         "time": answer["time"],
         "id": answer["id"],
         "len": answer["len"],
         "ecn": answer["ecn"],
+        "dscp": answer["dscp"] if headed else [],
         "drops": answer["drops"],
         "later": answer["later"],
         "hashes": answer["hashes"],
+        "hosts": answer["hosts"],
         "draws": answer["draws"],
         "updates": answer["updates"],
     }

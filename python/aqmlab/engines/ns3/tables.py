@@ -204,8 +204,11 @@ def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[Row]:
 def _reasons(link: str, made: Made) -> dict[str, float]:
     """The number of drops and marks for each of ns-3's reasons."""
     found = dict.fromkeys(
-        ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "marks"), 0.0
-    )
+        (
+            "drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "drops_filtered",
+            "marks",
+        ), 0.0,
+    )  # fmt: skip
     for said, *words in made.said:
         if said == "reason" and words[0] == link:
             found[_column(" ".join(words[2:]))] += int(words[1])

@@ -1,7 +1,8 @@
 """The packets of a trial at both ends, from the captures of a second run.
 
-Captures identify applications by address. Application number n of a trial, counted from 0, has the
-host 172.16.10.(2 + n) in the home and 172.16.11.(2 + n) on the internet, on every engine.
+Captures identify applications by the address on the internet. On every engine, application number n
+of a trial, counted from 0, has the host 172.16.11.(2 + n) there. In the home it has the host
+172.16.10.(2 + n), unless it shares the host of an earlier application.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Packets:
     def of(self, app: int, direction: str) -> Packets:
         """The packets of an application in a direction, by its number in the trial."""
         going = self.going(direction)
-        return going.where(going.source & 0xFF == _FIRST_HOST + app)
+        on_internet = going.destination if direction == "up" else going.source
+        return going.where(on_internet & 0xFF == _FIRST_HOST + app)
 
     def by_flow(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Each flow as "SOURCE_PORT_DESTINATION_PORT", with a mask of its packets.

@@ -14,9 +14,11 @@ pub(super) enum How {
     DeviceQueue,
     /// The kernel has no such parameter: only the default describes its behaviour.
     Fixed,
+    /// A function of the discipline composes tc's words from several parameters.
+    Composed,
 }
 
-use How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
+use How::{Composed, DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 
 /// A discipline that the kernel has.
 pub(super) struct Known {
@@ -168,6 +170,30 @@ pub(super) const KINDS: &[Known] = &[
             ("tick", Fixed),
         ],
         besides: "bandwidth",
+    },
+    Known {
+        ours: "cake",
+        kernel: "cake",
+        params: &[
+            ("bandwidth", Composed),
+            ("diffserv", Composed),
+            ("isolation", Composed),
+            ("network", Composed),
+            ("rtt", Composed),
+            ("link", Composed),
+            ("overhead", Composed),
+            ("vlans", Composed),
+            ("framing", Composed),
+            ("mpu", Composed),
+            ("memlimit", Composed),
+            ("ack_filter", Composed),
+            ("ingress", Composed),
+            ("autorate_ingress", Composed),
+            ("wash", Composed),
+            ("mtu", Fixed),
+            ("salt", Fixed),
+        ],
+        besides: "",
     },
 ];
 

@@ -26,7 +26,7 @@ fn at(prob: u32, settings: &Settings) -> Linux {
 /// Judges a packet with a given first draw of 32 bits. Returns the verdict and the number of draws,
 /// which is one or two.
 fn judged(law: &Linux, l4s: bool, draw: u32) -> (Verdict, usize) {
-    let mut rng = Rng::saying(u64::from(draw) << 32);
+    let mut rng = Rng::saying(&[u64::from(draw) << 32]);
     let mut after_one = rng.clone();
     after_one.next_u32();
     let verdict = if l4s { law.judge_l4s(&mut rng) } else { law.judge_classic(&mut rng) };

@@ -1,0 +1,40 @@
+//! The TCP headers of recorded packets.
+
+use aqmlab_core::{Header, SackBlocks, TcpFlags, TcpHeader};
+use serde::Deserialize;
+
+/// The TCP header of a packet that was sent.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SentTcp {
+    /// The acknowledgement number.
+    pub ack: u64,
+    /// The control bits.
+    pub flags: u8,
+    /// The number of bytes of data.
+    pub payload: u32,
+    /// The selected blocks.
+    #[serde(default)]
+    pub sack: Vec<(u64, u64)>,
+    /// The timestamp value and its echo, if there is a timestamp option.
+    #[serde(default)]
+    pub times: Option<(u32, u32)>,
+}
+
+impl SentTcp {
+    /// Returns the header in the form that disciplines read.
+    pub(super) fn header(&self) -> Header {
+        let mut sack = SackBlocks::default();
+        self.sack.iter().for_each(|&(start, end)| sack.push(self.ack, start, end));
+        let (ts_val, ts_ecr) = self.times.unwrap_or_default();
+        Header::Tcp(TcpHeader {
+            ack: self.ack,
+            flags: TcpFlags(self.flags.into()),
+            payload: self.payload,
+            sack,
+            timestamps: self.times.is_some(),
+            ts_val,
+            ts_ecr,
+            ..TcpHeader::default()
+        })
+    }
+}

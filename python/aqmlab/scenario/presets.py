@@ -1,0 +1,31 @@
+"""Presets: the settings of `cake` that a program of gateways uses, by direction."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from aqmlab.scenario.notation import Table
+
+
+@cache
+def load() -> Mapping[str, Table]:
+    """The presets by name: `title`, `source`, and the parameters of `cake` for `up` and `down`."""
+    text = (resources.files("aqmlab.scenario") / "presets.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def apply(way: str, link: Table) -> None:
+    """If the discipline of a gateway's link is a preset, replaces it by `cake`.
+
+    `way` is the direction of the link, "up" or "down". Parameters in `link` override the preset's
+    parameters. CAKE limits the rate, unless the link has another shaper.
+    """
+    qdisc = link.get("qdisc")
+    preset = load().get(str(qdisc.get("kind"))) if isinstance(qdisc, dict) else None
+    if preset is None or not isinstance(qdisc, dict):
+        return
+    link["qdisc"] = preset[way] | qdisc | {"kind": "cake"}
+    link.setdefault("shaper", "cake")
