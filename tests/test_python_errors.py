@@ -135,3 +135,8 @@ def test_results_suggest_a_table_and_a_folder_suggests_its_campaign(tmp_path):
     with pytest.raises(aqmlab.LabError) as caught:
         aqmlab.load(tmp_path)
     assert str(tmp_path / "one") in caught.value.hint
+    (tmp_path / "study").mkdir()
+    (tmp_path / "one").rename(tmp_path / "study" / "one")
+    with pytest.raises(aqmlab.LabError) as caught:
+        aqmlab.load(tmp_path)
+    assert str(tmp_path / "study" / "one") in caught.value.hint

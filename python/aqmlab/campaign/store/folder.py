@@ -127,7 +127,7 @@ class Folder:
 
     def _below(self) -> str | None:
         """Suggests a campaign in this folder, which may be that of a study."""
-        found = sorted(self.path.glob(f"*/{MANIFEST}"))[:1]
+        found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
         return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None
 
     def exists(self) -> bool:
