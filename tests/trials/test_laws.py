@@ -79,10 +79,10 @@ LOOSE = {
 def home() -> trials.Run:
     """A trial that has rows in every table."""
     apps = {
-        "call": {"kind": "voip"},
+        "call": {"kind": "voip", "host": "anna"},
         "save": {"kind": "bulk", "direction": "up"},
         "load": {"kind": "bulk", "tcp": {"ecn": True}},
-        "film": {"kind": "dash"},
+        "film": {"kind": "dash", "host": "anna"},
     }
     path = {"rate": "10/2 Mbit/s", "rtt": "20 ms", "qdisc": "fq_codel"}
     made = trials.run_table({"duration": "10 s", "path": path, "apps": apps})
