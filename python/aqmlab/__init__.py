@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from aqmlab.advise.asking import advice
     from aqmlab.api import Results, load, run
     from aqmlab.base.errors import ScenarioError
-    from aqmlab.base.failures import LabError
+    from aqmlab.base.failures import LabError, RequestError, TrialsError
     from aqmlab.campaign.dask_executor import Cluster
+    from aqmlab.engines.kernel.errors import MissingError
     from aqmlab.households.activity import Activity
     from aqmlab.households.household import Household, Person, Use
     from aqmlab.scenario.model import Scenario
     from aqmlab.scenario.quantities import Duration, Rate, Share, Size
+    from aqmlab.studies.asking import reproduce
 
 __version__ = "0.1.0"
 
@@ -29,17 +31,21 @@ __all__ = [
     "Duration",
     "Household",
     "LabError",
+    "MissingError",
     "Person",
     "Rate",
+    "RequestError",
     "Results",
     "Scenario",
     "ScenarioError",
     "Share",
     "Size",
+    "TrialsError",
     "Use",
     "__version__",
     "advice",
     "load",
+    "reproduce",
     "run",
 ]
 
@@ -49,16 +55,20 @@ _HOMES = {
     "Duration": "aqmlab.scenario.quantities",
     "Household": "aqmlab.households.household",
     "LabError": "aqmlab.base.failures",
+    "MissingError": "aqmlab.engines.kernel.errors",
     "Person": "aqmlab.households.household",
     "Rate": "aqmlab.scenario.quantities",
+    "RequestError": "aqmlab.base.failures",
     "Results": "aqmlab.api",
     "Scenario": "aqmlab.scenario.model",
     "ScenarioError": "aqmlab.base.errors",
     "Share": "aqmlab.scenario.quantities",
     "Size": "aqmlab.scenario.quantities",
+    "TrialsError": "aqmlab.base.failures",
     "Use": "aqmlab.households.household",
     "advice": "aqmlab.advise.asking",
     "load": "aqmlab.api",
+    "reproduce": "aqmlab.studies.asking",
     "run": "aqmlab.api",
 }
 

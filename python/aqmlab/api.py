@@ -19,6 +19,7 @@ from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.executor import TrialExecutor
+from aqmlab.campaign.progress_lines import counted, receiver
 from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
@@ -72,9 +73,13 @@ class Results(stored.CampaignResults):
         """
         return figures.draw(self, name)
 
-    def report(self, path: Path | str | None = None) -> Path:
-        """Writes the report as one self-contained HTML page; returns its path."""
-        return write(self, Path(path) if path is not None else self.path / "report.html")
+    def report(self, path: Path | str | None = None, *, progress: bool = False) -> Path:
+        """Writes the report as one self-contained HTML page; returns its path.
+
+        With `progress`, the name of each figure is printed on standard error before it is drawn.
+        """
+        place = Path(path) if path is not None else self.path / "report.html"
+        return write(self, place, watched=counted if progress else iter)
 
 
 def load(path: Path | str) -> Results:
@@ -150,7 +155,7 @@ def run(
     qdisc_source: str = "kernel",
     run_on: str = "vm",
     executor: Executor | TrialExecutor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     discipline: str | None = None,
     place: str | None = None,
     **changes: Any,
@@ -168,12 +173,15 @@ def run(
     kernel's own, "sim" for the simulator's, or both as "sim,kernel". `run_on` selects the machine:
     "vm" for a virtual machine, or "host" for this machine, as root and in real time. Trials run in
     local processes, or on an `executor` with the interface of `concurrent.futures` or of
-    `TrialExecutor`. `discipline` and `place` are the old names of `qdisc_source` and `run_on`.
+    `TrialExecutor`. `progress=True` prints the progress on standard error, and an object with the
+    methods of `aqmlab.campaign.runner.Progress` receives it. `discipline` and `place` are the old
+    names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
     """
-    _refuse_senseless(scenario, jobs, out, progress)
+    _refuse_senseless(scenario, jobs, out)
+    reported = receiver(progress)
     kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in kernel.warnings:
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
@@ -190,7 +198,7 @@ def run(
         owned = None if out is not None else Scratch()
         folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
         campaign = campaign_for(request, request.plan())
-        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
+        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=reported)
     complete(report)
     return Results(folder, owned)
 
@@ -200,18 +208,13 @@ _ARGUMENTS = [
 ]
 
 
-def _refuse_senseless(scenario: object, jobs: object, out: object, progress: object) -> None:
+def _refuse_senseless(scenario: object, jobs: object, out: object) -> None:
     """Raises `RequestError` for arguments of a wrong type, and for senseless values."""
     if not isinstance(scenario, Scenario | Household | str | os.PathLike):
         raise RequestError(
             f"scenario: `{shown(scenario)}` is not a scenario",
             "give a file, a name, a `Scenario` or a `Household`; `Scenario.from_dict` reads a"
             " dictionary",
-        )
-    if progress is not None and not hasattr(progress, "begin"):
-        raise RequestError(
-            f"progress: `{shown(progress)}` does not report progress",
-            "give an object with the methods of `aqmlab.campaign.runner.Progress`",
         )
     if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
         raise RequestError(f"jobs: `{shown(jobs)}` is not a whole number of 1 or more")

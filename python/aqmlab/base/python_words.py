@@ -26,6 +26,7 @@ _OPTION = re.compile(r"`aqmlab [^`]*`|--([a-z][a-z-]*)(?: [A-Z]+)?")
 """An option, or a command, which stays as it is."""
 _OF_FILE = re.compile(r"only a scenario's file can add an application: \[apps\.[^]]*\]")
 _VALUES = re.compile(r'write --vary "[^"]*=A,B"')
+_TABLE = re.compile(r'\{ kind = "([a-z0-9_]+)"(, …)? \}')
 _ADDRESS = re.compile(r"(?<=^did you mean `)[^`]+")
 _CHANGE = re.compile(r"--(set|vary)(?:[: ]+|$)")
 
@@ -39,6 +40,7 @@ def spoken(text: str) -> str:
     for written, said in _WORDS:
         text = text.replace(written, said)
     text = _VALUES.sub('write a list of values, such as ["A", "B"]', text)
+    text = _TABLE.sub(r'{"kind": "\1"\2}', text)
     text = _OF_FILE.sub("`Scenario.but(apps=…)` adds an application", text)
     return _OPTION.sub(
         lambda found: found[1].replace("-", "_") + "=" if found[1] else found[0], text

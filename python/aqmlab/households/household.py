@@ -186,6 +186,7 @@ class Household(Value):
     @classmethod
     def from_toml(cls, text: str, source: str = "household") -> Household:
         """The household of a TOML text without `extends`."""
+        merge.refuse_path(text, source)
         return build(merge.read_toml(text, source))
 
 

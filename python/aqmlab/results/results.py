@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import nearest
 from aqmlab.base.failures import RequestError
+from aqmlab.base.python_words import of_arguments
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
 from aqmlab.campaign.trial_facts import stored_spec
@@ -25,6 +26,7 @@ from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.stored_tables import StoredTables, scan_files
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.comparison import label_called
 from aqmlab.results.verdicts.judge import judge
 from aqmlab.results.verdicts.table import frame_of
 from aqmlab.results.verdicts.verdict import Verdict
@@ -163,8 +165,9 @@ class CampaignResults(StoredTables):
         return frame_of(self).lazy() if name == VERDICTS else super().scan(name)
 
     def __dir__(self) -> list[str]:
-        """The attributes, including the tables."""
-        return [*super().__dir__(), *self.tables]
+        """The attributes for users, including the tables."""
+        own = (name for name in super().__dir__() if name not in _INNER)
+        return [*own, *self.tables]
 
     def _unknown(self, name: str) -> str:
         """The problem with an attribute that does not exist."""
@@ -215,6 +218,16 @@ class CampaignResults(StoredTables):
         """The verdicts as a frame, with a row for each need, application and condition."""
         return self.table(VERDICTS)
 
+    def verdicts_against(self, baseline: str) -> pl.DataFrame:
+        """The verdicts as a frame whose differences are from the condition `baseline`.
+
+        `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
+        The differences of `verdicts` are from the first condition. Raises `RequestError` if no
+        condition, or more than one, has this label.
+        """
+        with of_arguments((), ()):
+            return frame_of(self, label_called(baseline, self.labels.values()))
+
     def to_json(self) -> list[TrialNumbers]:
         """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts."""
         return trials_as_json(self)
@@ -229,6 +242,10 @@ class CampaignResults(StoredTables):
         if rows.is_empty():
             raise RequestError(f"{self.path}: there is no finished trial `{trial}`")
         return stored_spec(rows["spec"][0], trial)
+
+
+_INNER = frozenset(("app_order", "by_chunk", "in_files", "memo", "narrowed", "scan"))
+"""The attributes for this package only, which completion in a notebook omits."""
 
 
 def load(path: Path | str) -> CampaignResults:

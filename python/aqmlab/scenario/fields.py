@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Set
+from numbers import Integral, Number, Real
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
@@ -218,7 +220,10 @@ class Value(BaseModel):
 
 
 def plain(value: Any) -> Any:
-    """Converts a Python value to the form in a scenario file: text, a number, a list or a table."""
+    """Converts a Python value to the form in a scenario file: text, a number, a list or a table.
+
+    Numbers of numpy become numbers of Python. Arrays, frames' columns and generators become lists.
+    """
     if isinstance(value, Value):
         return value.model_dump(by_alias=True, exclude_none=True, mode="json")
     if isinstance(value, Quantity):
@@ -227,7 +232,23 @@ def plain(value: Any) -> Any:
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
+    if isinstance(value, Number):
+        return _python_number(value)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Set)):
+        return [plain(part) for part in itertools.islice(value, MOST_MEMBERS)]
     return value
+
+
+MOST_MEMBERS = 100_001
+"""The maximum number of values that are read from a generator, which may be endless."""
+
+
+def _python_number(value: Number) -> object:
+    if type(value) in (bool, int, float):  # numpy's float is a `float`
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 class Choice(Value):

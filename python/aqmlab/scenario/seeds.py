@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Mapping, Set
 from numbers import Integral
 from typing import Any
 
@@ -53,12 +54,8 @@ def numbers(value: Any) -> tuple[int, ...]:
     elif isinstance(value, str):
         written = (seed for part in value.split(",") for seed in _part(part, value))
         seeds = tuple(itertools.islice(written, MOST + 1))
-    elif isinstance(value, (list, tuple)) and all(type(seed) is int for seed in value):
-        seeds = tuple(value)
-    elif isinstance(value, range):
-        seeds = tuple(value[: MOST + 1])
     else:
-        raise BadValueError(f"`{shown(value)}` is not a number of seeds", _HINT)
+        seeds = _listed(value)
     if not 0 < len(seeds) <= MOST:
         raise BadValueError(f"`{shown(value)}` is not between 1 and {MOST} seeds", _HINT)
     if not all(0 <= seed <= LARGEST for seed in seeds):
@@ -67,6 +64,17 @@ def numbers(value: Any) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
         raise BadValueError(f"`{shown(value)}` names a seed twice", _HINT)
     return seeds
+
+
+def _listed(value: Any) -> tuple[int, ...]:
+    """The seeds of a list, an array, a range or a generator, which may be endless."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping, Set))
+    members = list(itertools.islice(value, MOST + 1)) if is_list else []
+    if not is_list or not all(
+        isinstance(one, Integral) and not isinstance(one, bool) for one in members
+    ):
+        raise BadValueError(f"`{shown(value)}` is not a number of seeds", _HINT)
+    return tuple(int(one) for one in members)
 
 
 def _part(text: str, whole: str) -> range:
