@@ -95,6 +95,56 @@ def test_applications_have_names_of_their_own_and_plain_words() -> None:
     assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
 
 
+def test_each_device_is_a_host_and_its_applications_share_it() -> None:
+    home = aqmlab.Household(
+        people={
+            "Anna": {"devices": {"notebook": ["video meeting", "web"], "console": "game"}},
+            "anna tv": {"devices": {"set": "film"}},
+            "anna": {"devices": {"TV set": "music"}},
+        },
+        things={"notebook": "camera", "cameras": {"does": "camera", "count": 2}},
+    )
+    (trial, *_) = planner.load(home, seeds=1).trials
+    hosts = {app.name: app.host for app in trial.spec.apps}
+    assert hosts == {
+        "anna-meeting": "anna-notebook",
+        "anna-web": "anna-notebook",
+        "anna-game": "anna-console",
+        "anna-tv-film": "anna-tv-set",
+        "anna-music": "anna-tv-set-2",
+        "notebook-camera": "notebook",
+        "cameras-camera-1": "cameras",
+        "cameras-camera-2": "cameras",
+    }
+
+
+def test_cake_divides_a_line_among_the_devices_of_a_household() -> None:
+    """A device with four downloads gets no more than its half of the line.
+
+    A lone flow of CUBIC uses at least 87.5 % of its half: CoDel drops a packet when the queue has
+    lasted 5 ms, and the window then falls to 0.7 of 25 ms, where 20 ms fill the line (RFC 9438).
+    """
+    home = aqmlab.Household(
+        people={
+            "anna": {"devices": {"notebook": {"does": "game-download", "count": 4}}},
+            "ben": {"devices": {"notebook": "game-download"}},
+        },
+        tier="20/2 Mbit/s",
+        line="ip",
+        duration="20 s",
+    )
+    both = {"path.qdisc": ["cake", "fq_codel"]}
+    home_of_two = scenario_of(home).but(vary=both, measure={"from": "5 s"})
+    found = aqmlab.run(home_of_two, seeds=1, jobs=1)
+    down = found.hosts.filter(direction="down")
+    shares = {
+        (qdisc, host): share
+        for qdisc, host, share in down.select("qdisc", "host", "share_percent").iter_rows()
+    }
+    assert 50 * 0.875 < shares["cake", "ben-notebook"] < 50.5
+    assert shares["fq_codel", "ben-notebook"] == pytest.approx(20, abs=2)
+
+
 @pytest.mark.parametrize("who", ["me", "Me", "I"])
 def test_the_activities_of_the_speaker_are_my_own(who) -> None:
     home = aqmlab.Household(people={who: {"devices": {"console": ["game", "music"]}}})
