@@ -95,6 +95,29 @@ def test_applications_have_names_of_their_own_and_plain_words() -> None:
     assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"line": "adsl", "tier": "50/10 Mbit/s"}, "tier: `50/10 Mbit/s` is too fast for the line"),
+        ({"line": "adsl"}, "tier: is missing; the default, 50/20 Mbit/s, is too fast"),
+        ({"line": "vdsl", "tier": "500/100 Mbit/s"}, "tier: `500/100 Mbit/s` is too fast"),
+    ],
+)
+def test_a_tier_that_the_line_cannot_carry_is_refused(given, told) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        aqmlab.Household(things={"door": "camera"}, **given)
+    assert str(caught.value).startswith(told)
+    assert lines()[given["line"]].fastest in caught.value.hint
+    fast = aqmlab.Household(things={"door": "camera"}, line="adsl", tier="24/3.3 Mbit/s")
+    assert fast.tier == lines()["adsl"].fastest
+
+
+def test_a_stated_tier_stays_stated_in_a_file_even_if_it_is_the_default() -> None:
+    stated = aqmlab.Household(things={"door": "camera"}, tier="50/20 Mbit/s")
+    assert "tier" in aqmlab.Household.from_toml(stated.to_toml()).model_fields_set
+    assert "tier" not in aqmlab.Household(things={"door": "camera"}).to_toml()
+
+
 def test_each_device_is_a_host_and_its_applications_share_it() -> None:
     home = aqmlab.Household(
         people={

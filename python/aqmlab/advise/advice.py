@@ -13,7 +13,7 @@ from msgspec import structs
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.choices import TODAY, Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
@@ -53,7 +53,7 @@ class Advice:
     """The answer to a question. Its results come only from trials that ran."""
 
     title: str
-    tiers: tuple[Tier, ...]
+    offer: Offer
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
@@ -68,6 +68,11 @@ class Advice:
     seeds: int
     trials: int
     folder: Path
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """The tiers that were compared, from slow to fast."""
+        return self.offer.tiers
 
     def __repr__(self) -> str:
         """A summary in one line."""
@@ -89,7 +94,7 @@ class Advice:
 
     def _lines(self) -> list[str]:
         told = [one["text"] for one in self.sentences]
-        return [text for text in (self.title, self.headline, *told) if text]
+        return [text for text in (self.title, self.offer.limit, self.headline, *told) if text]
 
     def as_json(self) -> dict[str, Any]:
         """The advice as plain values."""
@@ -98,7 +103,9 @@ class Advice:
             "seeds": self.seeds,
             "trials": self.trials,
             "folder": str(self.folder),
-            "tiers": [str(tier) for tier in self.tiers],
+            "tiers": [str(tier) for tier in self.offer.tiers],
+            "left_out": [str(tier) for tier in self.offer.left_out],
+            "limit": self.offer.limit,
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
             "conclusion": dict(self.facts),
@@ -127,8 +134,8 @@ def advise(
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household), gateways)
     today = _today(household)
-    own = [] if today is None else [today]
-    tiers = sorted({*tiers_of(question.tiers), *own}, key=lambda tier: tier.order)
+    offered = offer(question.tiers, today, setup.line)
+    tiers = offered.tiers
     cases = setup.cases(tiers)
     seeds = checked_seeds(question.seeds)
     whole = setup.whole(cases, seeds)
@@ -141,7 +148,7 @@ def advise(
         for case, outcome in run_places(bench, setup, left).items():
             found[case.gateway][case.tier] = outcome
         conclusion = concluded(setup, runs)
-    return _advice(bench, setup, scenario, tiers, conclusion)
+    return _advice(bench, setup, scenario, offered, conclusion)
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
@@ -152,14 +159,14 @@ def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
 
 
 def _advice(
-    bench: Bench, setup: Setup, scenario: Scenario, tiers: Sequence[Tier], conclusion: Conclusion
+    bench: Bench, setup: Setup, scenario: Scenario, offered: Offer, conclusion: Conclusion
 ) -> Advice:
     better = conclusion.better
     case = None if better is None else _recommended(better, conclusion.at)
     commands = {} if case is None else settings(setup, case)
     return Advice(
         title=scenario.title,
-        tiers=tuple(tiers),
+        offer=offered,
         results=conclusion.results,
         better=better,
         case=case,
