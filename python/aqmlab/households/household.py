@@ -194,7 +194,7 @@ class Household(Value):
         """
         table: Table = plain(self.model_dump(by_alias=True, exclude_defaults=True, mode="json"))
         if "tier" in self.model_fields_set:
-            table = {"tier": self.tier} | table
+            table.setdefault("tier", self.tier)
         for person in table.get("people", {}).values():
             person["devices"] = _shortened(person.get("devices", {}))
         if "things" in table:
