@@ -9,12 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
+from aqmlab.advise.facts import Facts, Sentence
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
@@ -57,11 +58,11 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The recommended gateway at the tier for which `settings` set it up; `None` without one."""
-    facts: Mapping[str, Any]
+    """The recommended gateway at the tier that `settings` are for; `None` if there is none."""
+    facts: Facts
     headline: str
     """The answer in one sentence."""
-    sentences: Sequence[Mapping[str, str]]
+    sentences: Sequence[Sentence]
     settings: Mapping[str, str]
     note: str
     """The assumption under which the settings are valid; empty if there is none."""
@@ -93,7 +94,7 @@ class Advice:
         return f"{said}{note}{pasted}"
 
     def _lines(self) -> list[str]:
-        told = [one["text"] for one in self.sentences]
+        told = [one.text for one in self.sentences]
         return [text for text in (self.title, self.offer.limit, self.headline, *told) if text]
 
     def as_json(self) -> dict[str, Any]:
@@ -108,9 +109,9 @@ class Advice:
             "limit": self.offer.limit,
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
-            "conclusion": dict(self.facts),
+            "conclusion": to_builtins(self.facts),
             "headline": self.headline,
-            "sentences": [dict(one) for one in self.sentences],
+            "sentences": to_builtins(self.sentences),
             "settings": {
                 "for": None if self.case is None else self.case.label,
                 "note": self.note,
@@ -161,14 +162,13 @@ def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
 def _advice(
     bench: Bench, setup: Setup, scenario: Scenario, offered: Offer, conclusion: Conclusion
 ) -> Advice:
-    better = conclusion.better
-    case = None if better is None else _recommended(better, conclusion.at)
+    case = conclusion.case
     commands = {} if case is None else settings(setup, case)
     return Advice(
         title=scenario.title,
         offer=offered,
         results=conclusion.results,
-        better=better,
+        better=conclusion.better,
         case=case,
         facts=conclusion.facts,
         headline=conclusion.headline,
@@ -179,18 +179,6 @@ def _advice(
         trials=bench.trials,
         folder=bench.folder,
     )
-
-
-def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at the compared tier if it serves everyone there.
-
-    Otherwise, the better gateway at the slowest tier at which it serves everyone.
-    """
-    outcome = better.outcomes.get(at)
-    if outcome is not None and outcome.service.serves:
-        return outcome.case
-    assert better.served is not None
-    return better.outcomes[better.served].case
 
 
 def _source(
@@ -211,7 +199,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
+    """The line that `asked` names, or else the household's line; none if the path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")

@@ -38,7 +38,7 @@ class Device(Value):
 class Line(Value):
     """A kind of access line.
 
-    `words` are other names of it that people say. `fastest` is the fastest tier that the line can
+    `words` are other names that people use for it. `fastest` is the fastest tier that the line can
     carry, if the line bounds the tiers.
     """
 
