@@ -8,6 +8,7 @@ import pytest
 from aqmlab.engines.kernel import agent_source
 from aqmlab.validation import agents, compare, grid, trial_record
 from aqmlab.validation.reference import Reference
+
 from tools import validated
 
 REFERENCE = Reference()
