@@ -252,7 +252,9 @@ mod tests {
             (0..gone).for_each(|value| queue.push(value));
             queue.skip(gone);
             let values = [1, 3, 3, 5, 8, 13];
-            values.iter().for_each(|value| queue.push(*value));
+            for value in values {
+                queue.push(value);
+            }
             for limit in 0..15 {
                 let want = values.partition_point(|value| *value < limit);
                 let found = queue.partition_point(|value| *value < limit);
