@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant, Ring};
 
-use crate::active::Active;
 use crate::jitter::Variation;
 use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
+use crate::throughput::Active;
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet is lost.
 /// `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.

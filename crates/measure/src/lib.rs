@@ -9,7 +9,6 @@
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].
 
-mod active;
 pub mod capture;
 mod direction_meter;
 mod histogram;
@@ -20,6 +19,7 @@ mod record;
 mod report;
 mod series;
 mod stats;
+mod throughput;
 mod window_rates;
 mod windows;
 mod wire;

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
-use crate::active::Active;
 use crate::direction_meter::{DirectionMeter, Limits, Sent};
 use crate::report::FlowReport;
+use crate::throughput::Active;
 
 /// The interval, the windows and the series of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Conformance statements on `dualpi2` and `dualpi2_rfc`. The arithmetic of the laws is tested
-//! beside them, in `aqm/pi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
+//! beside them, in `aqm/dualpi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
 
 mod rig;
 

@@ -1,7 +1,7 @@
 //! `dualpi2` as in Linux.
 //!
 //! Source: Linux 6.18 `net/sched/sch_dualpi2.c`: `dualpi2_enqueue_skb`, `dualpi2_qdisc_dequeue`,
-//! `do_step_aqm`, `dualpi2_dump_stats`. The law is [`crate::aqm::pi2::linux`].
+//! `do_step_aqm`, `dualpi2_dump_stats`. The law is [`crate::aqm::dualpi2::linux`].
 //!
 //! Differences, each pinned by a test where it can be observed:
 //!
@@ -17,8 +17,8 @@ use aqmlab_core::{Args, Cx, Duration, Ecn, Instant, Packet, Reason};
 
 use super::params::Control;
 use super::queues::{Queue, Queues, Wrr};
-use crate::aqm::pi2::Verdict;
-use crate::aqm::pi2::linux::{Linux, MAX_PROB, Settings};
+use crate::aqm::dualpi2::Verdict;
+use crate::aqm::dualpi2::linux::{Linux, MAX_PROB, Settings};
 use crate::aqm::timer::Timer;
 use crate::flows::memory_of;
 use crate::{Backlog, Parent, Qdisc};
