@@ -5,9 +5,9 @@
 //! to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is therefore
 //! the overhead beyond the bytes that Linux counts.
 //!
-//! sqm-scripts has its own defaults: a limit of 1001 packets, a target for the rate of the line,
-//! and ECN for every discipline (`get_limit`, `get_target`, `get_ecn`). For `fq_pie` it writes
-//! `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
+//! sqm-scripts has its own defaults (`get_limit`, `get_target`, `get_ecn`). They are a limit of
+//! 1001 packets, a target for the rate of the line, and ECN for every discipline. For `fq_pie` it
+//! writes `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
 //! direction. With the target `default` the script writes no target, and all other parameters
 //! follow in `eqdisc_opts` and `iqdisc_opts`.
 

@@ -148,8 +148,8 @@ pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
     let mut name = inet(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as u32;
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: `name` and `size` live until the call returns, and `size` is the size of `name`; a
-    // descriptor that is returned belongs to the caller alone.
+    // SAFETY: `name` and `size` live until the call returns, and `size` is the size of `name`. Only
+    // the caller owns a returned descriptor.
     let taken = unsafe {
         let taken = libc::accept4(fd.as_raw_fd(), (&raw mut name).cast(), &raw mut size, flags);
         OwnedFd::from_raw_fd(check(taken)?)

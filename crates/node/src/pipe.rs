@@ -5,10 +5,10 @@
 //! The arithmetic rounds only the tick at which a debt is paid.
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
-//! of its scheduler table. It frees the instance of an idle scheduler together with the state of
-//! the discipline: CoDel's count, PIE's probability, RED's average queue length, the keys of
-//! hashes. The next packet creates a new instance. An idle time of 64 ms always frees the instance;
-//! a shorter idle time may free it.
+//! of its scheduler table. It frees the instance of an idle scheduler and the state of the
+//! discipline. This state includes CoDel's count, PIE's probability, RED's average queue length,
+//! and the keys of hashes. The next packet creates a new instance. An idle time of 64 ms always
+//! frees the instance; a shorter idle time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

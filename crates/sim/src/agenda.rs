@@ -5,9 +5,9 @@
 //! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the smallest key of its four children.
-//! After a change of a time, the comparisons on the path to the root are repeated, up to the first
-//! node whose key stays the same. No other node changes.
+//! The agenda is a tournament tree: every inner node holds the smallest key of its four children. A
+//! change of a time repeats the comparisons on the path to the root, up to the first node whose key
+//! stays the same. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 

@@ -183,8 +183,8 @@ pub trait CongestionControl: Send {
         let _ = start;
     }
 
-    /// Returns whether, as a receiver, the connection acknowledges each change between marked and
-    /// unmarked segments at once, and echoes the mark of every segment (RFC 8257 §3.2).
+    /// Returns whether the connection, as a receiver, echoes the mark of every segment (RFC 8257
+    /// §3.2). It then acknowledges each change between marked and unmarked segments at once.
     fn echoes_precisely(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 """The spread of the kernel's own results over seeds.
 
 This module estimates how far the median could move if the kernel ran again with the same number of
-other seeds. 95 % of these repetitions stay within the bound of `half_width`. A simulator that is
+other seeds. Of these repetitions, 95 % stay within the bound of `half_width`. A simulator that is
 statistically equal to the kernel also stays within the bound in 95 % of cases. A simulator that
 differs by more than chance exceeds the bound more often.
 

@@ -77,8 +77,9 @@ fn is_covered(header: &TcpHeader, after: &TcpHeader) -> bool {
     }
 }
 
-/// Returns whether `after` selectively acknowledges more bytes than `header`; `None` if `after`
-/// omits a byte that `header` selectively acknowledges, or if `header` has a duplicate block.
+/// Returns whether `after` selectively acknowledges more bytes than `header`. Returns `None` if
+/// `after` omits a byte that `header` selectively acknowledges, or if `header` has a duplicate
+/// block.
 fn compare_sacks(header: &TcpHeader, after: &TcpHeader) -> Option<bool> {
     let all: u64 = after.sack.iter(after.ack).map(|(start, end)| end - start).sum();
     let mut ours = 0;

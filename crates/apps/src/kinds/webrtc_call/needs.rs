@@ -9,8 +9,8 @@ use crate::needs::{Measure, Need, Needs};
 /// freeze takes at most 0.36 s. A call with one such freeze is good. A call with such a freeze in
 /// every 20 s, which is 1.8 % of the time, is tolerable. A call with such a freeze in every minute,
 /// which is 0.6 % of the time, is good by judgement. After a pause of 2 s, a conversation loses its
-/// continuity (Miller 1968). The longest freeze is judged by its length and not by its share of the
-/// time, because the share of one freeze is smaller in a longer trial.
+/// continuity (Miller 1968). The longest freeze is judged by its length. Its share of the time
+/// would be smaller in a longer trial.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",

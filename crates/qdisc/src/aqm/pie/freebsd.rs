@@ -14,7 +14,7 @@
 //!   reads the clock once per tick.
 //!
 //! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
-//! together with another event, and then counts the time to the next callout from the late run
+//! together with another event. It then counts the time to the next callout from the late run
 //! (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};

@@ -284,8 +284,8 @@ fn the_variants_differ_in_the_gain_for_draining() {
     }
 }
 
-/// The waits between probes come from a named stream: 2 to 3 s and 0 or 1 rounds, equal in a
-/// repeated run, and different for another seed.
+/// The waits between probes are 2 to 3 s and 0 or 1 rounds. They come from a named stream, so they
+/// are equal in a repeated run, and different for another seed.
 #[test]
 fn waits_come_from_a_named_stream() {
     let waits = |seed| {
