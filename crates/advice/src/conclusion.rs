@@ -119,8 +119,9 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns tiers below the served tier, for applications that miss no other need. At these tiers
-/// the median of the application's round trips is within the limit.
+/// Returns tiers below the served tier, for applications that miss only the need for short round
+/// trips. From each of these tiers on, the median of the application's round trips is within the
+/// limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

@@ -59,7 +59,7 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     written(&format!("sqm-scripts {package}"), &options)
 }
 
-/// Returns the commands for CAKE in both directions, whose scripts have it without HTB.
+/// Returns the commands for CAKE in both directions. The scripts for CAKE use no HTB.
 fn of_cake(gateway: &Gateway) -> String {
     let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
         return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();

@@ -224,7 +224,8 @@ pub(crate) const fn service(app: usize) -> u16 {
     61_000 + (app % 1_000) as u16
 }
 
-/// The application of a socket: its addresses, home first, its service's port and its codepoint.
+/// The application of a socket: its addresses (home first), the port of its service, and its
+/// codepoint.
 pub(crate) struct Owner {
     addresses: [Ipv4Addr; 2],
     service: u16,

@@ -29,7 +29,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The value of `--line` that keeps the path that a scenario states."""
+"""The value of `--line` that keeps the scenario's own path."""
 
 _WITHOUT_MODEM = (
     "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"

@@ -76,7 +76,7 @@ class _Copies:
     def are_like(self, other: _Copies) -> bool:
         """Returns whether the two applications are equal in each trial that has both.
 
-        If no trial has both applications, some digests of the two must be equal.
+        If no trial has both applications, at least one digest must be common to both.
         """
         if self.stem != other.stem:
             return False

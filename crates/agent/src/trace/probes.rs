@@ -188,8 +188,8 @@ fn clock(readings: &BTreeSet<String>) -> Vec<String> {
     readings.iter().map(|place| format!("p:aqmlab/clock {place} ns=%ax:u64")).collect()
 }
 
-/// Returns the places in a recording to which the clock returned within functions of a discipline.
-/// Their names begin with `own`, or have it after a prefix.
+/// Returns the places in a recording to which the clock's function returned, within functions of a
+/// discipline. The names of these functions begin with `own`, or have it after a prefix.
 fn readings(text: &str, own: &str) -> BTreeSet<String> {
     let place = |line: &str| {
         let (caller, _) = line.split_once(" clock: (")?.1.split_once(" <- ktime_get)")?;
