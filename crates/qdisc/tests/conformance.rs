@@ -122,7 +122,8 @@ impl Model {
         check(empty, || format!("packets without bytes: {backlog:?}"))
     }
 
-    /// Checks that every packet has one fate, and that only ECN-capable packets were marked.
+    /// Checks that every packet has exactly one outcome, and that only ECN-capable packets were
+    /// marked.
     fn fates(&self, rig: &Rig) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for id in self.sent.iter().copied().chain(rig.ledger.drops()) {

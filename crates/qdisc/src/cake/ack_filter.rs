@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_ack_filter`, `cake_tcph_may_drop` and
 //! `cake_tcph_sack_compare`. The packet that has just joined a queue makes an older acknowledgement
-//! of its connection redundant, if it acknowledges at least as much.
+//! of its connection redundant, if it acknowledges at least the same data.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;

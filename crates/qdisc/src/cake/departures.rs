@@ -58,7 +58,7 @@ impl Cake {
         }
     }
 
-    /// Goes round the tins by their weights.
+    /// Serves the tins in rotation, by their weights.
     #[inline]
     fn choose_by_weight(&mut self) -> bool {
         let (mut wrapped, mut empty) = (false, true);

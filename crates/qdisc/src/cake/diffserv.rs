@@ -79,7 +79,8 @@ impl Mode {
         }
     }
 
-    /// Returns the shares of the tins for a rate in bytes per second, zero for none.
+    /// Returns the shares of the tins for a rate in bytes per second. A rate of zero means no
+    /// limit.
     pub fn shares(self, rate: u64) -> Vec<Share> {
         let shifted = |by: &[u32]| {
             by.iter().map(|by| Share { rate: rate >> by, quantum: 1_024 >> by }).collect()

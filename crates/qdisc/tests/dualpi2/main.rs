@@ -101,7 +101,7 @@ fn played(recipe: &str, polls: Polls) -> (play::Played, Vec<Arrival>) {
     (play::play(&mut Module::new(&says), &arrivals, rate, polls), arrivals)
 }
 
-/// Compares every run, with a link that detects an empty discipline as `polls` says.
+/// Compares every run. `polls` states how the link detects an empty discipline.
 fn compare(polls: Polls) {
     let mut parted = Vec::new();
     for line in include_str!("outcomes.txt").lines() {

@@ -1,4 +1,4 @@
-//! A test rig for a discipline: it enqueues and dequeues at given times, and records the fate of
+//! A test rig for a discipline: it enqueues and dequeues at given times, and records the outcome of
 //! every packet.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]

@@ -107,8 +107,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer. If they do not all fit, fills the free space,
-    /// provided that it is at least the low-water mark.
+    /// Adds up to `bytes` to the send buffer. If not all bytes fit, fills the free space, provided
+    /// that this space is at least the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);

@@ -130,7 +130,7 @@ impl Linux {
     }
 
     /// Sends data when an `skb` is full. If PSH is due, the `skb` carries it, and all data that may
-    /// be sent is sent. Otherwise, if the `skb` is the only unsent one, one burst is sent.
+    /// be sent is sent. Otherwise, if this is the only unsent `skb`, one burst is sent.
     fn push_full_skb(&mut self, tcb: &mut Tcb) {
         if self.sndbuf.needs_push(tcb) {
             self.sndbuf.mark_push(tcb.snd.written());

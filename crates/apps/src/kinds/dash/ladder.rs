@@ -6,8 +6,8 @@
 //! other rates are the geometric means of the lists for 4 and 10 seconds.
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
-//! changes the sizes at all rates together. Each rate has its own correlation with the complexity,
-//! and the deviation and range that its first 150 two-second segments have. Rates that were not
+//! changes the sizes at all rates together. Each rate has its own correlation with the complexity.
+//! Its deviation and its range come from its first 150 two-second segments. Rates that were not
 //! measured are interpolated between their neighbours. Segments of other lengths vary like
 //! two-second segments.
 

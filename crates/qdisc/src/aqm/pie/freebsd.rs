@@ -9,7 +9,7 @@
 //! - The first sample of the departure rate does not end its measurement. The next packet yields a
 //!   second sample, of at least the same duration, that is merged into the first.
 //! - An activation keeps the last delay. With timestamps, only an update with an empty queue clears
-//!   it.
+//!   this delay.
 //! - Times are multiples of the kernel's tick (1 ms at 1000 ticks per second), because dummynet
 //!   reads the clock once per tick.
 //!

@@ -62,7 +62,7 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The estimate at which padding began, and the time.
+/// The estimate at which padding began, and the time at which padding began.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
     bps: f64,

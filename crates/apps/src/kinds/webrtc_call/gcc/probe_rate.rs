@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant};
 
 use super::probes::Cluster;
 
-/// The proportion of sends, and of bytes, that must have arrived.
+/// The minimum proportion of a probe's sends, and of its bytes, that must have arrived.
 const ARRIVED: f64 = 0.8;
 const LONGEST: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use super::{
 use crate::cc::kinds::bbr::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use crate::cc::{CaState, Window};
 
-/// The number of acknowledgements in a round that report losses from which start-up may end
+/// The number of acknowledgements with new losses in a round after which start-up may end
 /// (`bbr_full_loss_cnt`).
 const FULL_LOSS_COUNT: u32 = 6;
 /// The number of rounds with many marks that end start-up (`bbr_full_ecn_cnt`).

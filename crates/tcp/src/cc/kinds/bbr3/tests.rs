@@ -88,7 +88,8 @@ fn samples_of_a_limited_application_do_not_fill_the_pipe() {
     assert!(bbr.full_bw_reached && bbr.full_bw_now);
 }
 
-/// C-201: too many losses end a probe. If the application limited the sender, the bound stays.
+/// C-201: too many losses end a probe. If the application limited the sender, the bound does not
+/// change.
 #[test]
 fn a_probe_of_a_limited_application_ends_and_keeps_the_bound() {
     for (app_limited, want) in [(true, UNBOUNDED), (false, 100)] {
@@ -102,7 +103,7 @@ fn a_probe_of_a_limited_application_ends_and_keeps_the_bound() {
     }
 }
 
-/// C-221: a probe reacts once to losses.
+/// C-221: a probe reacts only once to losses.
 #[test]
 fn a_probe_reacts_once() {
     let (mut bbr, window) = cycling(Phase::Up);

@@ -241,7 +241,7 @@ def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the IoT flows and the call have their rates, and that the call loses few packets.
+    """Checks that the IoT flows and the call have their rates, and that few packets are lost.
     """
     checks = []
     for here in places(rate):
