@@ -79,8 +79,8 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
-    /// Removes `count` values at the front, which the caller has read. Their places keep them until
-    /// other values arrive.
+    /// Removes `count` values at the front, which the caller has read. The values stay in their
+    /// places until other values arrive.
     #[inline]
     pub fn skip(&mut self, count: usize)
     where

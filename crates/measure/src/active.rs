@@ -26,7 +26,8 @@ pub(crate) struct Active {
     /// The number of steps in a window.
     width: usize,
     phase: Phase,
-    /// The end of the open step. Outside the active interval, the time of the next change of phase.
+    /// The end of the open step. Outside the active interval, it is the time of the next change of
+    /// phase.
     next: u64,
     /// Bytes of the open step.
     open: u64,

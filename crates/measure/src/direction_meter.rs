@@ -1,4 +1,4 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of all
+//! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
 use std::cmp::Ordering;

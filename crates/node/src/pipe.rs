@@ -32,7 +32,7 @@ pub(crate) struct Pipe {
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
-    /// The tick and the credit when that packet was charged.
+    /// The tick and the credit when the last packet sent was charged.
     charged: (u64, i128),
     /// The delay of the pipe in ticks.
     delay: u64,

@@ -11,7 +11,7 @@ pub enum Sizes {
     Large,
     /// Any size.
     Any,
-    /// One of the three others, drawn for each packet.
+    /// One of the three other sizes, drawn for each packet.
     Mixed,
 }
 

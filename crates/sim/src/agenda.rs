@@ -221,9 +221,10 @@ impl Quad {
 /// The actors of one rank.
 #[derive(Debug)]
 struct Tree {
-    /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
-    /// `quads[n]` has the keys of the four children of node `n`, which are the nodes from `4n + 1`
-    /// on. The root is node 0. The actors are the nodes without a quad.
+    /// A key has the time in its upper half, and the ticket and the actor in its lower half. One
+    /// comparison therefore decides. `quads[n]` has the keys of the four children of node `n`,
+    /// which are the nodes from `4n + 1` on. The root is node 0. The actors are the nodes without a
+    /// quad.
     quads: Vec<Quad>,
     /// The key of the root.
     least: u128,

@@ -9,7 +9,7 @@ For a cell with at least `KNOWN_SEEDS` seeds, the bound uses the cell's own stan
 Three seeds estimate the standard deviation poorly, and Student's factor for three seeds is large. A
 second estimate therefore shrinks the standard deviation towards the typical value of the cell's
 kin. A cell's kin are the cells with at least `KNOWN_SEEDS` seeds and the same `Cell.kin`. The
-method is that of Smyth, "Linear models and empirical Bayes methods for assessing differential
+method follows Smyth, "Linear models and empirical Bayes methods for assessing differential
 expression" (2004), with a fixed weight for the kin. The smaller bound applies, so neither an
 accident of three seeds nor a noisy kin can excuse a difference.
 """

@@ -18,7 +18,7 @@ const HOSTS: usize = 65_536;
 /// The hosts and time differences known on each side.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    /// The tap on whose side each host is.
+    /// The tap on the side of each host.
     hosts: BTreeMap<IpAddr, usize>,
     /// The smallest time difference of a packet from tap 0 to tap 1.
     least_up: Option<i64>,

@@ -21,7 +21,7 @@ const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
 const MOST_UNANSWERED: u32 = 7;
 
-/// The fate of a packet in the cell.
+/// Whether a packet was delivered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver delivered the packet.
@@ -37,7 +37,7 @@ pub struct Delivery {
     pub radio: usize,
     /// The packet.
     pub packet: Packet,
-    /// The packet's fate.
+    /// Whether the packet was delivered or given up.
     pub fate: Fate,
 }
 

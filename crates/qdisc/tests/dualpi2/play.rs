@@ -20,7 +20,7 @@ pub trait Discipline {
     fn next_draw(&mut self) -> u32;
 }
 
-/// The fate of a packet.
+/// Whether a packet was sent or dropped, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     pub sent: bool,
@@ -106,7 +106,7 @@ pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64, polls: Po
     played
 }
 
-/// Formats the outcome of a run: drops, marks, and a digest of all fates and statistics.
+/// Formats the outcome of a run: drops, marks, and a digest of all outcomes and statistics.
 pub fn outcome(played: &Played, arrivals: &[Arrival]) -> String {
     let mut digest = Digest::default();
     for fate in played.fates.values() {

@@ -21,7 +21,7 @@ enum Step {
     Take,
 }
 
-/// The fates of the packets of a queue.
+/// The packets that a queue dropped or marked.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,

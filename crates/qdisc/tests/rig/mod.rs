@@ -10,7 +10,7 @@ use aqmlab_qdisc::{Qdisc, kinds};
 
 pub mod cake;
 
-/// The fates of packets, in order.
+/// The packets that were dropped or marked, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub dropped: Vec<(u64, Reason)>,

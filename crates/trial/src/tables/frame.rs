@@ -53,7 +53,7 @@ pub struct QueueReport {
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
     /// The step of the time series in which the last packet left, and its start. Before the first
-    /// packet, a time later than the end of any run.
+    /// packet, the start is a time later than the end of any run.
     step: usize,
     step_begins: u64,
 }

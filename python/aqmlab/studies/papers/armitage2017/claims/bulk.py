@@ -145,8 +145,7 @@ def _(*numbers: Numbers) -> list[Check]:
 def _grows(
     n: Numbers, case: BulkCase, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
-    """Checks that the second rate gives more throughput each way, and that it shortens round trips.
-    """
+    """Checks that the second rate gives each direction more throughput and shorter round trips."""
     slow, fast = pair
     words = f"{case.scenario}, {queue}: {fast} over {slow}".replace(" Mbit/s", "")
     for what, flows in parts(case):
