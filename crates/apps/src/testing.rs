@@ -108,7 +108,7 @@ impl Net {
         Self { loss, ..self }
     }
 
-    /// Changes the network at `after`.
+    /// Changes the network once, at the time `after` from the start of the run.
     pub(crate) fn then(mut self, after: Duration, change: fn(&mut Net)) -> Self {
         self.at(Instant::ZERO + after, Event::Change(change));
         self

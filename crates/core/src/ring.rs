@@ -121,9 +121,9 @@ impl<T: Default> Ring<T> {
         &mut self.places[place]
     }
 
-    /// Returns the number of the first value for which `is_before` is false, or else the number of
-    /// the next value. `is_before` must be true for all values in front of the first such value, as
-    /// in [`slice::partition_point`].
+    /// Returns the number of the first value for which `is_before` is false. If there is no such
+    /// value, returns the number of the next value. `is_before` must be true for all values in
+    /// front of the first such value, as in [`slice::partition_point`].
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {

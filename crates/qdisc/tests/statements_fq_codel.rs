@@ -384,7 +384,7 @@ fn c33_the_count_of_a_flow_survives_its_idleness() {
     }
 }
 
-/// C-136.
+/// Tests statement C-136.
 #[test]
 fn a_selector_limits_ce_threshold_to_one_codepoint() {
     for (selector, marked) in

@@ -48,7 +48,7 @@ def _names(trial: PlannedTrial) -> set[str]:
 
 
 def _family(name: str, names: Collection[str]) -> str:
-    """The application of which `name` is a numbered copy, or else `name` itself.
+    """The application of which `name` is a numbered copy. For any other name, `name` itself.
 
     If copies exist, no application has the name without a number (`apps_spec`).
     """

@@ -106,8 +106,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
-/// loss are not from a source. They are the losses at which players begin to notice, and at which
-/// loss decides duels.
+/// loss are not from a source. They are the loss that players begin to notice, and the loss that
+/// decides duels.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",

@@ -32,7 +32,7 @@ pub struct Share {
 }
 
 impl Mode {
-    /// tc's keywords.
+    /// tc's keywords for the choice of tins.
     pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
 
     /// Returns the mode of a keyword in [`Self::WORDS`].

@@ -7,7 +7,7 @@
 pub(super) const SLOTS: usize = 1_024;
 const WAYS: usize = 8;
 
-/// Returns the slots of a hash's set, its own slot first.
+/// Returns the eight slots of a hash's set. The first is the slot of the hash itself.
 fn ways(hash: u32) -> impl Iterator<Item = usize> {
     let own = hash as usize % SLOTS;
     let (inner, outer) = (own % WAYS, own - own % WAYS);

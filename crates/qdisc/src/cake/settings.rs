@@ -64,7 +64,7 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// tc's keywords.
+    /// tc's keywords for the flows and hosts that share the rate.
     pub const WORDS: &[&str] = &[
         "flowblind",
         "srchost",
