@@ -81,7 +81,8 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
     }
 }
 
-/// Returns the setback at the second of two cases, if it has one.
+/// Returns the second of two cases as a setback, if it serves applications worse than the first
+/// case.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());
@@ -147,8 +148,8 @@ fn by_median(
     found.into_iter().map(told).collect()
 }
 
-/// Returns the slowest case such that the median round-trip times of this case and of all faster
-/// cases are within the limit.
+/// Returns the index of the slowest case such that the median round-trip times of this case and of
+/// all faster cases are within the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);

@@ -204,7 +204,7 @@ mod tests {
         let mut rng = Rng::stream(1, "ring");
         let (mut queue, mut plain) = (Ring::default(), VecDeque::new());
         for value in 0..50_000_u64 {
-            // The queue grows and shrinks in turn.
+            // The queue grows and shrinks alternately.
             let push = if value / 1_000 % 2 == 0 { 6 } else { 3 };
             match rng.below(10) {
                 0 => assert_eq!(queue.pop_back(), plain.pop_back()),

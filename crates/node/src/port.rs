@@ -154,7 +154,7 @@ impl Port {
         packet
     }
 
-    /// Records in the pipe, if there is one, that it polled an empty discipline.
+    /// Records in the pipe, if the port has a pipe, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {

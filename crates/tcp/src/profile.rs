@@ -2,8 +2,8 @@
 //!
 //! Sources: Linux 6.1 `include/net/tcp.h` and `net/ipv4/sysctl_net_ipv4.c` with Debian's
 //! `CONFIG_HZ=250`; FreeBSD 10.4 `sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_input.c`. The source
-//! of Windows is not public. Its values are those that `Get-NetTCPSetting` of Windows Server 2012
-//! documents for the template *Internet*.
+//! of Windows is not public. Its values come from the documentation of `Get-NetTCPSetting` of
+//! Windows Server 2012 for the template *Internet*.
 
 mod hosts;
 mod settings;

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.verdict import Verdict
 
 MOST_ROWS = 80
-"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
+"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the other rows.
+"""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"

@@ -5,7 +5,7 @@
 //! delay. A flow has two orientations. The orientation with the greater difference therefore goes
 //! from tap 0 to tap 1, whatever the clock offset. If only one orientation has packets, the flow is
 //! classified by its hosts, provided that another flow has shown their sides. Otherwise the
-//! differences seen so far decide. Without such differences, the two clocks are assumed to agree.
+//! differences seen so far decide. Without any differences, the two clocks are assumed to agree.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -31,7 +31,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Adds up to `bytes` to the send buffer, and returns the number accepted.
+    /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         if !tcb.state.is_synchronized() {
             let taken = bytes.min(self.sndbuf.unopened_space(tcb.snd.buffered()));

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 ZERO, NO_DATA = "zero", "no data"
-"""The meanings of marks at the zero of an axis; a legend lists those in use."""
+"""The meanings of marks at the zero of an axis. A legend lists the marks that occur."""
 
 _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 

@@ -268,7 +268,7 @@ def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) 
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow gets less throughput under one condition than under the others."""
+    """Checks that a flow gets less throughput under one condition than under other conditions."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 
