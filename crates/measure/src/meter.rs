@@ -48,8 +48,9 @@ pub struct Meter {
     reorders: bool,
     /// The width of a step of the series.
     step: u64,
-    /// The step that contains the last arrival, and the end of that step.
+    /// The step that contains the last arrival.
     current: usize,
+    /// The end of the step that contains the last arrival.
     current_ends: u64,
     flows: Vec<[DirectionMeter; 2]>,
 }

@@ -29,9 +29,10 @@ pub enum Stack {
     FreeBsd,
 }
 
-/// The maximum memory of a FreeBSD buffer (`sb_max`). The next constant is the part of this memory
-/// for clusters (`sb_max_adj`): an mbuf takes 256 bytes for each cluster of 2048 bytes.
+/// The maximum memory of a FreeBSD buffer (`sb_max`).
 pub(crate) const SB_MAX: u64 = 2 << 20;
+/// The part of [`SB_MAX`] for clusters (`sb_max_adj`). An mbuf takes 256 bytes for each cluster of
+/// 2048 bytes.
 pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
 
 /// The bounds of a timeout: from a tick of the fastest clock to one day.

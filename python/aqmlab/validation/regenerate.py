@@ -116,7 +116,7 @@ def _trials(
 
 
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
-    """The tasks of `jobs`. A task has the agent of its stored result, otherwise the usual agent of the set.
+    """The tasks of `jobs`, each with the agent of its stored result or the usual agent of the set.
 
     Raises `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.
     """

@@ -18,10 +18,11 @@ use crate::tcb::Tcb;
 const LOW_WATER: u64 = 2_048;
 /// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The bytes of an mbuf in addition to a cluster (`MSIZE`). The next two constants are its payload
-/// without a cluster, with and without a packet header.
+/// The bytes of an mbuf in addition to a cluster (`MSIZE`).
 const MBUF: u64 = 256;
+/// The payload of an mbuf that has a packet header and no cluster.
 const HEADED: u64 = 168;
+/// The payload of an mbuf without a packet header and without a cluster.
 const PLAIN: u64 = 224;
 const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;

@@ -91,9 +91,10 @@ struct Bbr {
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of the last ten seconds in microseconds. The next field is the
-    /// tick of that sample or, if later, the tick at which the last [`Mode::ProbeRtt`] ended.
+    /// The minimum round-trip time of the last ten seconds in microseconds.
     min_rtt: Option<u64>,
+    /// The tick of the sample in `min_rtt` or, if later, the tick at which the last
+    /// [`Mode::ProbeRtt`] ended.
     min_rtt_stamp: u64,
     /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the data in flight is small
     /// enough.
