@@ -64,7 +64,7 @@ fn of_cake(gateway: &Gateway) -> String {
     let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
         return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
     };
-    // CAKE counts from the IP packet.
+    // CAKE adds its overhead to the IP length, so the overhead is the whole framing.
     let mut options = shared(gateway, "cake", script, gateway.framing.bytes.into());
     options.extend(own);
     written("sqm-scripts kmod-sched-cake", &options)

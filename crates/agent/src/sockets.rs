@@ -86,7 +86,8 @@ impl End {
         taken
     }
 
-    /// Writes up to `bytes` bytes to the socket; returns the number that the kernel accepted.
+    /// Writes up to `bytes` bytes to the socket. Returns the number of bytes that the kernel
+    /// accepted.
     fn push(&mut self, bytes: u64) -> u64 {
         let mut taken = 0;
         while let (Some(fd), true) = (&self.fd, taken < bytes) {

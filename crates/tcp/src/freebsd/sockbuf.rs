@@ -45,7 +45,7 @@ pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
 pub(super) struct SendBuffer {
     /// The maximum payload (`sb_hiwat`).
     size: u64,
-    /// The size at the start of the transfer.
+    /// The size of the buffer at the start of the transfer.
     initial: u64,
     /// Whether the buffer may grow (`SB_AUTOSIZE`).
     grows: bool,

@@ -1,5 +1,5 @@
 // Runs trials in web workers. Short jobs come first: no long job runs while a short job waits or
-// runs, so even a single core is free for the short job. Outdated jobs are dropped.
+// runs. So even a single core is free for the short job. Outdated jobs are dropped.
 
 import { ask } from "./ask.js";
 

@@ -50,9 +50,9 @@ const PROBE_DROP: f64 = 0.85;
 /// The limits of the controller's rate, in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The first target.
+    /// The first target rate.
     pub(crate) start: f64,
-    /// The minimum target.
+    /// The minimum target rate.
     pub(crate) floor: f64,
     /// The maximum rate that the streams can use.
     pub(crate) allocated: f64,

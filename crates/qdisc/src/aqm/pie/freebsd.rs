@@ -323,8 +323,8 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement continues, because the kernel clears the flag only in the
-                    // other branch.
+                    // The measurement continues: the kernel ends it only where it updates an
+                    // existing average.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);
