@@ -1,4 +1,4 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of all
+//! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
 use std::cmp::Ordering;
@@ -81,9 +81,9 @@ struct Flight {
 pub(crate) struct DirectionMeter {
     /// The packets in the order of sending, which is the order of their identities.
     flights: Ring<Flight>,
-    /// If packets may be reordered: the number of `flights` that have arrived, and the index at
-    /// which the next arrival is expected.
+    /// If packets may be reordered: the number of `flights` that have arrived.
     landed: usize,
+    /// If packets may be reordered: the index in `flights` at which the next arrival is expected.
     expected: usize,
     arrived: Out,
     /// The serial number of the other direction's last packet that was used in a pair.

@@ -1,7 +1,7 @@
 //! Verdicts: whether an application received the service that it needs.
 //!
-//! A [`Judge`] accepts trials, each with its specification and the rows of its tables, and returns
-//! a [`Verdict`] on each application in each condition, over all seeds. The needs come from the
+//! A [`Judge`] accepts trials, each with its specification and the rows of its tables. It returns a
+//! [`Verdict`] over all seeds on each application in each condition. The needs come from the
 //! application's kind (`aqmlab_apps::needs`); a scenario may state other needs.
 //!
 //! | Module       | Holds                                                                  |

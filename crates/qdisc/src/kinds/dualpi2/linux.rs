@@ -5,7 +5,7 @@
 //!
 //! Differences, each pinned by a test where it can be observed:
 //!
-//! - only the ECN field classifies packets: there are no `tc` filters and no class numbers in a
+//! - only the ECN field classifies packets. There are no `tc` filters and no class numbers in a
 //!   packet's priority, so no Not-ECT packet is in the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel`;

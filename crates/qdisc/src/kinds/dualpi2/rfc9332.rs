@@ -15,7 +15,7 @@ use crate::aqm::dualpi2::{self, Verdict};
 use crate::aqm::timer::Timer;
 use crate::{Backlog, Parent, Qdisc};
 
-/// The limit in time that figure 2 states.
+/// The limit of the buffer as a time (figure 2).
 const BUFFER: Duration = Duration::from_millis(250);
 
 /// The scheduler of the two queues.
