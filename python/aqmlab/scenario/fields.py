@@ -243,7 +243,7 @@ MOST_MEMBERS = 100_001
 """The maximum number of values that are read from a generator, which may be endless."""
 
 
-def _python_number(value: Number) -> object:
+def _python_number(value: object) -> object:
     if type(value) in (bool, int, float):  # numpy's float is a `float`
         return value
     if isinstance(value, Integral):
