@@ -51,8 +51,8 @@ def rate_pair(text: str) -> tuple[str, str]:
     if pair is None:
         both = str(Rate.parse(text))
         return both, both
-    down, down_unit, up, unit = pair.groups()
-    return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit or ''}".strip()))
+    down, down_unit, up, unit = pair.groups(default="")
+    return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}".strip()))
 
 
 def has_no_unit(text: str) -> bool:
