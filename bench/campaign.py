@@ -1,4 +1,4 @@
-"""Measures the cost of a campaign of many short trials apart from the simulation of the trials.
+"""Measures the cost of a campaign of many short trials, separately from their simulation.
 
 Prints the CPU time and the memory of the process that plans trials, distributes them, records
 results and writes tables. Then prints the CPU time that a worker spends on a trial in the simulator

@@ -1,4 +1,4 @@
-"""Compares the speed of this tree with that of the last release, on the same trials.
+"""Compares the speed of this tree with the speed of the last release, on the same trials.
 
 The release is built once, from the commit in `release.toml`, below `target/bench`. Each trial runs
 in a separate process, first with one build of the core, then with the other. CPU time is the
@@ -165,13 +165,13 @@ def _trials() -> Iterator[tuple[str, dict[str, object]]]:
 
 
 def _in_turn(old: Build, new: Build, trial: str) -> float:
-    """The ratio of the minimum CPU time of `new` to that of `old`, from alternating runs."""
+    """The minimum CPU time of `new` divided by the minimum of `old`, from alternating runs."""
     rounds = [(old.cpu_s(trial), new.cpu_s(trial)) for _ in range(ROUNDS)]
     return min(one[1] for one in rounds) / min(one[0] for one in rounds)
 
 
 def _counted(old: Build, new: Build, trial: dict[str, object]) -> float | None:
-    """The ratio of the instructions of `new` to those of `old`, or `None` without Valgrind."""
+    """The instructions of `new` divided by the instructions of `old`; `None` without Valgrind."""
     if shutil.which("valgrind") is None:
         return None
     return new.instructions(trial) / old.instructions(trial)

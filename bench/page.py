@@ -1,9 +1,9 @@
 """Measures how soon the page answers after it is opened, and after its slider has moved.
 
 Prints medians of wall-clock times. The first is the time from the start of the navigation to an
-answer for both gateways. The others are, for each tier of the list, the times from a move of the
-slider to that tier until such an answer. The browser gets one core by default, so the times are
-those of a slow machine. Other programs on the machine lengthen them.
+answer for both gateways. The other times are, for each tier of the list, the times from a move of
+the slider to this tier until an answer for both gateways. The browser gets one core by default, to
+represent a slow machine. Other programs on the machine lengthen the times.
 
     python bench/page.py [--cores N] [--rounds N]
 
@@ -30,7 +30,7 @@ try:
 except ImportError:
     playwright = None
 
-# Whether both gateways have an answer at the tier, even if only from its first seconds.
+# Whether both gateways have an answer at the tier, even if only from the first simulated seconds.
 ANSWERED = """(tier) => {
   const headline = document.getElementById("headline");
   return ["quick", "whole"].includes(document.body.dataset.shown) &&

@@ -27,7 +27,7 @@ TARGETS = {
     "trial": (16_384, 5, 1_024),
 }
 PASSES = (
-    # The flags of cargo-fuzz; rustc accepts these flags in every channel.
+    # The flags of cargo-fuzz. Stable rustc also accepts them.
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",

@@ -67,7 +67,10 @@ def _cells() -> Counter[str]:
 
 
 def _stated(name: str) -> Iterator[Path]:
-    """Tests of statements and of closed loops, and scripts, whose first word is a discipline."""
+    """Tests of statements and of closed loops that name a discipline, and scripts that use it.
+
+    A script uses the discipline if a line begins with its name.
+    """
     yield from _that_name(name, "statements_*.rs", "*_loop.rs", "fq_pie.rs")
     scripts = sorted(_TESTS.glob("scripts/*.q"))
     yield from (path for path in scripts if re.search(rf"^{name}\b", path.read_text(), re.M))
@@ -101,7 +104,10 @@ def _links(paths: Iterable[Path]) -> str:
 
 
 def _title(path: Path) -> str:
-    """A short name of a test: that of its folder, if every folder has a file of its name."""
+    """A short name of a test: its file, with its folder if it is in a subfolder.
+
+    Files called `tests.rs` have only the name of their folder, after `aqm/`.
+    """
     if path.stem == "tests":
         return f"aqm/{path.parent.name}"
     return f"{path.parent.name}/{path.stem}" if path.parent != _TESTS else path.stem

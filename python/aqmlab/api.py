@@ -98,7 +98,10 @@ class Request:
     run_on: str = "vm"
     """The machine on which the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
-    """Whether to build a missing checker of an engine first, which takes minutes."""
+    """Whether to build the program with which an engine checks trials, if it is missing.
+
+    The build takes minutes.
+    """
 
     def engine_names(self) -> tuple[str, ...]:
         """The names of the engines that run the trials."""

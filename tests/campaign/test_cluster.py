@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 
 import dask
-import distributed  # noqa: F401 (of its settings, some must be there)
+import distributed  # noqa: F401 (the import adds settings to `dask.config`, which tests read)
 import pytest
 import yaml
 from aqmlab.base.failures import LabError, RequestError

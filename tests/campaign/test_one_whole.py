@@ -31,7 +31,7 @@ def twelve(**about):
 
 
 class Hook(campaigns.Silence):
-    """Calls a function when trials have ended, with the number of trials."""
+    """Calls a function after each trial, with the number of trials that have ended."""
 
     def __init__(self, call):
         self._call, self._ended = call, 0
@@ -113,7 +113,7 @@ def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):
 
 
 def slower():
-    """Different trials with the names of those in `half_waiting`."""
+    """Trials that differ from the trials of `half_waiting` and have the same names."""
     rates = {"rates": ((6, 1),), "seeds": range(1, 7)}
     return campaign_of([*grid(queues=("pfifo",), **rates), *grid(queues=("pie",), **rates)])
 

@@ -148,7 +148,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 used_s = used.ru_utime + used.ru_stime
 print(json.dumps([done.returncode, done.stderr, used.ru_maxrss * 1024, used_s]))
 """
-"""Runs a command from a small process. The peak memory of a fork begins with that of its parent."""
+"""Runs a command from a small process, because a fork's peak memory begins at its parent's."""
 
 
 def bounded(*arguments):

@@ -72,9 +72,9 @@ def test_a_hint_names_each_key_once(refusal):
             "hint: write a space before parameters: `fq_codel limit=3`",
         ),
         (
-            third('qdisc = "cake bandwidth 20mbit"'),
-            "home.toml:3: path.qdisc: unknown discipline `cake`\n\n"
-            "hint: cake is not modelled; `fq_codel` is the nearest to it",
+            third('qdisc = "sfb limit 20"'),
+            "home.toml:3: path.qdisc: unknown discipline `sfb`\n\n"
+            "hint: sfb is not modelled; `red` is the nearest to it",
         ),
         (
             third('qdisc = "fq_codel target=5 ms"'),

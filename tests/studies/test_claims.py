@@ -88,7 +88,7 @@ def checks(*held):
     ("held", "said", "verdict"),
     [
         (["met"] * 9, list, HOLDS),
-        ([*["met"] * 8, "tied"], list, FAILS),  # 90 % of nine checks are all nine
+        ([*["met"] * 8, "tied"], list, FAILS),  # eight of nine checks are less than 90 %
         ([*["met"] * 9, "tied"], list, HOLDS),
         ([*["met"] * 8, "tied", "tied"], list, FAILS),
         ([*["met"] * 9, "opposite"], list, FAILS),

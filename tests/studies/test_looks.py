@@ -1,4 +1,4 @@
-"""Colours in the figures of studies: those of reports, one for each application."""
+"""Figures of studies use the colours of reports, one for each application."""
 
 from __future__ import annotations
 

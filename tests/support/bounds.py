@@ -8,7 +8,7 @@ that leave a link take at most `rate · t`, plus these allowances of the shaper:
 - dummynet: two ticks, because a packet leaves at a tick of 1 ms, and its transmission begins at the
   previous tick;
 - a radio: an aggregate arrives at once, together with the frames that the receiver held for order.
-  A block-ack window has 64 frames, and an aggregate up to 32 of them.
+  A block-ack window has 64 frames, and an aggregate has up to 32 frames.
 
 With jitter, packets that left during `t + jitter` may arrive within `t`.
 """

@@ -92,6 +92,7 @@ class Drawing:
             path["lan"] = rng.choice(["100 Mbit/s", "1 Gbit/s"])
         elif home < 0.35:
             path["wifi"] = self.wifi()
+            path["wifi"].get("qdisc", {}).pop("bandwidth", None)  # CAKE's shaper is refused there
         if rng.random() < 0.25:
             path["modem"] = {"down": self.hop(self.rate_down_bps), "up": self.hop(self.rate_up_bps)}
             if rng.random() < 0.5:

@@ -127,8 +127,11 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 
 
 def _light_cells(share: int) -> dict[str, grid.Cell]:
-    """One in `share` of the cells with a known spread, and of the other cells one in three times
-    `share`, without the slowest cells."""
+    """A sample of the cells that do not carry too many bits.
+
+    Of the cells with a known spread it has one in `share`. Of the cells with three seeds it has one
+    in `3 * share`.
+    """
 
     def carries(cell: grid.Cell) -> float:
         return sum(link.rate_bps for link in cell.spec.links) * cell.duration_s

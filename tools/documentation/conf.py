@@ -17,7 +17,7 @@ release = version = aqmlab.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "index"
 
-# The anchors are those of GitHub, so that a link works on GitHub and in the site.
+# The anchors are made as on GitHub, so that a link works on GitHub and in the site.
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -25,7 +25,7 @@ html_static_path = ["static"]
 html_css_files = ["tables.css"]
 html_title = f"aqmlab {release}"
 html_copy_source = False
-html_show_search_summary = False  # a page that is opened from a file cannot fetch others
+html_show_search_summary = False  # a page opened from a file cannot fetch the pages it found
 html_show_sphinx = False
 html_show_copyright = False
 highlight_language = "none"

@@ -46,8 +46,8 @@ fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> 
     params.iter().filter_map(word).collect()
 }
 
-/// Returns the script of sqm-scripts with this CAKE in each direction, and the options of its
-/// egress and its ingress; `None` if there is no such script.
+/// Returns the script of sqm-scripts that sets up these parameters of CAKE in both directions, and
+/// the script's options for egress and for ingress; `None` if there is no such script.
 pub(crate) fn script(
     up: Option<&Bottleneck>,
     down: Option<&Bottleneck>,

@@ -1,6 +1,6 @@
-//! The conclusion of an advice, from the verdicts of the cases that were run.
+//! The conclusion of the advice, from the verdicts of the cases that were run.
 
-use aqmlab_verdict::{Report, Word};
+use aqmlab_verdict::{Report, Service, Word};
 
 use crate::evidence::{Candidate, Case, Evidence, is_transfer, is_worse_than, round_trip_limit};
 use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
@@ -10,7 +10,7 @@ const MOST_NAMED: usize = 4;
 /// The maximum number of sentences about losses, gains and costs, of each kind.
 const MOST_SENTENCES: usize = 3;
 
-/// Returns the conclusion from some runs. A gateway of which nothing was run serves no tier.
+/// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
     let better = better(known, &gateways);
@@ -34,7 +34,8 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
     }
 }
 
-/// Returns applications in plain words, each once. Many are counted.
+/// Returns applications in plain words, each once. If there are more than [`MOST_NAMED`], the last
+/// text is the number of the other applications.
 pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
     let mut names = Vec::new();
     for name in apps.map(|verdict| known.words(&verdict.app)) {
@@ -56,8 +57,9 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
         Some(at) => at.checked_sub(1).map(|below| &cases[below]),
         None => cases.last(),
     };
-    let well = cases.iter().find(|case| case.not_good() == 0);
-    let exceptions = cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| !case.serves());
+    let well = cases.iter().find(|case| case.service().is_well());
+    let exceptions =
+        cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| case.service().bad > 0);
     let tier = |case: &Case| case.tier.clone();
     GatewayResult {
         name: gateway.name.clone(),
@@ -77,7 +79,7 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
 /// Returns the setback at the second of two cases, if it has one.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
-    let rank = |case: &Case| (case.bad().count(), case.not_good());
+    let rank = |case: &Case| (case.service().bad, case.service().not_good());
     let is_worse = |verdict: &&Report| {
         slower.verdict(&verdict.app).is_some_and(|other| is_worse_than(verdict, other))
     };
@@ -89,28 +91,20 @@ fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
 }
 
 fn counted(case: &Case) -> TierCount {
-    let judged = case.judged();
-    TierCount {
-        tier: case.tier.clone(),
-        judged,
-        served: judged - case.bad().count(),
-        good: judged - case.not_good(),
-        word: match (case.serves(), case.not_good()) {
-            (false, _) => Word::Bad,
-            (true, 0) => Word::Good,
-            (true, _) => Word::Tolerable,
-        },
-    }
+    let service = case.service();
+    let Service { judged, bad, good } = service;
+    TierCount { tier: case.tier.clone(), judged, served: judged - bad, good, word: service.word() }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier, there in the most
-/// seeds, and then the most applications well. Among equals, one that can be set up at home goes
-/// first. Returns `None` if that is today's, or if no gateway serves everyone.
+/// Returns the position of the gateway that serves everyone at the slowest tier. Among gateways
+/// with the same tier, the gateway with the most seeds in which everyone is served there goes
+/// first, then the gateway with the most good verdicts, then a gateway that can be set up at home.
+/// Returns `None` if that is today's gateway, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
         let gateway = &known.gateways[at];
-        let not_good = gateway.at(served).map_or(0, Case::not_good);
+        let not_good = gateway.at(served).map_or(0, |case| case.service().not_good());
         let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
         let is_elsewhere = at != 0 && !gateway.is_at_home;
         Some((known.order(served), seeds_missed, not_good, is_elsewhere, at))
@@ -119,8 +113,8 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
     Some(best.4).filter(|&at| at != 0)
 }
 
-/// Returns the slower tiers at which the median of the round trips is within the limit. Only
-/// applications that miss nothing else are concerned.
+/// Returns the tiers below the served tier at which the median of an application's round trips is
+/// within the limit, for applications that miss no other need.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -146,8 +140,8 @@ fn by_median(
     found.into_iter().map(told).collect()
 }
 
-/// Returns the slowest case such that its median round-trip time, and those of all faster cases,
-/// are within the limit.
+/// Returns the slowest case such that the median round-trip times of this case and of all faster
+/// cases are within the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);
@@ -166,27 +160,30 @@ fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
     few(now.bad().map(told), |one| &one.app)
 }
 
-/// Returns the interactive applications that improve and whose round trips shorten, the most
-/// improved first.
+/// Returns the interactive applications that get a better verdict and have shorter round trips. The
+/// applications that are bad today come first, and among these the application with the largest
+/// ratio of round-trip times.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
         let (today_ms, better_ms) = (verdict.medians.rtt_p95_ms?, other.medians.rtt_p95_ms?);
         let is_shorter = 0.0 < better_ms && better_ms < today_ms;
-        (is_shorter && other.word < verdict.word).then(|| Gain {
-            app: known.words(&verdict.app),
-            today_ms,
-            better_ms,
+        (is_shorter && is_worse_than(verdict, other)).then(|| {
+            let app = known.words(&verdict.app);
+            (verdict.word, Gain { app, today_ms, better_ms })
         })
     };
-    let mut found: Vec<_> = now.bad().filter(|one| !is_transfer(one)).filter_map(gain).collect();
+    let interactive = now.verdicts.iter().filter(|one| !is_transfer(one));
+    let mut found: Vec<(Word, Gain)> = interactive.filter_map(gain).collect();
     let times = |one: &Gain| one.today_ms / one.better_ms;
-    found.sort_by(|one, other| times(other).total_cmp(&times(one)));
-    few(found.into_iter(), |one| &one.app)
+    found.sort_by(|(word, one), (other_word, other)| {
+        other_word.cmp(word).then(times(other).total_cmp(&times(one)))
+    });
+    few(found.into_iter().map(|(_, one)| one), |one| &one.app)
 }
 
-/// Returns the rates of the transfers, the one that loses most first. Transfers with the same words
-/// have their mean rate.
+/// Returns the rates of the transfers. The transfer that keeps the smallest share of its rate comes
+/// first. Transfers with the same words count as one transfer with their mean rate.
 fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for verdict in now.verdicts.iter().filter(|one| is_transfer(one)) {
@@ -215,7 +212,7 @@ fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     costs
 }
 
-/// Returns the first few, each application once.
+/// Returns the first [`MOST_SENTENCES`] items that concern different applications.
 fn few<T>(all: impl Iterator<Item = T>, app: fn(&T) -> &String) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in all {

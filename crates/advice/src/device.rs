@@ -90,8 +90,8 @@ impl Bottleneck {
         (self.bps / 1000).max(1)
     }
 
-    /// Returns the rate in whole kbit/s that carries as many full-sized IP packets per second,
-    /// counted without framing.
+    /// Returns the rate in whole kbit/s, counted in IP bytes without framing, at which the same
+    /// number of full-sized packets per second passes.
     pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
         const FULL: u32 = 1500;
         (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)

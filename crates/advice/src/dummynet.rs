@@ -1,26 +1,26 @@
 //! `dnctl` and `ipfw` commands of FreeBSD and OPNsense.
 //!
-//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the one at which full-sized
+//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the rate at which full-sized
 //! packets fill the same share of the line. A line full of small packets needs a lower rate.
 //! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
 //! of their own. Every default in which dummynet differs from Linux is stated, so that both have
 //! the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
 //!
 //! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
-//! shaper's rules stand before the home's, so they would accept every packet of the line.
-//! The commands therefore clear `one_pass`, and packets continue at the next rule. The setting also
-//! holds for the home's own `pipe`, `queue` and `nat` rules. pf has a hook of its own and sees the
-//! packets with either setting. Source: FreeBSD 14 `sys/netpfil/ipfw/ip_fw_pfil.c`,
+//! shaper's rules precede the home's own rules, so by default they would accept every packet of the
+//! line. The commands therefore clear `one_pass`, and packets continue at the next rule. The setting
+//! also applies to the home's own `pipe`, `queue` and `nat` rules. pf has a separate hook and sees
+//! the packets with either setting. Source: FreeBSD 14 `sys/netpfil/ipfw/ip_fw_pfil.c`,
 //! `ipfw_check_packet`.
 
 use crate::device::{Bottleneck, Gateway, Setting};
 
-/// The commands that load the modules. Without the setting, ipfw would block all traffic after it
-/// is loaded.
+/// The commands that load the modules. Without `default_to_accept`, ipfw would block all traffic
+/// after it is loaded.
 const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
 
-/// The commands that remove an earlier shaper. The rules are in a set of their own, because ipfw
-/// adds a rule again rather than replace it.
+/// The commands that remove an earlier shaper. The shaper's rules are in a separate set, because
+/// `ipfw add` would add a second copy of a rule instead of replacing the rule.
 const REMOVED: &str = "\
 # Nothing here outlives a restart. These four lines remove an earlier shaper
 ipfw -q delete set 17 2>/dev/null

@@ -1,12 +1,9 @@
-//! The runs on which an advice rests.
+//! The runs on which the advice rests.
 
-use aqmlab_verdict::{FindingReport, Report, Word};
+use aqmlab_verdict::{FindingReport, MeasureName, Report, Service, Word};
 use serde::Deserialize;
 
 use crate::words;
-
-/// The need by which round trips are judged.
-const ROUND_TRIPS: &str = "round trips";
 
 /// The tiers, the gateways, and the verdicts of the cases that were run.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,7 +16,7 @@ pub struct Evidence {
     /// Descriptions of the applications for people. An application without a description is called
     /// by its name.
     pub apps: Vec<App>,
-    /// The gateways, today's first.
+    /// The gateways, today's gateway first.
     pub gateways: Vec<Candidate>,
 }
 
@@ -49,7 +46,7 @@ pub struct Candidate {
     pub cases: Vec<Case>,
 }
 
-/// A tier with a gateway.
+/// The verdicts on all applications at one tier with one gateway.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -91,20 +88,14 @@ impl Case {
         self.verdicts.iter().filter(|verdict| verdict.word == Word::Bad)
     }
 
-    /// Returns whether no application is bad.
+    /// Returns the applications by their verdicts.
+    pub(crate) fn service(&self) -> Service {
+        Service::of(self.verdicts.iter().map(|verdict| verdict.word))
+    }
+
+    /// Returns whether applications were judged and none of them is bad.
     pub(crate) fn serves(&self) -> bool {
-        self.bad().next().is_none()
-    }
-
-    /// Returns the number of applications that can be judged.
-    pub(crate) fn judged(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| is_judged(verdict)).count()
-    }
-
-    /// Returns the number of applications without a good verdict, among those that can be judged.
-    pub(crate) fn not_good(&self) -> usize {
-        let is_missed = |verdict: &&Report| is_judged(verdict) && verdict.word != Word::Good;
-        self.verdicts.iter().filter(is_missed).count()
+        self.service().serves()
     }
 
     /// Returns the verdict on an application.
@@ -118,22 +109,18 @@ impl Case {
         words.iter().map(|(seed, _)| *seed).collect()
     }
 
-    /// Returns the number of seeds, among the first `most`, in which no application is bad.
+    /// Returns the number of seeds, among the first `most`, that serve the applications.
     pub(crate) fn seeds_served(&self, most: usize) -> usize {
-        let is_bad = |seed: &u64| {
-            self.verdicts.iter().any(|verdict| verdict.words_by_seed.contains(&(*seed, Word::Bad)))
+        let serves = |seed: &u64| {
+            let words = self.verdicts.iter().flat_map(|verdict| &verdict.words_by_seed);
+            Service::of(words.filter(|(of, _)| of == seed).map(|(_, word)| *word)).serves()
         };
-        self.seeds().iter().take(most).filter(|seed| !is_bad(seed)).count()
+        self.seeds().iter().take(most).filter(|seed| serves(seed)).count()
     }
 }
 
-/// Returns whether the application was measured and has needs.
-fn is_judged(verdict: &Report) -> bool {
-    !matches!(verdict.word, Word::NoData | Word::NoNeeds)
-}
-
-/// Returns whether an application got worse: by its word, or farther beyond a limit that it misses
-/// in both verdicts.
+/// Returns whether an application got worse: its verdict `then` is worse than its verdict `now`, or
+/// is farther beyond a limit that both verdicts miss.
 pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
     let is_farther = |missed: &FindingReport| {
         let before = now.findings.iter().find(|finding| finding.need == missed.need);
@@ -145,18 +132,18 @@ pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
 
 /// Returns whether a verdict is worse than another verdict, both of which were measured.
 pub(crate) fn is_worse_than(one: &Report, other: &Report) -> bool {
-    is_judged(other) && one.word > other.word
+    one.word.is_worse_than(other.word)
 }
 
-/// Returns whether the application is a bulk transfer.
+/// Returns whether the application is a transfer.
 pub(crate) fn is_transfer(verdict: &Report) -> bool {
-    verdict.kind == "bulk"
+    aqmlab_verdict::is_transfer(&verdict.kind)
 }
 
 /// Returns the tolerable limit in ms of an application that misses only the need for short round
 /// trips.
 pub(crate) fn round_trip_limit(verdict: &Report) -> Option<f64> {
     let mut missed = verdict.findings.iter().filter(|finding| finding.word == Word::Bad);
-    let first = missed.next().filter(|finding| finding.need == ROUND_TRIPS)?;
+    let first = missed.next().filter(|finding| finding.measure == MeasureName::RoundTrip)?;
     missed.next().is_none().then_some(first.tolerable)
 }

@@ -13,14 +13,15 @@ pub struct Conclusion {
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared: today's tier, or the slowest sufficient tier of the
-    /// better gateway.
+    /// The tier at which gateways are compared: today's tier. If it is unknown, it is the slowest
+    /// sufficient tier of the better gateway, and without a better gateway the fastest tier.
     pub compared_at: String,
-    /// The applications that are not served by today's gateway at that tier.
+    /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
     /// The name of the recommended gateway, if one is better.
     pub better: Option<String>,
-    /// The interactive applications that improve most with the better gateway.
+    /// The interactive applications that improve most with the better gateway, from bad or from
+    /// tolerable; those that are bad today come first.
     pub gains: Vec<Gain>,
     /// The transfers, with their rates under both gateways.
     pub costs: Vec<Cost>,
@@ -39,8 +40,8 @@ pub struct GatewayResult {
     pub well: Option<String>,
     /// The next slower tier that was run, which does not suffice.
     pub failed: Option<String>,
-    /// The applications that are bad at that slower tier. If no tier suffices, the list has those
-    /// that are bad at the fastest tier.
+    /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
+    /// applications that are bad at the fastest tier.
     pub failing: Vec<String>,
     /// Applications that a slower tier would serve if only the median of their round trips counted.
     pub by_median: Vec<ByMedian>,
@@ -61,11 +62,11 @@ pub struct TierCount {
     pub tier: String,
     /// The number of applications that can be judged.
     pub judged: usize,
-    /// The number of them that are not bad.
+    /// The number of judged applications that are not bad.
     pub served: usize,
-    /// The number of them that are good.
+    /// The number of judged applications that are good.
     pub good: usize,
-    /// The worst word among them.
+    /// The worst verdict on a judged application; `no data` without a judged application.
     pub word: Word,
 }
 
@@ -74,7 +75,7 @@ pub struct TierCount {
 pub struct ByMedian {
     /// The applications in plain words.
     pub apps: Vec<String>,
-    /// The slowest such tier that was run.
+    /// The slowest tier that was run and that suffices for these applications by the median.
     pub tier: String,
 }
 

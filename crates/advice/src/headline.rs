@@ -10,22 +10,29 @@ use crate::words::listed;
 /// The answer in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Headline {
-    /// The cause: `fine`, `gateway`, `tier` or `both`.
+    /// The cause: `fine`, `gateway`, `tier` or `both`; `open` if nothing can be compared.
     pub kind: &'static str,
     /// The sentence.
     pub text: String,
 }
 
-/// Returns the answer at a tier, from today's gateway and another. Returns `None` unless both were
-/// run there.
+/// Returns the answer at a tier, from today's gateway and the gateway `other`. Returns `None`
+/// unless both gateways were run at this tier.
 pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> {
-    let today = known.gateways.first()?.at(tier)?;
-    let better = known.gateways.iter().find(|gateway| gateway.name == other)?.at(tier)?;
+    let now = known.gateways.first()?;
+    let then = known.gateways.iter().find(|gateway| gateway.name == other)?;
+    let (today, better) = (now.at(tier)?, then.at(tier)?);
+    for (gateway, case) in [(now, today), (then, better)] {
+        if case.service().judged == 0 {
+            let text = format!("At {tier}, nothing was measured with {}.", gateway.title);
+            return Some(Headline { kind: "open", text });
+        }
+    }
     let (kind, text) = match (today.serves(), better.serves()) {
-        (true, _) if today.not_good() == 0 => {
+        (true, _) if today.service().is_well() => {
             ("fine", "everything is good with the router that you have".to_owned())
         }
-        (true, true) if better.not_good() == 0 => (
+        (true, true) if better.service().is_well() => (
             "gateway",
             "nobody is badly off today, and a better router makes everything good".to_owned(),
         ),
@@ -64,7 +71,7 @@ fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     format!("{}, but {last}", parts[0])
 }
 
-/// Returns who suffers with either router, or with each.
+/// Returns who suffers with both routers, or otherwise who suffers with each router.
 fn either(known: &Evidence, today: &Case, better: &Case) -> String {
     let in_both = better
         .bad()

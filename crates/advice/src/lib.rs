@@ -6,14 +6,14 @@
 //!
 //! | Module       | Holds                                                              |
 //! |--------------|--------------------------------------------------------------------|
-//! | `evidence`   | the runs on which an advice rests                                  |
+//! | `evidence`   | the runs on which the advice rests                                 |
 //! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
 //! | `facts`      | the facts of a conclusion                                          |
 //! | `sentences`  | the conclusion as sentences                                        |
 //! | `headline`   | the answer in one sentence                                         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
-//! | `cake`       | CAKE in their words                                                |
+//! | `cake`       | CAKE in the words of `tc` and of sqm-scripts                       |
 //! | `words`      | numbers and lists in the form for people                           |
 
 mod cake;
@@ -68,12 +68,13 @@ pub fn settings(gateway: &str) -> Result<String, String> {
     serde_json::to_string(&settings_of(&gateway)).map_err(|error| error.to_string())
 }
 
-/// An advice: the facts, and the texts that state them.
+/// The advice: the facts, and the texts that state them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// The facts.
     pub conclusion: Conclusion,
-    /// The answer in one sentence; `None` until both gateways were run at the compared tier.
+    /// The answer in one sentence; `None` until the gateways that it compares were both run at
+    /// [`Conclusion::compared_at`].
     pub headline: Option<Headline>,
     /// The facts as sentences.
     pub sentences: Vec<Sentence>,
@@ -81,8 +82,8 @@ pub struct Advice {
 
 /// Returns the advice that follows from some runs.
 ///
-/// The headline compares today's gateway with the better one. Without a better one, it compares
-/// today's gateway with the second of the list.
+/// The headline compares today's gateway with the better gateway. If no gateway is better, it
+/// compares today's gateway with the second gateway of the list.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
     let other = conclusion.better.as_ref();
@@ -94,11 +95,11 @@ pub fn advice_from(evidence: &Evidence) -> Advice {
     }
 }
 
-/// Returns an advice as JSON, from an [`Evidence`] as JSON.
+/// Returns the advice as JSON, from an [`Evidence`] as JSON.
 ///
 /// # Errors
 ///
-/// Returns the reason if `evidence` is not the JSON of an evidence.
+/// Returns the reason if `evidence` is not the JSON of an [`Evidence`].
 pub fn advice(evidence: &str) -> Result<String, String> {
     let evidence: Evidence = serde_json::from_str(evidence).map_err(|error| error.to_string())?;
     serde_json::to_string(&advice_from(&evidence)).map_err(|error| error.to_string())

@@ -1,8 +1,9 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. CAKE does both itself. Arriving packets pass an IFB, because a discipline only handles
-//! departures. Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
+//! charge what the line charges. CAKE shapes and charges the framing itself, without HTB and `stab`.
+//! Arriving packets pass an IFB, because a discipline only handles departures. Source: tc-htb(8),
+//! tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
 use aqmlab_core::Overhead;
 
@@ -11,8 +12,8 @@ use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line. They begin with those that remove an earlier shaper, because
-/// the kernel cannot change the options of HTB's root.
+/// Returns the commands, one per line. The first commands remove an earlier shaper, because the
+/// kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let device = &gateway.device;
     if gateway.up.is_none() && gateway.down.is_none() {
@@ -66,9 +67,9 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
 }
 
 /// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
-/// ATM. tc's default is 1600 bytes, so HTB on a fast line would need a timer for each packet.
-/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default:
-/// its timer is never late.
+/// ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for each packet.
+/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default,
+/// because its timer is never late.
 fn burst(kbit: u64) -> u64 {
     let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
     (kbit / 8).max(on_atm.on_link(1500).0)

@@ -1,15 +1,15 @@
 //! `uci` commands of OpenWrt with the package `sqm-scripts`.
 //!
-//! The script `simplest.qos` is one HTB class with one discipline. CAKE has scripts of its own. A rate of 0 leaves a direction
-//! unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead` to `tc stab` unchanged
-//! (functions.sh, `get_stab_string`). The value of `overhead` is therefore the overhead beyond the
-//! bytes that Linux counts.
+//! The script `simplest.qos` is one HTB class with one discipline. CAKE has separate scripts. A rate
+//! of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead`
+//! to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is therefore
+//! the overhead beyond the bytes that Linux counts.
 //!
-//! sqm-scripts has defaults of its own: a limit of 1001 packets, a target for the rate of the line,
+//! sqm-scripts has its own defaults: a limit of 1001 packets, a target for the rate of the line,
 //! and ECN for every discipline (`get_limit`, `get_target`, `get_ecn`). For `fq_pie` it writes
 //! `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
-//! direction. With the target `default` the script writes none, and all other parameters follow
-//! in `eqdisc_opts` and `iqdisc_opts`.
+//! direction. With the target `default` the script writes no target, and all other parameters
+//! follow in `eqdisc_opts` and `iqdisc_opts`.
 
 use crate::cake;
 use crate::device::{Bottleneck, Gateway, Setting};

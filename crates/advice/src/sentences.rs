@@ -1,4 +1,4 @@
-//! The conclusion of an advice, written as sentences.
+//! The conclusion of the advice, written as sentences.
 //!
 //! A sentence mentions only tiers that were run, because the callers pass no other tiers.
 
@@ -50,6 +50,9 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
 
 fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     let Some(served) = &gateway.served else {
+        if gateway.failing.is_empty() {
+            return format!("With {}, nothing was measured at {}.", gateway.title, known.fastest);
+        }
         return format!(
             "With {}, somebody is badly off at every speed: even at {}, {} {} bad.",
             gateway.title,
@@ -60,6 +63,9 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     };
     let beside = match &gateway.failed {
         None => ", and the slowest of the list.".to_owned(),
+        Some(failed) if gateway.failing.is_empty() => {
+            format!("; at {failed} nothing was measured.")
+        }
         Some(failed) => format!("; at {failed} {} would suffer.", listed(&gateway.failing)),
     };
     let well = match &gateway.well {
@@ -80,7 +86,9 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
 }
 
 fn no_better(known: &Conclusion) -> String {
-    if known.gateways.iter().all(|one| one.served.is_none()) {
+    if known.gateways.iter().all(|one| one.served.is_none() && one.failing.is_empty()) {
+        "No router can be recommended: nothing was measured.".to_owned()
+    } else if known.gateways.iter().all(|one| one.served.is_none()) {
         "No router helps here: the applications need more than these speeds.".to_owned()
     } else {
         "No other router does better: today's is enough.".to_owned()

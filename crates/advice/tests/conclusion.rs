@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// A verdict on an application with one need, over two seeds with the same word.
 fn verdict(app: &str, word: &str, (p50, p95): (f64, f64)) -> Value {
     let finding = json!({
-        "need": "round trips", "unit": "ms", "value": p95, "good": 100.0, "tolerable": 200.0,
+        "need": "answers", "measure": "round-trip", "unit": "ms", "value": p95, "good": 100.0, "tolerable": 200.0,
         "more_is_better": false, "word": word, "margin": 0.0, "decides": true, "brief": "",
         "text": "", "least": null, "most": null, "over_seeds": null, "is_sure": true, "by_seed": [],
     });
@@ -82,6 +82,33 @@ fn an_application_without_measurements_is_neither_served_nor_missed() {
 }
 
 #[test]
+fn a_case_without_measurements_serves_nobody() {
+    let silent = || vec![verdict("game", "no data", (0.0, 0.0))];
+    let told = |better: &str| {
+        let better = vec![verdict("game", better, (20.0, 50.0))];
+        advised(
+            Some("slow"),
+            &[gateway("today", &[("slow", silent())]), gateway("sqm", &[("slow", better)])],
+        )
+    };
+    let both = told("no data");
+    assert_eq!(both.conclusion.gateways[0].served, None);
+    assert_eq!(both.conclusion.better, None);
+    assert_eq!(both.headline.expect("both were run").kind, "open");
+    let texts: Vec<_> = both.sentences.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "With the today, nothing was measured at slow.",
+            "With the sqm, nothing was measured at slow.",
+            "No router can be recommended: nothing was measured.",
+        ]
+    );
+    let one = told("good").headline.expect("both were run");
+    assert_eq!(one.text, "At slow, nothing was measured with the today.");
+}
+
+#[test]
 fn a_seed_counts_if_no_application_is_bad_in_it() {
     let mut one = verdict("game", "good", (20.0, 50.0));
     let mut other = verdict("film", "good", (20.0, 50.0));
@@ -104,7 +131,7 @@ fn a_slower_tier_that_would_do_by_the_median_is_named_if_nothing_else_is_missed(
     assert_eq!((by_median[0].tier.as_str(), by_median[0].apps.len()), ("medium", 1));
     let mut cases = cases;
     let lost = json!({
-        "need": "loss", "unit": "%", "value": 9.0, "good": 1.0, "tolerable": 2.0,
+        "need": "loss", "measure": "loss", "unit": "%", "value": 9.0, "good": 1.0, "tolerable": 2.0,
         "more_is_better": false, "word": "bad", "margin": 0.0, "decides": false, "brief": "",
         "text": "", "least": null, "most": null, "over_seeds": null, "is_sure": true, "by_seed": [],
     });
@@ -148,22 +175,24 @@ fn only_shorter_round_trips_are_gains_and_transfers_have_costs() {
     let now = vec![
         verdict("game", "bad", (400.0, 900.0)),
         verdict("call", "bad", (40.0, 90.0)),
+        verdict("speech", "tolerable", (40.0, 9_000.0)),
         transfer("film", 4.0),
         transfer("film-2", 2.0),
     ];
     let mut then = vec![
         verdict("game", "good", (20.0, 30.0)),
         verdict("call", "good", (40.0, 95.0)),
+        verdict("speech", "good", (40.0, 90.0)),
         transfer("film", 2.0),
         transfer("film-2", 1.0),
     ];
-    for one in &mut then[2..] {
+    for one in &mut then[3..] {
         one["word"] = json!("good");
     }
     let gateways = [gateway("today", &[("slow", now)]), gateway("sqm", &[("slow", then)])];
     let told = advised(Some("slow"), &gateways).conclusion;
     let gains: Vec<_> = told.gains.iter().map(|one| one.app.as_str()).collect();
-    assert_eq!(gains, ["Anna's online game"]);
+    assert_eq!(gains, ["Anna's online game", "speech"], "from tolerable too, after the bad ones");
     assert_eq!(told.costs.len(), 1);
     let cost = &told.costs[0];
     assert_eq!(cost.app, "a film");

@@ -13,6 +13,11 @@
 //! If a source states a one-way delay, one-way delays are compared. Papers on games state round
 //! trips.
 
+/// The preferred and the longest acceptable time of bulk data in milliseconds (G.1010, Table I.2).
+pub const BULK_MS: [f64; 2] = [15_000.0, 60_000.0];
+/// The largest transfer to which these times apply.
+pub const BULK_BYTES: u64 = 10_000_000;
+
 /// A measured quantity of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {

@@ -165,5 +165,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdicts::estimate, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::service, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::verdict_words, module)?)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::seeds::{self, BySeed, Estimate};
-use aqmlab_verdict::{AppRow, FlowRow, Stated, Trial, Verdict};
+use aqmlab_verdict::{AppRow, FlowRow, Service, Stated, Trial, Verdict, Word};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -81,6 +81,22 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
     seeds::difference(&these, &baseline).map(parts)
+}
+
+/// Counts the applications of a case by their verdicts: the number that can be judged, those that
+/// are bad and those that are not good, and whether the case serves them. Raises `ValueError` for
+/// an unknown word.
+#[pyfunction]
+pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
+    let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();
+    let counted = Service::of(words.map_err(PyValueError::new_err)?);
+    Ok((counted.judged, counted.bad, counted.not_good(), counted.serves()))
+}
+
+/// Returns the words of verdicts, the worst first.
+#[pyfunction]
+pub(crate) fn verdict_words() -> [&'static str; 5] {
+    Word::WORST_FIRST.map(Word::text)
 }
 
 /// Formats a number with its unit, for people.

@@ -141,7 +141,9 @@ fn c152_in_egress_mode_a_drop_costs_nothing() {
 /// The shares of backlogged tins, in packets of the first `count` departures.
 fn tin_shares(rig: &mut Rig, dscps: &[u8], count: usize) -> Vec<u64> {
     for id in 0..count as u64 {
-        dscps.iter().for_each(|&dscp| rig.offer(START, coded(id, dscp)));
+        for &dscp in dscps {
+            rig.offer(START, coded(id, dscp));
+        }
     }
     let left = departures(rig, START, count);
     let of = |dscp| left.iter().filter(|(packet, _)| packet.dscp == dscp).count() as u64;

@@ -33,10 +33,13 @@ fn with_flags(header: TcpHeader, more: TcpFlags) -> TcpHeader {
     TcpHeader { flags: header.flags.with(more), ..header }
 }
 
-fn with_sack(header: TcpHeader, blocks: &[(u64, u64)]) -> TcpHeader {
-    let mut sack = SackBlocks::default();
-    blocks.iter().for_each(|&(start, end)| sack.push(header.ack, start, end));
-    TcpHeader { sack, options_len: 12, ..header }
+fn with_sack(mut header: TcpHeader, blocks: &[(u64, u64)]) -> TcpHeader {
+    header.sack = SackBlocks::default();
+    for &(start, end) in blocks {
+        header.sack.push(header.ack, start, end);
+    }
+    header.options_len = 12;
+    header
 }
 
 #[test]

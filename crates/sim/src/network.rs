@@ -1,6 +1,6 @@
 //! The network between the hosts: links, lines, and the routes of packets.
 
-use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, Side};
+use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
 use aqmlab_trial::Impairments;
 
@@ -188,23 +188,41 @@ impl<O: Observer> Network<O> {
     /// its place.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn create(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) -> Packet {
+    fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn, transport: Header) -> Packet {
         self.packets += 1;
         let mut packet = self.former.pop().unwrap_or_default();
-        packet.id = self.packets;
-        packet.enqueued = Instant::ZERO;
-        packet.flow = source.flow;
-        packet.conn = source.conn;
-        packet.tuple_hash = source.tuple_hash;
-        [packet.source, packet.destination] = source.addresses;
-        packet.ip_len = ip_len;
-        packet.len = ip_len;
-        packet.direction = source.side.sends();
-        packet.hop = 0;
-        packet.ecn = ecn;
-        packet.dscp = source.dscp;
-        packet.priority = source.priority;
-        packet.header = header;
+        // Without `..`, the compiler reports a new field, which would keep its former value.
+        let PacketFields {
+            id,
+            enqueued,
+            flow,
+            conn,
+            tuple_hash,
+            source,
+            destination,
+            ip_len,
+            len,
+            direction,
+            hop,
+            ecn,
+            dscp,
+            priority,
+            header,
+        } = &mut *packet;
+        *id = self.packets;
+        *enqueued = Instant::ZERO;
+        *flow = from.flow;
+        *conn = from.conn;
+        *tuple_hash = from.tuple_hash;
+        [*source, *destination] = from.addresses;
+        *ip_len = bytes;
+        *len = bytes;
+        *direction = from.side.sends();
+        *hop = 0;
+        *ecn = codepoint;
+        *dscp = from.dscp;
+        *priority = from.priority;
+        *header = transport;
         packet
     }
 

@@ -167,8 +167,8 @@ fn sender(cc: &str) -> End {
     end
 }
 
-/// C-222: up to seven acknowledged segments, the number of marks is the smallest that the counter
-/// allows; of more segments, the largest.
+/// C-222: an acknowledgement of at most seven segments reports the smallest number of marks that the
+/// counter allows; an acknowledgement of more segments reports the largest number.
 #[test]
 fn a_counter_that_may_have_wrapped_counts_for_the_most() {
     for (segments, counter, want) in
@@ -191,7 +191,7 @@ fn a_counter_that_rises_reduces_the_window() {
     assert_eq!((end.tcp.stats().ece_reductions, end.tcp.metrics().recovery), (1, "cwr"));
     end.arrive(ace(7), 2_921, 0, Ecn::NotEct);
     assert_eq!(end.tcp.stats().ece_reductions, 1);
-    // The bits CWR and ECE of a counter have no meaning of their own.
+    // CWR and ECE are bits of the counter and have no separate meaning.
     let mut end = sender("reno");
     end.arrive(ace(5), 1_461, 0, Ecn::NotEct);
     assert_eq!(end.tcp.stats().ece_reductions, 0);
@@ -272,7 +272,7 @@ fn dctcp() -> End {
     end
 }
 
-/// C-183: every segment counts as marked that an acknowledgement with ECE delivers. The first
+/// C-183: all segments that an acknowledgement with ECE delivers count as marked. The first
 /// acknowledgement completes a round without marks, so the estimate is 15/16 at the first reduction.
 #[test]
 fn dctcp_counts_the_segments_of_marked_acknowledgements() {
@@ -284,8 +284,8 @@ fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
 }
 
-/// RFC 8257 §3.2: when marks begin or end, a pending acknowledgement leaves first with the former
-/// state, and the new state is acknowledged at once.
+/// RFC 8257 §3.2: when marks begin or end, a pending acknowledgement is first sent with the previous
+/// state, and the new state is then acknowledged at once.
 #[test]
 fn a_receiver_of_dctcp_echoes_each_mark() {
     let (mut end, _) = End::passive(host(0, "dctcp"), ace(0b011), Ecn::Ect0);

@@ -15,7 +15,7 @@ use play::{Change, Conn, Controller, Facts};
 struct Steady {
     module: Module,
     conn: Conn,
-    /// The share of marks in a million, and the part of a mark that is left.
+    /// The share of marks in millionths, and the fraction of a mark that is carried over.
     share: u64,
     rest: u64,
     high: u64,
@@ -176,7 +176,7 @@ fn the_first_mark_halves_the_window_and_ends_slow_start() {
     assert!(steady.module.decision().cwnd <= 36, "{:?}", steady.module.decision());
 }
 
-/// C-193: a burst lasts at most 1/4096 s at the rate, but has at least one packet.
+/// C-193: a burst holds at most the data of 1/4096 s at the rate, but at least one packet.
 #[test]
 fn bursts_are_short() {
     for (rtt, share) in [(40_000, 20_000), (1_000, 1_000), (100, 100)] {
@@ -190,7 +190,7 @@ fn bursts_are_short() {
     }
 }
 
-/// At low rates packets are smaller, so that two are sent per 25 ms.
+/// At low rates packets are smaller, so that two packets are sent per 25 ms.
 #[test]
 fn packets_shrink_at_low_rates() {
     let mut steady = Steady::new(1_000, 900_000);

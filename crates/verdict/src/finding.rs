@@ -6,37 +6,64 @@ use serde::{Deserialize, Serialize};
 use crate::seeds::{self, BySeed};
 use crate::wording::{apart, quantity, readable};
 
-/// The word for a need or an application. Later words are worse; the first two words mean that
-/// nothing can be judged.
+/// The word for a need or an application. Later words are worse.
+///
+/// An application without measurements comes between the tolerable and the good ones, because a
+/// reader must notice it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Word {
     /// Nothing is known of the application's needs.
-    #[serde(rename = "no needs")]
     NoNeeds,
-    /// Nothing was measured.
-    #[serde(rename = "no data")]
-    NoData,
     /// Good.
-    #[serde(rename = "good")]
     Good,
+    /// Nothing was measured.
+    NoData,
     /// Tolerable.
-    #[serde(rename = "tolerable")]
     Tolerable,
     /// Bad.
-    #[serde(rename = "bad")]
     Bad,
 }
 
 impl Word {
+    /// All words, the worst first.
+    pub const WORST_FIRST: [Self; 5] =
+        [Self::Bad, Self::Tolerable, Self::NoData, Self::Good, Self::NoNeeds];
+
     /// Returns the word as text.
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoNeeds => "no needs",
-            Self::NoData => "no data",
             Self::Good => "good",
+            Self::NoData => "no data",
             Self::Tolerable => "tolerable",
             Self::Bad => "bad",
         }
+    }
+
+    /// Returns whether the application was measured and has needs.
+    pub const fn is_judged(self) -> bool {
+        matches!(self, Self::Good | Self::Tolerable | Self::Bad)
+    }
+
+    /// Returns whether this word is worse than another word, and both are judged.
+    pub fn is_worse_than(self, other: Self) -> bool {
+        self.is_judged() && other.is_judged() && self > other
+    }
+}
+
+impl From<Word> for &'static str {
+    fn from(word: Word) -> Self {
+        word.text()
+    }
+}
+
+impl TryFrom<String> for Word {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let word = Self::WORST_FIRST.into_iter().find(|word| word.text() == text);
+        word.ok_or_else(|| format!("unknown verdict `{text}`"))
     }
 }
 
@@ -181,6 +208,20 @@ mod tests {
 
     fn late() -> Need {
         Need::up_to("late", Measure::Own(&[]), [0.0, 5.0], "%")
+    }
+
+    #[test]
+    fn words_stand_in_the_order_of_severity() {
+        let mut sorted = Word::WORST_FIRST;
+        sorted.sort();
+        sorted.reverse();
+        assert_eq!(sorted, Word::WORST_FIRST);
+        for word in Word::WORST_FIRST {
+            assert_eq!(Word::try_from(word.text().to_owned()), Ok(word));
+        }
+        assert!(Word::try_from("fine".to_owned()).is_err());
+        assert!(Word::Bad.is_worse_than(Word::Good) && !Word::Good.is_worse_than(Word::Good));
+        assert!(!Word::NoData.is_worse_than(Word::Good), "nothing was measured");
     }
 
     #[test]

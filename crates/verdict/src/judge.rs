@@ -75,7 +75,7 @@ impl Judge {
             self.conditions.len() - 1
         });
         let judged = &mut self.conditions[at].1;
-        let has_transfer = trial.apps.iter().any(is_transfer);
+        let has_transfer = trial.apps.iter().any(|app| is_transfer(&app.app.kind));
         let traffics = has_transfer.then(|| Traffics::new(trial, flows, apps));
         for app in &trial.apps {
             let at = judged.iter().position(|known| known.app == app.name);
@@ -83,7 +83,7 @@ impl Judge {
                 judged.push(Judged::new(app, stated));
                 judged.len() - 1
             });
-            let traffics = traffics.as_ref().filter(|_| is_transfer(app));
+            let traffics = traffics.as_ref().filter(|_| is_transfer(&app.app.kind));
             let measured = Measured::of(trial, app, (flows, apps), traffics);
             judged[at].add(seed, &measured);
         }
@@ -98,10 +98,14 @@ impl Judge {
     }
 }
 
-/// Returns whether an application is judged by its speed.
-fn is_transfer(app: &App) -> bool {
-    let needs = needs_of(&app.app.kind).map_or(&[][..], |needs| needs.needs);
-    needs.iter().any(|need| matches!(need.measure, Measure::FairShare | Measure::TransferTime))
+/// Returns whether applications of a kind are transfers, which are judged by their speed.
+pub fn is_transfer(kind: &str) -> bool {
+    needs_of(kind).is_some_and(|needs| needs.needs.iter().any(is_speed))
+}
+
+/// Returns whether a need states the speed of a transfer.
+fn is_speed(need: &Need) -> bool {
+    matches!(need.measure, Measure::FairShare | Measure::TransferTime)
 }
 
 /// Returns the needs of an application. A stated delay replaces the kind's needs on delays. A
@@ -120,8 +124,6 @@ fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
         needs.insert(at.min(needs.len()), need.because(felt, source));
     }
     if let Some(&rate) = stated.rates_mbit.get(&app.name) {
-        let is_speed =
-            |need: &Need| matches!(need.measure, Measure::FairShare | Measure::TransferTime);
         needs.retain(|need| !is_speed(need));
         let limits = [f64::INFINITY, rate, rate];
         let need = Need::from("rate", Measure::Rate, limits, "Mbit/s");

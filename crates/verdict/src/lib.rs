@@ -16,6 +16,7 @@
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
 //! | [`verdict`]  | the findings on one application                                        |
 //! | `judge`      | the collection of trials                                               |
+//! | [`service`]  | the applications of a case, counted by their verdicts                  |
 //! | [`wording`]  | numbers in the form for people                                         |
 //!
 //! **Invariant:** no code in this crate reads a file or a clock, or starts a thread. The command
@@ -28,14 +29,16 @@ mod measured;
 pub mod medians;
 pub mod rows;
 pub mod seeds;
+pub mod service;
 mod transfer;
 pub mod trial;
 pub mod verdict;
 pub mod wording;
 
 pub use finding::{Finding, Word};
-pub use judge::{Judge, Stated};
+pub use judge::{Judge, Stated, is_transfer};
 pub use medians::Medians;
 pub use rows::{AppRow, FlowRow};
+pub use service::Service;
 pub use trial::Trial;
-pub use verdict::{FindingReport, Report, Verdict};
+pub use verdict::{FindingReport, MeasureName, Report, Verdict};

@@ -3,6 +3,7 @@
 //! If the trial ends before a transfer, the transfer's time is projected: the remaining bytes
 //! continue at the measured goodput.
 
+use aqmlab_apps::needs::{BULK_BYTES, BULK_MS};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{AppRow, FlowRow};
@@ -10,12 +11,6 @@ use crate::trial::{App, Trial};
 
 /// The measures of a transfer: the time that it took, and the bytes that it read.
 pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
-
-/// The largest transfer for which ITU-T G.1010 (Table I.2) states a time.
-const MOST_TIMED_BYTES: u64 = 10_000_000;
-/// The longest acceptable time in that table. An unfinished transfer of at least this age is judged
-/// by its age.
-const ACCEPTED_MS: f64 = 60_000.0;
 
 /// The time of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,12 +56,13 @@ impl Transfer {
         })
     }
 
-    /// Returns the time that is judged, if a limit applies to this transfer.
+    /// Returns the time that is judged, if a limit applies to this transfer. An unfinished transfer
+    /// is judged by its age from the longest acceptable time on.
     pub(crate) fn judged_ms(&self) -> Option<f64> {
-        if self.size_bytes > MOST_TIMED_BYTES {
+        if self.size_bytes > BULK_BYTES {
             return None;
         }
-        self.took_ms.or(Some(self.had_ms).filter(|&ms| ms >= ACCEPTED_MS))
+        self.took_ms.or(Some(self.had_ms).filter(|&ms| ms >= BULK_MS[1]))
     }
 
     /// Returns the transfer's time, measured or projected; `None` if it moved no data.

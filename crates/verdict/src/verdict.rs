@@ -1,6 +1,6 @@
 //! The verdict on an application: its findings, the deciding finding, and the texts.
 
-use aqmlab_apps::needs::Needs;
+use aqmlab_apps::needs::{Measure, Needs};
 use serde::{Deserialize, Serialize};
 
 use crate::fair_share::FairShare;
@@ -37,12 +37,13 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst, and among equally bad findings the finding with the
-/// smallest margin.
+/// Returns the finding that decides: the worst that was measured, and among equally bad findings
+/// the finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
+    let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
     findings.iter().reduce(|worst, finding| {
-        let (one, other) = (finding.word(), worst.word());
+        let (one, other) = (rank(finding), rank(worst));
         let is_worse = one > other || (one == other && margin(finding) < margin(worst));
         if is_worse { finding } else { worst }
     })
@@ -138,6 +139,7 @@ impl Verdict {
         let deciding = self.deciding().map(|finding| finding.need.name);
         let finding = |finding: &Finding| FindingReport {
             need: finding.need.name.to_owned(),
+            measure: finding.need.measure.into(),
             unit: finding.need.unit.to_owned(),
             value: finding.value,
             good: finding.need.good,
@@ -191,11 +193,41 @@ pub struct Report {
     pub findings: Vec<FindingReport>,
 }
 
+/// A measured quantity as plain data: a [`Measure`] without the names of an application's own
+/// measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // the variants of `Measure`
+pub enum MeasureName {
+    Own,
+    OneWayDelay,
+    RoundTrip,
+    Loss,
+    FairShare,
+    TransferTime,
+    Rate,
+}
+
+impl From<Measure> for MeasureName {
+    fn from(measure: Measure) -> Self {
+        match measure {
+            Measure::Own(_) => Self::Own,
+            Measure::OneWayDelay => Self::OneWayDelay,
+            Measure::RoundTrip => Self::RoundTrip,
+            Measure::Loss => Self::Loss,
+            Measure::FairShare => Self::FairShare,
+            Measure::TransferTime => Self::TransferTime,
+            Measure::Rate => Self::Rate,
+        }
+    }
+}
+
 /// A finding as plain data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // the members of `Finding`
 pub struct FindingReport {
     pub need: String,
+    pub measure: MeasureName,
     pub unit: String,
     pub value: Option<f64>,
     pub good: f64,

@@ -56,7 +56,7 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The better gateway at the tier of the settings."""
+    """The recommended gateway at the tier for which `settings` set it up; `None` without one."""
     facts: Mapping[str, Any]
     headline: str
     """The answer in one sentence."""
@@ -152,9 +152,12 @@ def _advice(
 
 
 def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at today's tier if it serves everyone there, else at its slowest tier."""
+    """The better gateway at the compared tier if it serves everyone there.
+
+    Otherwise, the better gateway at the slowest tier at which it serves everyone.
+    """
     outcome = better.outcomes.get(at)
-    if outcome is not None and outcome.serves:
+    if outcome is not None and outcome.service.serves:
         return outcome.case
     assert better.served is not None
     return better.outcomes[better.served].case
@@ -224,7 +227,7 @@ def _plain(one: GatewayResult) -> dict[str, Any]:
         "tiers": {
             str(tier): {
                 "share_percent": outcome.case.share,
-                "serves": outcome.serves,
+                "serves": outcome.service.serves,
                 "apps": {
                     name: {
                         "verdict": app.word,

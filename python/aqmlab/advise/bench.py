@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+from aqmlab import _core
 from aqmlab.advise.cases import LOOP, GatewayCase
 from aqmlab.api import Request, campaign_for, complete, default_folder
 from aqmlab.campaign import runner as campaigns
@@ -18,9 +20,21 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Progress
 from aqmlab.results.results import load
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.verdict import BAD, GOOD, UNJUDGED, Verdict
+from aqmlab.results.verdicts.verdict import Verdict
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.seeds import numbers
+
+
+class Service(NamedTuple):
+    """The applications of a case, as the core counts them by their verdicts."""
+
+    judged: int
+    """The applications that can be judged."""
+    bad: int
+    not_good: int
+    """The judged applications without a good verdict."""
+    serves: bool
+    """Whether applications were judged and none of them is bad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +45,13 @@ class CaseOutcome:
     apps: Mapping[str, Verdict]
 
     @property
-    def bad(self) -> list[str]:
-        """The applications with the verdict bad."""
-        return [name for name, one in self.apps.items() if one.word == BAD]
-
-    @property
-    def not_good(self) -> list[str]:
-        """The applications without a good verdict, among those that can be judged."""
-        return [name for name, one in self.apps.items() if one.word not in (GOOD, *UNJUDGED)]
-
-    @property
-    def serves(self) -> bool:
-        """Whether no application has the verdict bad."""
-        return not self.bad
+    def service(self) -> Service:
+        """The applications by their verdicts."""
+        return Service(*_core.service([one.word for one in self.apps.values()]))
 
 
 class Bench:
-    """All cases of an advice as one campaign, which is run in parts."""
+    """All cases of a search for advice as one campaign, which is run in parts."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The cases of an advice: each tier with each gateway, as the steps of one scenario.
+"""The cases that the advice compares: each tier with each gateway, as steps of one scenario.
 
 A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
 share of the line's rate and charges the line's overhead, so the queue forms in the gateway's
@@ -28,7 +28,7 @@ SHARES = (98, 95, 90)
 WAYS = ("down", "up")
 
 UNSHAPED = "10 Gbit/s"
-"""The rate at which a gateway sends that does not shape: that of a very fast port."""
+"""The rate at which a gateway without a shaper sends: the rate of a very fast port."""
 
 _DUMMYNET = {
     "fq_codel": "fq_codel_freebsd limit=1000",

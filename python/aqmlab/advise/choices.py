@@ -1,4 +1,4 @@
-"""The choices of an advice: tiers and gateways, built in or from a file."""
+"""The choices behind the advice: tiers and gateways, built in or from a file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from aqmlab.scenario.notation import rate_pair
 from aqmlab.scenario.quantities import Rate
 
 TODAY = "today"
-"""The gateway with which every advice compares the others."""
+"""The gateway with which the advice always compares all other gateways."""
 
 DEFAULT = (TODAY, "modem-pie", "sqm-up", "sqm")
-"""The gateways of an advice if the user names none."""
+"""The gateways that the advice compares if the user names none."""
 
 MOST_TIERS = 100
 
@@ -109,7 +109,7 @@ def _built_in(name: str) -> merge.Layer:
 def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
-    Tiers of a text without a unit are in Mbit/s. They are sorted from slow to fast. Raises
+    Tiers of a text without a unit are in Mbit/s. The result is sorted from slow to fast. Raises
     `ScenarioError`.
     """
     if asked in tier_lists():
@@ -147,7 +147,10 @@ def _sorted(texts: Sequence[str], where: Any) -> list[Tier]:
 
 
 def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
-    """The gateways in a list of names or in a file, with today's first. Raises `ScenarioError`."""
+    """The gateways in a list of names or in a file, today's gateway first.
+
+    Raises `ScenarioError`.
+    """
     if asked is None:
         return {name: gateways()[name] for name in DEFAULT}
     if asked.endswith(".toml"):

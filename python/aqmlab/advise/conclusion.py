@@ -1,4 +1,4 @@
-"""The conclusion of an advice, which the core's crate `advice` draws from verdicts.
+"""The conclusion of the advice, which the core's crate `advice` draws from verdicts.
 
 The page passes its own runs to the same crate, so equal runs give equal sentences.
 """
@@ -29,10 +29,10 @@ class AppWords(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The outcomes from which an advice is concluded.
+    """The outcomes from which the conclusion is drawn.
 
     `tiers` go from slow to fast. `today` is the household's own tier, if it states one. `found`
-    holds the outcomes by gateway, today's first.
+    holds the outcomes by gateway, today's gateway first.
     """
 
     tiers: Sequence[Tier]
@@ -57,11 +57,14 @@ class GatewayResult:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The facts of an advice, and the texts that state them."""
+    """The facts of the conclusion, and the texts that state them."""
 
     facts: Mapping[str, Any]
     headline: str
-    """The answer in one sentence; empty if the gateways were not both run at `at`."""
+    """The answer in one sentence.
+
+    It is empty if today's gateway or the gateway compared with it has not been run at `at`.
+    """
     sentences: Sequence[Mapping[str, str]]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None

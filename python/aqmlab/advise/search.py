@@ -31,7 +31,7 @@ class Bisection:
     """The search over the tiers for one gateway, with the results so far."""
 
     count: int
-    """The number of tiers, from slow to fast."""
+    """The number of tiers. Index 0 is the slowest tier."""
     whole: bool
     served: dict[int, bool] = field(default_factory=dict)
 
@@ -61,7 +61,7 @@ def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[
         places = [(name, tiers[index]) for name, index in sorted(wanted)]
         for case, outcome in run_places(bench, setup, places).items():
             found[case.gateway][case.tier] = outcome
-            searches[case.gateway].served[tiers.index(case.tier)] = outcome.serves
+            searches[case.gateway].served[tiers.index(case.tier)] = outcome.service.serves
     return {name: {tier: own[tier] for tier in tiers if tier in own} for name, own in found.items()}
 
 
@@ -85,6 +85,7 @@ def run_places(
     return bench.outcomes(best, bench.seeds)
 
 
-def _score(outcome: CaseOutcome) -> tuple[int, int, int]:
-    """The sort key of shares, best first."""
-    return len(outcome.bad), len(outcome.not_good), -(outcome.case.share or 0)
+def _score(outcome: CaseOutcome) -> tuple[bool, int, int, int]:
+    """The sort key of shares, best first. A share without measurements comes last."""
+    service = outcome.service
+    return service.judged == 0, service.bad, service.not_good, -(outcome.case.share or 0)

@@ -31,7 +31,7 @@ class ScenarioError(ValueError):
     """
 
     member: BadMemberError | None = None
-    """The problem with its keys in the value. The reader of a file finds the line by the keys."""
+    """The problem with the keys of the invalid member, by which a file's reader finds its line."""
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)

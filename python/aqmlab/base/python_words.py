@@ -1,4 +1,4 @@
-"""Rewrites error messages for Python: arguments replace command-line options and file tables."""
+"""Rewrites error messages for Python: arguments replace command-line options and TOML tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHANGE = re.compile(r"--(set|vary)(?:[: ]+|$)")
 
 
 def spoken(text: str) -> str:
-    """`text` with arguments of functions instead of options and tables.
+    """`text` with arguments of functions instead of command-line options and TOML tables.
 
     >>> spoken("give another folder with `--out DIR`, or use --qdisc-source")
     'give another folder with `out=`, or use qdisc_source='
@@ -69,7 +69,7 @@ def of_arguments(given: Iterable[str], known: Iterable[str]) -> Iterator[None]:
     except ScenarioError as error:
         where = _place(error.where, names)
         hint = error.hint and spoken(error.hint)
-        if not where:  # a change of a name that no scenario has
+        if not where:  # the name of a changed parameter is not a key of scenarios
             name = next(iter(re.findall(r"`([^`]+)`", error.problem)), "")
             close = nearest(name, others)
             hint = f"did you mean `{close}`?" if close else hint

@@ -33,7 +33,7 @@ The number is larger than for a local process because of the network's latency.
 
 _CONNECT_S = 10.0
 _FIRST_WORKER_S = 60.0
-"""Time limit in seconds for the first worker to join, or for another after all have left."""
+"""Time limit in seconds for a worker to join, at the start and after all workers have left."""
 
 _SAME_BUILD = "install the same build of aqmlab on every worker"
 
@@ -109,7 +109,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._client.close()
 
     def check(self) -> None:
-        """Raises `LabError` if the connection is lost, or if no workers remain for a minute."""
+        """Raises `LabError` if the connection is lost, or if there is no worker for a minute."""
         again = "finished trials are kept; the same command continues from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)

@@ -65,11 +65,11 @@ class StandardExecutor:
 
 
 def _workers(executor: Executor) -> int:
-    """The number of workers. An executor of another class counts as one worker for each core."""
+    """The number of workers; for an executor of any other class, the number of cores."""
     if isinstance(executor, ThreadPoolExecutor):
         return executor._max_workers
     if isinstance(executor, ProcessPoolExecutor):
-        workers: int = executor._max_workers  # type: ignore[attr-defined] # as in the other
+        workers: int = executor._max_workers  # type: ignore[attr-defined] # typeshed lacks it
         return workers
     return os.cpu_count() or 1
 

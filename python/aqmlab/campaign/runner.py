@@ -132,7 +132,7 @@ def run(
 
 
 def follow(campaign: Campaign, path: Path) -> None:
-    """Updates the scenario in the manifest of the folder `path` to that of `campaign`.
+    """Updates the scenario in the manifest of the folder `path` to the scenario of `campaign`.
 
     Finished trials and the versions that made them do not change. The function does nothing if the
     manifest is up to date, or while trials run. Raises `RequestError` if the folder holds another

@@ -47,7 +47,7 @@ class Expected:
     trials: int
     """The number of measured trials behind the prediction."""
     alike: bool
-    """Whether the measured trials are of the same scenario."""
+    """Whether the measured trials are of the same scenario as the predicted trials."""
 
     def seconds(self, processes: int, trials: int) -> float:
         """The run time of `trials` trials in `processes` processes."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pkgutil import resolve_name
 from typing import Annotated, NoReturn
 
 import typer
 
 from aqmlab import __version__
-from aqmlab.cli import completion, console, failing
+from aqmlab.cli import console, failing
 from aqmlab.cli.commands import COMMANDS
 from aqmlab.cli.lazy_group import SETTINGS, LazyGroup, lazy
 
@@ -63,7 +64,8 @@ def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line, prints any error and returns the exit status."""
     console.make_ready()
     if "_AQMLAB_COMPLETE" in os.environ:
-        completion.register()
+        # The module imports private names of Typer, so only a shell's question may fail on them.
+        resolve_name("aqmlab.cli.completion:register")()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0
     try:

@@ -95,11 +95,17 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or else of those that are not good; the share, if shaped."""
+    """The number of bad applications, or else the number of applications that are not good.
+
+    If the gateway shapes, its share of the line's rate follows.
+    """
     if outcome is None:
         return "not run"
     share = "" if outcome.case.share is None else unbroken(f" ({outcome.case.share} %)")
-    if outcome.bad:
-        return f"{len(outcome.bad)} bad{share}"
-    left = len(outcome.not_good)
+    service = outcome.service
+    if service.judged == 0:
+        return f"not measured{share}"
+    if service.bad:
+        return f"{service.bad} bad{share}"
+    left = service.not_good
     return f"{left} not good{share}" if left else f"all good{share}"

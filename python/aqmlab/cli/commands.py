@@ -12,8 +12,8 @@ class CommandEntry(NamedTuple):
     summary: str
     """The first sentence of the command's help, which the list of commands also shows."""
     module: str
-    """The name of two modules: that of `cli` runs the command, that of `cli.parameters` has its
-    parameters."""
+    """The name of two modules: the module in `cli` runs the command, and the module in
+    `cli.parameters` has its parameters."""
     parameters: str | None = None
     """The class of the command's parameters, if it has any."""
     function: str = "command"

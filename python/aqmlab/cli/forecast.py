@@ -37,7 +37,8 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
     """Yields lines on the trials of `plan` before the engines in `unbuilt` are built.
 
-    The number of recorded trials is not known then, because they belong to one build of an engine.
+    The number of trials with results is not known then, because results belong to one build of an
+    engine.
     """
     seconds = sum(one.spec.duration_s for one in plan.trials)
     yield f"trials: {len(plan.trials)} ({_product(plan.trials)})"

@@ -56,7 +56,7 @@ def _asked(given: NewParameters) -> Household:
 
 
 def _usual_names() -> list[str]:
-    """The name of each line that people say."""
+    """The name that people use for each kind of line."""
     return [one.words[0] if one.words else name for name, one in lines.lines().items()]
 
 

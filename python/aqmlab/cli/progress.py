@@ -142,7 +142,7 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar with the remaining time: for trials the estimate of `Pace`, otherwise that of rich."""
+    """A bar with the remaining time, which `Pace` estimates for trials, and otherwise rich."""
     from rich.progress import (
         BarColumn,
         Progress,

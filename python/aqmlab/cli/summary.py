@@ -138,7 +138,7 @@ def _tally_table(found: Sequence[Tally], width: int) -> Table:
 
 
 def _missed_name(verdict: Verdict) -> str:
-    """The name of an application without a good verdict, with a mark if seeds differ on it."""
+    """The name of an application without a good verdict, with a mark if seeds differ in verdict."""
     return printable(verdict.app) + ("" if verdict.is_sure else "?")
 
 

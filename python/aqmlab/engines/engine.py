@@ -86,7 +86,10 @@ class Engine(Protocol):
 
     @property
     def bit_cost(self) -> float:
-        """The run time per bit/s of the links, relative to that of a second without traffic."""
+        """The run time that each bit/s of the links' rates adds to a simulated second.
+
+        The unit is the run time of a simulated second without traffic.
+        """
 
     @property
     def remark(self) -> str:

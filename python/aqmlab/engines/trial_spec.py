@@ -76,7 +76,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """The radio's own rate, or zero, for an 802.11n link."""
+    """The rate of the link. An 802.11n link has the radio's rate or zero here."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""
@@ -129,12 +129,14 @@ class AppSpec(_Spec, frozen=True, kw_only=True):
     app: KindSpec
     """The generator, and its parameters."""
     priority: Octet | UnsetType | None = UNSET
-    """Linux's `skb->priority` of its packets; by default that of the codepoint, or the
-    application's own choice."""
+    """Linux's `skb->priority` of the application's packets. By default the DSCP determines it, or
+    the application chooses it."""
     host: str | UnsetType | None = UNSET
-    """The host in the home; by default a host of its own."""
+    """The name of the host in the home that the application shares with others of this name.
+
+    By default the application is alone on its host."""
     dscp: Octet | UnsetType | None = UNSET
-    """The codepoint of its packets in both directions; by default zero."""
+    """The DSCP of the application's packets in both directions; by default zero."""
     start_ns: Natural
     stop_ns: Natural | None = None
     """The stop time; the end of the trial if absent."""

@@ -81,7 +81,8 @@ def _demand(owned: OwnedUse, share: Fraction, patience: Fraction) -> Demand:
     acks = {_OTHER[way]: share * bps for way, bps in data.items()}
     own = {"down": activity.needs.acks_down, "up": activity.needs.acks_up}
     if activity.category == "sensitive" or activity.needs.acks == "included":
-        # Datagrams have no acknowledgements, and included ones are part of the data.
+        # Activities that are sensitive to delay send datagrams, which have no acknowledgements.
+        # Included acknowledgements are part of the data rate.
         acks = dict.fromkeys(WAYS, Fraction(0))
     if any(rate is not None for rate in own.values()):
         acks = {way: copies * _bps(own[way]) / calm for way in WAYS}

@@ -8,7 +8,7 @@ clause names people and their activities, or an activity of the home that belong
     people   = [number] person
     activities = activity (("and" | "with" | "while") activity)*
 
-The activities of a clause are those of each person in the clause.
+Each person in a clause has all activities of the clause.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
     while at < len(tokens):
         taken = _longest(tokens[at:])
         if tokens[at] == "playing" and _longest(tokens[at + 1 :]) is not None:
-            at += 1  # what is played follows
+            at += 1  # the name of the activity follows "playing"
         elif taken is not None:
             words, key = taken
             found.append(_Part(key, count))

@@ -17,6 +17,7 @@ from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
 from aqmlab.households.line import Line, lines
+from aqmlab.results.verdicts.verdict import WORST_FIRST
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
 
@@ -40,13 +41,14 @@ def choices() -> dict[str, Any]:
         "gateways": {name: _gateway(gateways()[name]) for name in chosen["gateways"]},
         "better": chosen["better"],
         "noticedMs": _noticed_ms(),
+        "verdicts": WORST_FIRST,
         "shares": SHARES,
         "unshaped": UNSHAPED,
     }
 
 
 def _noticed_ms() -> float:
-    """The largest one-way delay of speech, in ms, at which the verdict on it is good."""
+    """The largest one-way delay of speech, in ms, with a good verdict."""
     speech = next(kind for kind in catalogue.raw()["apps"] if kind["name"] == "voip")
     needs: list[dict[str, Any]] = speech["needs"]["needs"]
     return next(float(need["good"]) for need in needs if need["name"] == "one-way delay")

@@ -113,6 +113,9 @@ def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
 
 def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
     """The link of a direction ("up" or "down") on the air."""
+    if wifi.qdisc.kind == "cake" and kind_spec(wifi.qdisc).params.get("bandwidth"):
+        problem = "CAKE's own shaper is not modelled before a radio"
+        raise ScenarioError("path.wifi.qdisc", problem, "omit `bandwidth`")
     down, _, up = wifi.mcs.partition("/")
     mcs = int(up if way == "up" and up else down)
     width_mhz = int(wifi.width.split()[0])
@@ -158,8 +161,9 @@ def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
     """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
     RFC 8289, section 3.2, recommends a target of 5 to 10 % of the round trip that `interval`
-    represents. Slow links need a higher target, because a single packet exceeds a low one
-    (tc-codel(8)). A warning therefore requires a target of more than half of the interval.
+    represents. Slow links need a higher target, because the transmission of a single packet takes
+    longer than a low target (tc-codel(8)). A warning therefore requires a target of more than half
+    of the interval.
     """
     for link in links:
         name, given = link.qdisc.kind, link.qdisc.params

@@ -28,8 +28,8 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
     """The value of each application of `trials`.
 
-    In `said`, a value belongs to one application or to all copies of one. The value of a single
-    copy takes precedence.
+    In `said`, a value belongs to one application or to all copies of an application. The value of a
+    single copy takes precedence.
     """
     found: dict[str, float] = {}
     for trial in trials if said else ():

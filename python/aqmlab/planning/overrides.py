@@ -68,7 +68,7 @@ def checked_seeds(seeds: Any) -> int | str:
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
     """Raises `ScenarioError` for an unknown application.
 
-    Otherwise the name would be that of a new application, and the error would be a missing `kind`.
+    Without this check a misspelt name would count as a new application without a `kind`.
     """
     keys = address.split(".")
     apps = layer.data.get("apps")

@@ -83,7 +83,7 @@ def load(
 
 
 def _found(source: str | Path) -> Found:
-    """The scenario of a file or a built-in name, or that of a household."""
+    """The scenario of a file or a built-in name, which may also be a household's."""
     found = None
     if str(source) not in builtin_names():
         found = households.find_among_scenarios(source)

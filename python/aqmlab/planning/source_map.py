@@ -41,7 +41,7 @@ def in_scenario(scenario: Scenario, spec: TrialSpec, at: Address) -> Keys:
         if way in ("home", "wan") and keys:
             return _host(scenario, name, way, keys)
         return ("apps", name, *(keys if way == "app" else (_NAMES.get(way, way),)))
-    if at[:1] == ("links",):  # all links together: there are too many
+    if at[:1] == ("links",):  # the problem is the number of links
         further = [name for name in ("lan", "wifi", "modem") if getattr(scenario.path, name)]
         return ("path", *further[:1])
     return tuple(_NAMES.get(str(key), str(key)) for key in at)

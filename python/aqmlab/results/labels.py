@@ -236,7 +236,7 @@ def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
 
 
 def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list[int]:
-    """The trials whose label, in one of its forms, equals that of another condition."""
+    """The trials whose label, in one of its forms, equals the label of another condition."""
     meant: dict[str, set[_Condition]] = defaultdict(set)
     forms = [(f"brief {label.brief}", f"long {label}") for label in labels]
     for own, condition in zip(forms, conditions, strict=True):

@@ -44,8 +44,9 @@ class CampaignResults(StoredTables):
 
     _verdicts: list[Verdict] | None = None
     app_order: Sequence[str] = ()
-    """The applications in the order of their colours, which other results share. Without it, that
-    of the manifest."""
+    """The applications in the order in which they get colours, if several results share colours.
+
+    If empty, the order of the manifest applies."""
 
     if TYPE_CHECKING:  # The tables. Some are absent if nothing was measured for them.
         flows: pl.DataFrame

@@ -13,7 +13,7 @@ from aqmlab.base.unique_names import Names
 _MOST_NAME = 100
 
 RESERVED = ("trial", "seed", "chunk", "campaign")
-"""Reserved column names: those of trials, of the files' folders and of queries."""
+"""Column names that the tables, the folders of their files or queries add themselves."""
 
 _NAME = re.compile(r"[^\W\d_](?:[\w .-]*[\w.-])?")
 

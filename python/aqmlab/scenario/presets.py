@@ -18,10 +18,10 @@ def load() -> Mapping[str, Table]:
 
 
 def apply(way: str, link: Table) -> None:
-    """Replaces a preset as the discipline of a gateway's link in the direction `way` by `cake`.
+    """If the discipline of a gateway's link is a preset, replaces it by `cake`.
 
-    Parameters beside the preset override its own. CAKE limits the rate, unless the link has another
-    shaper.
+    `way` is the direction of the link, "up" or "down". Parameters in `link` override the preset's
+    parameters. CAKE limits the rate, unless the link has another shaper.
     """
     qdisc = link.get("qdisc")
     preset = load().get(str(qdisc.get("kind"))) if isinstance(qdisc, dict) else None

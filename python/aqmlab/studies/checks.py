@@ -69,7 +69,7 @@ class Check:
     needed: float = IN_GENERAL
     """The share of checks of this kind that must hold."""
     words: str = ""
-    """The paper's words that require this share; empty if the statement is general."""
+    """The paper's words that require this share; empty if the paper has no such words."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
@@ -119,7 +119,7 @@ class Check:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether most seeds neither confirm nor contradict an ordering."""
+        """Whether an ordering holds in more than 20 % and less than 80 % of the seeds."""
         return self.ordering and 1 - MOST_SEEDS + 1e-9 < self.share < MOST_SEEDS - 1e-9
 
     @property
@@ -129,7 +129,7 @@ class Check:
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 
     def _opposed(self, value: float) -> float:
-        """The share by which a number shows the opposite.
+        """The relative distance by which a number shows the opposite; negative if it does not.
 
         The opposite of "twice as much" is "less".
         """
@@ -180,7 +180,7 @@ class Check:
 
 
 Known = BySeed | float
-"""A number for each seed, or one that comes from no trial."""
+"""A number for each seed, or a single number that comes from no trial."""
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
@@ -206,7 +206,7 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check that in each seed `these` are at least `those`, less the share `slack` of `those`."""
+    """A check that in each seed `these` are at least `those` minus the share `slack` of `those`."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 

@@ -93,7 +93,11 @@ class CheckGroup:
 
     @property
     def verdict(self) -> str:
-        """The verdict. A claim fails if too many checks fail, even if the undecided checks hold."""
+        """The verdict on these checks.
+
+        They fail if a check contradicts the sentence, or if too many checks fail even if the
+        undecided checks hold.
+        """
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:

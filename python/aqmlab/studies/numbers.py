@@ -153,7 +153,10 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """The result of `rtt` minus the base round-trip time, except for a deviation."""
+        """The result of `rtt` minus the base round-trip time.
+
+        For the statistic "deviation" nothing is subtracted.
+        """
         rtt_ms = self.rtt(flow, at, span, direction=direction, take=take)
         base_ms = self.flow(flow, "rtt_base_ms", at, direction)
         less = 0.0 if take == "deviation" else 1.0

@@ -1,4 +1,6 @@
-"""A case is one metric of one item, a flow or a link, in one cell: both values and the difference.
+"""A case is one metric of one item in one cell. An item is a flow or a link.
+
+A case holds the values of two sides, the kernel and the compared engine, and their difference.
 
 The error of a case is the difference of the medians over seeds, relative to the kernel's median. It
 is zero if the difference is within the metric's resolution.
@@ -73,7 +75,7 @@ class Case:
 
 @dataclass(slots=True)
 class Pair:
-    """An item of a metric in a cell: the values of both sides, and their unit and resolution."""
+    """An item of a metric in a cell: the values of both sides, and the resolution."""
 
     cell: Cell
     metric: Metric
@@ -162,7 +164,7 @@ def _error(pair: Pair) -> tuple[float, float]:
     """The relative error, and the value to which it is relative."""
     if not pair.kernel or not pair.ours:
         present = statistics.median(pair.kernel or pair.ours)
-        # A missing value equals a value within the resolution.
+        # A missing value counts as zero, from which a value within the resolution does not differ.
         return (0.0 if abs(present) <= pair.resolution else math.inf), abs(present)
     truth = statistics.median(pair.kernel)
     difference = abs(statistics.median(pair.ours) - truth)

@@ -22,9 +22,10 @@ def sample_s(spec: TrialSpec) -> float:
 
 
 def curves_of(spec: TrialSpec, tables: Tables) -> Iterator[tuple[str, list[float]]]:
-    """Yields the congestion window of each bulk transfer at every sample.
+    """Yields the congestion window of each bulk transfer without a size, at every sample.
 
-    In a gap, the last value before it is repeated.
+    It is the window of the sender's first connection. In a gap, the last value before the gap is
+    repeated.
     """
     step_s = sample_s(spec)
     table = tables["tcp_series"]  # The table has no columns if no TCP ran.

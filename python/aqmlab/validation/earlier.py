@@ -8,7 +8,7 @@ bytes are then equal, and only the time differs.
 
 A transfer that ends sends its last acknowledgement of 52 bytes in the direction of its data, during
 the rest of the last step. The other direction may then carry a backlog of acknowledgements, so the
-rate of that direction is not known.
+rate of the other direction is not known.
 
 Stored records do not change, so a run of the old agent can still be compared with them.
 """

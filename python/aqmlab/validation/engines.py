@@ -58,7 +58,7 @@ class Maker:
     recipe: Mapping[str, str]
     """The versions and options on which the results depend."""
     program: Path | None = None
-    """The agent."""
+    """The path of the agent."""
 
 
 def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:

@@ -7,7 +7,7 @@
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the trial's `spec` |
 
 `spec` is the exact text of the trial because the guest parses it, and that takes virtual time. The
-sources of the agents that made the cells are beside their files (`agents`).
+same folder holds the sources of the agents that ran the trials (`agents`).
 
 A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under
 a lock. Several processes can therefore add to one set, and any of them may be killed.

@@ -153,7 +153,7 @@ def renewals(
 
 
 def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
-    """A sentence for each difference between this machine and that of the set.
+    """A sentence for each difference between this machine and the machine that made the set.
 
     Renewals give no sentences.
     """
@@ -199,7 +199,7 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     ]
 
 
-# --- Running it -----------------------------------------------------------------------------------
+# --- Running the trials ---------------------------------------------------------------------------
 
 
 def grow(

@@ -1,9 +1,9 @@
 """The spread of the kernel's own results over seeds.
 
-This module estimates how far the median could move if the kernel ran again with equally many other
-seeds. 95 % of such repetitions stay within the bound of `half_width`. A simulator that is
+This module estimates how far the median could move if the kernel ran again with the same number of
+other seeds. 95 % of these repetitions stay within the bound of `half_width`. A simulator that is
 statistically equal to the kernel also stays within the bound in 95 % of cases. A simulator that
-differs by more than chance does not.
+differs by more than chance exceeds the bound more often.
 
 For a cell with at least `KNOWN_SEEDS` seeds, the bound uses the cell's own standard deviation.
 Three seeds estimate the standard deviation poorly, and Student's factor for three seeds is large. A
@@ -32,7 +32,7 @@ LEAST_SEEDS = 3
 """
 
 KIN_WEIGHT = 4
-"""The weight of similar cells, in degrees of freedom; three seeds have two."""
+"""The weight of similar cells, in degrees of freedom. Three seeds have two degrees of freedom."""
 
 LEVEL = 0.95
 
@@ -46,7 +46,7 @@ Source: Teichroew, "Tables of expected values of order statistics" (1956).
 
 
 def median_variance(count: int) -> float:
-    """The variance of the median of `count` normal samples, relative to that of one sample."""
+    """The variance of the median of `count` normal samples, relative to one sample's variance."""
     if count <= len(_MEDIAN_VARIANCE):
         return _MEDIAN_VARIANCE[count - 1]
     return math.pi / (2 * count + math.pi - 2)

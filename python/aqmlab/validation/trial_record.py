@@ -103,7 +103,7 @@ def measure(spec: TrialSpec, kept: TrialRecord) -> Measured:
         _own(app.name, app, tables, found)
     alike = alike_of(spec)
     values = {name: in_order(items, alike) for name, items in sorted(found.items())}
-    for item, window in kept["windows"].items():  # The windows are already in order.
+    for item, window in kept["windows"].items():  # These items are already named by rank.
         values.setdefault("cwnd_mean", {})[item] = window["mean_segments"]
         values.setdefault("cwnd_peaks", {})[item] = window["peaks_per_s"]
     counted = in_order(packets, alike)

@@ -1,4 +1,4 @@
-"""The agent that the package uses: that of a wheel, or that of the source tree."""
+"""The agent that the package uses: the wheel's agent, or the agent that the source tree builds."""
 
 from __future__ import annotations
 

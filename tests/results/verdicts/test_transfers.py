@@ -82,7 +82,8 @@ def test_what_goes_the_other_way_takes_no_part_but_acknowledgements_do():
 
 
 def test_others_count_for_as_long_as_they_ran_beside_it():
-    # The fair share is 10 for the half of its time without the other flow, and 5 otherwise.
+    # The fair share of the file is 10 Mbit/s while it is alone, for half of its time, and 5 Mbit/s
+    # beside the other flow.
     rows = [flow("file", 7.5), flow("other", 5)]
     assert share(rows, [bulk("file"), bulk("other", 5)]) == pytest.approx(100)
     assert share(rows, [bulk("file"), bulk("other", 5, 7.5)]) == pytest.approx(100 * 7.5 / 8.75)

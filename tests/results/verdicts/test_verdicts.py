@@ -85,6 +85,8 @@ def test_an_application_without_a_packet_is_counted(tmp_path):
     assert (call.word, call.because, call.margin) == ("no data", "nothing was measured", None)
     (told,) = tally.tallies([call, ping])
     assert told.counts["no data"] == 1 and told.closest is ping
+    good = replace(ping, word="good")
+    assert verdict.worst(good, call) is call, "a reader must notice it"
 
 
 def test_the_terminal_and_the_report_count_alike(tmp_path, monkeypatch, capsys):
@@ -108,7 +110,8 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
     def verdict_of(queue, name, word, margin=0.5, is_sure=True):
         label = Label(queue, "12/1", "")
         finding = Finding(
-            *("need", "ms", 1.0, 2.0, 3.0, False, word, margin, True, "at 1 ms", "", 1, 1, None),
+            *("need", "own", "ms", 1.0, 2.0, 3.0, False, word),
+            *(margin, True, "at 1 ms", "", 1, 1, None),
             is_sure,
             (),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..trials import Run
-from . import apps, conns, flows, form, queues, series
+from . import apps, conns, flows, form, hosts, queues, series
 
 Law = Callable[[Run], Iterator[str]]
 
@@ -25,6 +25,7 @@ LAWS: tuple[Law, ...] = (
     flows.means_are_bytes_over_time,
     flows.throughput_is_within_the_line,
     flows.every_packet_of_the_trial_is_in_a_row,
+    hosts.hosts_are_sums_of_their_applications,
     series.windows_add_up_to_the_bytes,
     series.windows_are_within_the_line,
     series.round_trips_over_time_are_those_of_the_flow,

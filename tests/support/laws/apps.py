@@ -62,7 +62,11 @@ def numbers_are_possible(run: Run) -> Iterator[str]:
 
 
 def datagrams_are_packets(run: Run) -> Iterator[str]:
-    """The counts of an application that uses datagrams equal the taps' counts."""
+    """An application that uses datagrams counts the packets that the taps count.
+
+    The numbers of sent datagrams and sent packets are equal. The application receives at most the
+    packets that arrive.
+    """
     if not run.whole:
         return
     for app, metrics in _metrics(run).items():

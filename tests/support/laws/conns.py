@@ -38,7 +38,10 @@ def connections_live_in_order(run: Run) -> Iterator[str]:
 
 
 def segments_are_packets(run: Run) -> Iterator[str]:
-    """TCP's counts equal the taps' counts."""
+    """TCP's counts agree with the taps' counts.
+
+    The numbers of segments and packets are equal for applications that send only TCP packets.
+    """
     if not run.whole:
         return
     for app, about in run.apps.items():

@@ -22,7 +22,7 @@ def _place(row: Row) -> str:
 
 
 def counts_add_up(run: Run) -> Iterator[str]:
-    """Packets that arrived or were lost were sent.
+    """No more packets arrived or were lost than were sent.
 
     Sizes are between the size of the headers and the MTU.
     """
@@ -42,7 +42,10 @@ def counts_add_up(run: Run) -> Iterator[str]:
 
 
 def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
-    """Every delay is at least propagation and transmission, and bounded."""
+    """Every delay is at least propagation and transmission, and at most the trial's length.
+
+    For a round trip the maximum is twice the trial's length.
+    """
     for row in run.tables["flows"]:
         app, most_ms = row["flow"], 1e3 * run.duration_s
         ways = ("up", "down")

@@ -120,8 +120,8 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
 
 def _limit_packets(link: dict[str, Any]) -> float:
     kind = catalogue.load()["disciplines"][link["qdisc"]["kind"]]
-    param, given = kind.params["limit"], link["qdisc"]["params"]
-    if param.type != "count" or given.get("limit_bytes"):
+    param, given = kind.params.get("limit"), link["qdisc"]["params"]
+    if param is None or param.type != "count" or given.get("limit_bytes"):
         return math.inf
     limit: float = given.get("limit", param.default)
     return 3 * limit if kind.name == "pfifo_fast" else limit  # the kind has three bands
@@ -129,8 +129,8 @@ def _limit_packets(link: dict[str, Any]) -> float:
 
 def _limit_bytes(link: dict[str, Any]) -> float:
     kind = catalogue.load()["disciplines"][link["qdisc"]["kind"]]
-    param, given = kind.params["limit"], link["qdisc"]["params"]
-    if param.type != "bytes":
+    param, given = kind.params.get("limit"), link["qdisc"]["params"]
+    if param is None or param.type != "bytes":  # CAKE limits the memory of packets
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
     if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
@@ -189,7 +189,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows add up to those of the link.
+    """Drops and marks of flows add up to the drops and marks of the link.
 
     Marks require ECN at both ends, or an application that sends datagrams with ECN.
     """
@@ -200,12 +200,18 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
         drops[row["link"]] += row["drops"]
         marks[row["link"]] += row["marks"]
         ends = run.apps[row["flow"]]
-        of_hosts = ends["home"]["ecn"] and ends["wan"]["ecn"]
+        of_hosts = _may_use_ecn(ends["home"]) and _may_use_ecn(ends["wan"])
         if row["marks"] and not of_hosts and not _sends_with_ecn(ends["app"]):
             yield f"{row['flow']} was marked without ECN"
     for link, row in rows.items():
         if drops[link] != dropped(row) or marks[link] != row["marks"]:
             yield f"{link}: {drops[link]} drops and {marks[link]} marks have owners, of {row}"
+
+
+def _may_use_ecn(host: dict[str, Any]) -> bool:
+    """Whether a host may negotiate ECN: by its key, its setting, or its congestion control."""
+    cc = (host["cc"] or {}).get("kind")
+    return host["ecn"] or "tcp_ecn" in host["settings"] or cc in ("dctcp", "prague")
 
 
 def _sends_with_ecn(app: dict[str, Any]) -> bool:
@@ -215,7 +221,7 @@ def _sends_with_ecn(app: dict[str, Any]) -> bool:
 def samples_agree_with_totals(run: Run) -> Iterator[str]:
     """Counters increase to their totals.
 
-    A queue has bytes if it has packets. Shares are between 0 and 1.
+    A queue has bytes if and only if it has packets. Shares are between 0 and 1.
     """
     rows = by_link(run)
     most: dict[str, float] = dict.fromkeys(rows, 0)

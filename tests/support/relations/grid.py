@@ -1,6 +1,6 @@
 """Measurement changes no packet.
 
-Its grid changes only the numbers whose definition contains the grid.
+The grid of windows and steps changes only the numbers that are defined by windows or steps.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def without_series(table: Table, _: random.Random) -> Iterator[str]:
-    """Without series everything else is unchanged."""
+    """Without time series, the numbers over the whole interval are unchanged."""
     one, other = pair(table, series=False)
     yield from same.digest(one, other)
     for name in ("flows", "queues", *WHOLE_TRIAL):

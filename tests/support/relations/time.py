@@ -14,7 +14,7 @@ from ..trials import Row, Run
 from . import same
 
 QUIET_MS = 4_000
-"""Enough time for transfers of this size on most of the random paths."""
+"""A time in which transfers of 20 kB end on most of the random paths."""
 STILL_MS = 1_000
 """A time longer than any packet's delay, including jitter."""
 SHIFT_MS = 2_304_000
@@ -76,7 +76,7 @@ def later(table: Table, _: random.Random) -> Iterator[str] | None:
 def _without_own_clocks(table: Table) -> Table | None:
     """The scenario with default periods of all clocks.
 
-    `None` for BBR, whose random values depend on time.
+    `None` for BBR, whose random values depend on time, for `perturb`, and for dummynet.
     """
     text = str(table)
     if "bbr" in text or "perturb" in text or "dummynet" in text:

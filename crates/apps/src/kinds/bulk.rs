@@ -7,7 +7,7 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
-use crate::needs::{Measure, Need, Needs};
+use crate::needs::{BULK_MS, Measure, Need, Needs};
 use crate::params::{self, bytes};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -62,7 +62,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     &[
         Need::from("fair share reached", Measure::FairShare, [100.0, 50.0, 12.5], "%")
             .because("it is slower than its share", "RFC 5348 §1; G.1010 Table I.2"),
-        Need::up_to("transferred in", Measure::TransferTime, [15_000.0, 60_000.0], "ms")
+        Need::up_to("transferred in", Measure::TransferTime, BULK_MS, "ms")
             .because("it takes too long", "G.1010 Table I.2: bulk data, up to 10 MB"),
     ],
 )];

@@ -9,7 +9,7 @@
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
 use crate::bounds;
-use crate::needs::{Measure, Need, Needs};
+use crate::needs::{BULK_BYTES, BULK_MS, Measure, Need, Needs};
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -106,10 +106,6 @@ pub const KINDS: &[Kind<dyn App>] = &[
 ];
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
-/// The tolerable time of a transfer without a deadline. The next constant is the largest size to
-/// which it applies.
-const MOST_MS: f64 = 60_000.0;
-const MOST_BYTES: u64 = 10_000_000;
 
 /// A transfer with a deadline is late after the deadline. A transfer with a size and without a
 /// deadline is judged as bulk data. A transfer without a size stands for a page or a mail, and is
@@ -120,7 +116,7 @@ pub const NEEDS: &[Needs] = &[
         "each transfer is over at once",
         &[
             LATE.because("transfers miss their deadline", "the scenario; 5 % is our choice"),
-            Need::up_to("transfers", Measure::Own(&["transfer_p75_ms"]), [15_000.0, MOST_MS], "ms")
+            Need::up_to("transfers", Measure::Own(&["transfer_p75_ms"]), BULK_MS, "ms")
                 .because("transfers crawl", "G.1010 Table I.2: bulk data, up to 10 MB"),
             Need::up_to("round trips", Measure::RoundTrip, [1_000.0, 2_000.0], "ms")
                 .because("pages are slow", "Boerlage and Collom 2016, Table I (G.1010)"),
@@ -237,7 +233,7 @@ impl Bursts {
         let mut times = self.took.clone();
         for burst in &self.active {
             let age = now.since(burst.started);
-            if age.as_secs_f64() * 1e3 > MOST_MS {
+            if age.as_secs_f64() * 1e3 > BULK_MS[1] {
                 times.add_ms(age);
             }
         }
@@ -287,7 +283,7 @@ impl App for Bursts {
             ["completion_p50_ms", "completion_p95_ms", "completion_p99_ms", "completion_max_ms"],
             &mut out,
         );
-        if (1..=MOST_BYTES).contains(&self.size) && self.deadline.is_none() {
+        if (1..=BULK_BYTES).contains(&self.size) && self.deadline.is_none() {
             out.extend(self.usual_ms(now).map(|ms| ("transfer_p75_ms", ms)));
         }
         if let Some(deadline) = self.deadline {

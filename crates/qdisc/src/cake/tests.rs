@@ -39,7 +39,9 @@ fn c145_codepoints_have_the_kernels_tins() {
     }
     // Diffserv8: LE, AF1x, best effort, AF4x, 4, CS2, EF and CS7.
     let eight = [(1, 0), (10, 1), (0, 2), (34, 3), (4, 4), (16, 5), (46, 6), (56, 7)];
-    eight.into_iter().for_each(|(dscp, tin)| assert_eq!(Mode::Diffserv8.tin(dscp), tin));
+    for (dscp, tin) in eight {
+        assert_eq!(Mode::Diffserv8.tin(dscp), tin);
+    }
 }
 
 fn params(bps: u64, network: &str) -> Params {

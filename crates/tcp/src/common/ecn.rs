@@ -14,7 +14,7 @@ use crate::{Config, Profile};
 
 /// The first value of the counter of CE marks, which the ACE field of segments shows.
 const ACE_INITIAL: u64 = 5;
-/// The number of marks that may wait for a report before an acknowledgement is due at once
+/// The number of unreported marks from which an acknowledgement is due at once
 /// (`TCP_ACCECN_ACE_MAX_DELTA`).
 const ACE_MAX_DELTA: u32 = 6;
 
@@ -123,14 +123,14 @@ pub(crate) struct EcnState {
     pub(crate) cwr: bool,
     /// Whether the peer has sent ECN-capable data.
     pub(crate) seen: bool,
-    /// The control bits for which a segment leaves the short ways of acknowledgements. The bit ACK
-    /// stands for every segment.
+    /// A segment with one of these control bits is not processed on the fast paths for
+    /// acknowledgements. The bit ACK excludes every segment from them.
     pub(crate) attention: TcpFlags,
     /// Segments that the peer reports to have received with a CE mark (`delivered_ce`).
     pub(crate) delivered_ce: u64,
     pub(crate) accurate: Accurate,
-    /// The state of the receiver of DCTCP: whether the last segment was marked, and the first byte
-    /// that was not yet received before it.
+    /// The state of DCTCP's receiver after the last segment: whether the segment was marked, and the
+    /// next byte expected after it.
     pub(crate) precise: (bool, u64),
     offer: Offer,
     mode: EcnMode,
@@ -314,8 +314,8 @@ impl Tcb {
         if accurate.is_broken { Ecn::NotEct } else { self.ecn.offer.capable() }
     }
 
-    /// Counts the mark of a segment that has arrived. Returns whether the ECN field differs from
-    /// that of the segment before (`tcp_ecn_received_counters`).
+    /// Counts the mark of a segment that has arrived. Returns whether its ECN field differs from
+    /// the previous segment's ECN field (`tcp_ecn_received_counters`).
     pub(crate) fn count_mark(&mut self, field: Ecn) -> bool {
         self.ecn.seen |= field != Ecn::NotEct;
         let accurate = &mut self.ecn.accurate;
@@ -331,8 +331,8 @@ impl Tcb {
         self.ecn.accurate.pending >= ACE_MAX_DELTA
     }
 
-    /// Returns whether a segment is the third of the handshake, and reads the ECN field of the
-    /// SYN-ACK in it (`tcp_accecn_third_ack`).
+    /// Returns whether a segment is the third of the handshake. Reads from this segment the ECN
+    /// field with which the SYN-ACK arrived (`tcp_accecn_third_ack`).
     pub(crate) fn read_third(&mut self, header: &TcpHeader) -> bool {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;
@@ -366,10 +366,10 @@ impl Tcb {
         is_newer
     }
 
-    /// Returns the number of new marks that an acknowledgement of `delivered` segments reports. A
-    /// counter of three bits leaves multiples of eight open. An acknowledgement of at most seven
-    /// segments reports the smallest possible number. Another acknowledgement reports the largest
-    /// possible number (`__tcp_accecn_process`).
+    /// Returns the number of new marks that an acknowledgement of `delivered` segments reports. The
+    /// counter has three bits, so it gives the number modulo eight. For at most seven segments the
+    /// smallest possible number is assumed, and for more segments the largest possible number
+    /// (`__tcp_accecn_process`).
     pub(crate) fn new_marks(&self, ace: u8, delivered: u64) -> u64 {
         let counter = (u64::from(ace) + 8 - ACE_INITIAL) & 7;
         let delta = counter.wrapping_sub(self.ecn.delivered_ce) & 7;

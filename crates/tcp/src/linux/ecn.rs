@@ -65,8 +65,8 @@ impl Linux {
         tcb.ecn.seen = true;
     }
 
-    /// Echoes the mark of each segment. When marks begin or end, a pending acknowledgement leaves
-    /// first with the former state, and the new state is reported at once
+    /// Echoes the mark of each segment. When marks begin or end, a pending acknowledgement is first
+    /// sent with the previous state, and the new state is then reported at once
     /// (`dctcp_ece_ack_update`).
     fn echo_precisely(&mut self, tcb: &mut Tcb, is_marked: bool) {
         let (was_marked, prior) = tcb.ecn.precise;

@@ -24,7 +24,7 @@ pub struct Recipe {
     pub buffer: u64,
     pub mark_us: u64,
     pub loss: u64,
-    /// The interval at which acknowledgements arrive; zero for at once.
+    /// The interval at which acknowledgements arrive together; zero if each arrives without waiting.
     pub batch_us: u64,
     /// Whether the application pauses, whether the link fails for a while, and whether some
     /// recoveries are spurious.
@@ -62,7 +62,7 @@ pub struct Facts {
     pub losses: u64,
     pub marks: u64,
     pub prior_in_flight: u64,
-    /// The sample: its interval, or `None` if it is shorter than the path.
+    /// The interval of the sample, or `None` if it is shorter than the minimum RTT.
     pub interval: Option<u64>,
     pub prior_delivered: u64,
     pub delivered: u64,

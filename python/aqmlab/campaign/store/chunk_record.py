@@ -2,7 +2,7 @@
 
 A running campaign keeps it beside the trial files. The manifest of a complete campaign holds the
 same data and replaces it. A record names its campaign, its chunk and only files of that chunk, so
-one record cannot replace another.
+a record in the place of another record is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of a trial's conditions, as columns that sort and plot.
+"""Numbers of a trial's conditions, as columns that can be sorted and plotted.
 
 A condition such as `rtt` holds the text of the scenario, "40 ms". Its number is in a column beside
 it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations, `_mbit` for rates,
@@ -7,8 +7,8 @@ it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations,
 
 Every trial also has the columns of its path: `rate_down_mbit` and `rate_up_mbit`, the rates of the
 slowest links of its applications, and `rtt_base_ms`, the round-trip time without queues. In a row
-of an application, `rtt_base_ms` is the application's own. In any other row, it is the most common
-round-trip time.
+of an application, `rtt_base_ms` is the application's round-trip time. In any other row, it is the
+most common round-trip time of the trial.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Trial:
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """The trial's part of the campaign's key: name, seed, conditions, engine, resolution."""
+        """The trial's part of the campaign's key: name, seed, conditions, engine and `spec`."""
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 

@@ -26,7 +26,7 @@ class MalformedError(ValueError):
 
 
 class WrongValueError(ValueError):
-    """The error for JSON of another type. The message names the place and the value found."""
+    """The error for JSON of an unexpected type. The message names the place and the value found."""
 
 
 def text_of(members: Mapping[str, Any]) -> str:

@@ -31,8 +31,8 @@ TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
 MOST_BYTES = 2**30
 """The largest manifest that is read. A manifest of 100,000 trials has about 40 MB."""
 
-# Names of trials are valid file names, and two valid names are special folders. `\Z` is the end of
-# the text; `$` also precedes a last line break.
+# Names of trials are valid file names. Two names that fit the pattern are special folders. `\Z`
+# matches only at the end of the text; `$` also matches before a final line break.
 _NAME = r"^[A-Za-z0-9._+,=-]+\Z"
 _OTHER_FOLDERS = (".", "..")
 
@@ -161,7 +161,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     def is_behind(self, other: Manifest) -> bool:
         """Returns whether `other` describes the scenario differently.
 
-        Another spelling of the request is the same scenario.
+        A request in another spelling describes the same scenario.
         """
         told = json_record.decoded(other.text().encode(), Manifest)  # as a reader decodes it
         return any(getattr(self, name) != getattr(told, name) for name in _OF_SCENARIO)

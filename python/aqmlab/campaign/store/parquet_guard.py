@@ -141,7 +141,7 @@ def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
 
 
 def _text_bytes(file: pq.ParquetFile, columns: list[str]) -> int:
-    """The number of characters in all rows of the text columns, which are read as dictionaries."""
+    """The number of bytes of the texts in all rows of these columns, read as dictionaries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

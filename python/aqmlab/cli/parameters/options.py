@@ -35,7 +35,7 @@ def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
     # The parser stops at the option whose value is completed, so DIR may not have been parsed yet.
     given = (context.params.get("folder"), context.params.get("source"), *context.args)
     folder = next(filter(None, given), None)
-    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only this command needs it.
+    load = resolve_name("aqmlab.campaign.store.folder:Folder")  # Only completion needs it.
     try:
         entries = load(Path(folder or ".")).manifest().trials
     except (LabError, OSError, ValueError):

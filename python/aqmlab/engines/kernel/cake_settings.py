@@ -10,17 +10,17 @@ from aqmlab.engines.trial_spec import Argument
 _MS = 1_000_000
 
 _UNLIKE = (range(115, 162), range(627, 674))
-"""Lengths at which a sent packet takes less memory than one that a driver received, as in
+"""Lengths at which a packet from a local sender takes less memory than one from a driver, as in
 `aqmlab.engines.kernel.settings.MEMORY_UNLIKE`, for a discipline that counts the Ethernet header."""
 
 
 def _shaped(options: str, params: Mapping[str, Argument]) -> Setting:
-    """A CAKE with a shaper of its own, at the rate of the trace."""
+    """A setting in which CAKE itself shapes, at the rate of the trace."""
     return Setting(options, params, overhead=14, unlike=_UNLIKE, headed=True, shaped=True)
 
 
 def _unlimited(options: str, params: Mapping[str, Argument]) -> Setting:
-    """A CAKE without a shaper, below HTB."""
+    """A setting in which CAKE does not shape, and is the child of HTB's class."""
     return Setting(options, params, overhead=14, unlike=_UNLIKE, headed=True)
 
 

@@ -30,7 +30,7 @@ def _os_release() -> Mapping[str, str]:
 
 
 APT_LINE = apt_line(_os_release())
-"""The command that installs all requirements on this system. The default is that for Debian."""
+"""The command that installs all requirements on this system; by default, Debian's command."""
 
 
 class MissingError(LabError):

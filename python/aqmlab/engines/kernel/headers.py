@@ -1,4 +1,4 @@
-"""Headers for the packets of a trace: hosts, codepoints, and TCP acknowledgements.
+"""Headers for the packets of a trace: hosts, DSCPs, and TCP acknowledgements.
 
 CAKE reads more than a packet's length: addresses, ports, the codepoint, and the acknowledgements
 of TCP. A trace of CAKE therefore states the headers of each packet.
@@ -18,14 +18,14 @@ _IP, _TCP = 20, 20
 """Lengths of headers without options."""
 
 _DSCPS = (0, 0, 0, 1, 4, 8, 10, 16, 18, 26, 34, 40, 45, 46, 48, 56)
-"""Codepoints of flows, of all tins."""
+"""The DSCPs of flows. They cover all tins of CAKE."""
 
 _HOSTS = 5
 """The number of hosts at each end."""
 
 _ACK, _PSH, _ECE, _CWR = 0x10, 0x08, 0x40, 0x80
 _NOP, _TIMESTAMP, _SACK = 1, 8, 5
-"""Control bits and kinds of options of TCP."""
+"""TCP's control bits, and the kinds of TCP's options."""
 
 
 class SentTcp(TypedDict):
@@ -46,7 +46,7 @@ class Headed:
     heads: tuple[str, ...]
     tcp: tuple[SentTcp | None, ...]
     dscp: tuple[int, ...]
-    """The codepoint of each flow."""
+    """The DSCP of each flow."""
 
 
 def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
@@ -104,7 +104,7 @@ class _HeadedFlow:
 
 
 class _Acks:
-    """The acknowledgements of a connection, which differ in all that a filter reads."""
+    """The acknowledgements of a connection. They vary in all fields that `ack-filter` reads."""
 
     def __init__(self, chance: random.Random) -> None:
         self._ack = chance.randint(10**5, 10**6)
@@ -134,7 +134,7 @@ class _Acks:
         }  # fmt: skip
 
     def _disturb(self, chance: random.Random) -> None:
-        """Changes the echo of marks, selects more bytes or fewer, or a duplicate."""
+        """May change the echo of marks. Changes the SACK blocks: new, longer, fewer, or a DSACK."""
         if chance.random() < 0.3:
             self._echo ^= _ECE
         start = self._ack + chance.choice((1_448, 4_344, 10_136))

@@ -80,7 +80,7 @@ def build(agent: Path) -> Image:
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Writes a file of the cache atomically, and removes old files of its kind."""
+    """Writes a file of the cache atomically, and then calls `prune`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         part.write(data)

@@ -33,7 +33,7 @@ class LinuxKernel:
 
     @property
     def is_in_real_time(self) -> bool:
-        """Whether the clock is that of the host, so that two runs of a trial differ."""
+        """Whether trials use the host's clock, so that two runs of a trial differ."""
         return self.run_on == "host"
 
     @property
@@ -45,12 +45,15 @@ class LinuxKernel:
 
     @property
     def keeps_packets(self) -> bool:
-        """Whether the runner writes captures, which a run in virtual time repeats exactly."""
+        """Whether the runner takes `captures`.
+
+        In virtual time it does, because a second run of a trial has exactly the same packets.
+        """
         return not self.is_in_real_time
 
     @property
     def bit_cost(self) -> float:
-        """The cost of one bit/s.
+        """The run time that each bit/s adds: see `engine.Engine.bit_cost`.
 
         In real time it is zero, because a trial takes exactly its duration.
         """

@@ -11,10 +11,10 @@ _TINS = {
     4: ("bulk", "best_effort", "video", "voice"),
     8: tuple(f"tin{number}" for number in range(8)),
 }
-"""The names of CAKE's tins in the order in which tc shows them, by their number."""
+"""The names of CAKE's tins in the order in which tc shows them, by the number of tins."""
 
 _NOT_COUNTED = frozenset(("bytes", "packets", "drops", "requeues", "backlog", "qlen", "refcnt"))
-"""Fields of any discipline, which are no gauges. A comparison counts packets itself."""
+"""Fields that tc shows for any discipline. They are no gauges: a comparison counts the packets."""
 
 
 def gauges(listed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, float]:

@@ -44,8 +44,8 @@ const char* const WAYS[] = {"up", "down"};
 
 const uint16_t FIRST_PORT = 5000;
 
-// Times and properties of a packet; a time of zero means never. Its size is a multiple of eight
-// bytes, without padding between members.
+// Times and properties of a packet; a time of zero means never. The size of this record is a multiple
+// of eight bytes, without padding between members.
 struct Passage
 {
     int64_t sent = 0;
@@ -518,7 +518,7 @@ SampleWindows(int64_t step)
 
 // ---- Datagrams --------------------------------------------------------------------------------
 
-// Datagrams at a constant rate in one direction. Each probe is answered by a datagram of its size.
+// Datagrams at a constant rate in one direction. A datagram of equal size answers each probe.
 struct Datagrams
 {
     uint16_t flow;

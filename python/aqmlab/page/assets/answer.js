@@ -15,9 +15,6 @@ import { shapes, tiersOf } from "./home.js";
  * }} Advice
  */
 
-/** The verdicts, worst first, and the words for applications that cannot be judged. */
-export const VERDICTS = ["bad", "tolerable", "good", "no data", "no needs"];
-
 /**
  * The runs in the form of the crate `advice`.
  * @param {Ladder} ladder
@@ -33,7 +30,7 @@ export function evidence(ladder, home, apps) {
   };
 }
 
-/** An owner and an activity; those of the speaker are "my" own. */
+/** The owner and the title of an activity. A title of the speaker begins with "my", without an owner. */
 function owned(who, title) {
   const isSpeaker = /^(me|i)$/i.test(who);
   return isSpeaker ? { who: "", title: `my ${title.replace(/^an? /, "")}` } : { who, title };

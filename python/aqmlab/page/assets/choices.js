@@ -26,6 +26,7 @@
  *   people: Person[],
  *   households: Record<string, Household>,
  *   noticedMs: number,
+ *   verdicts: string[],
  * }} Choices
  */
 

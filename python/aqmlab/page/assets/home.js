@@ -17,9 +17,9 @@ export const MOST_COUNT = 9;
 /** The least and the greatest rate of a speed that the visitor enters, in Mbit/s. A faster line
     would take minutes in a browser. */
 export const SPEEDS = [0.1, 1000];
-/** The longest text that a link holds. */
+/** The largest number of characters of a scenario's text in a link. */
 export const MOST_TOML = 12_000;
-/** Each character of a text takes up to nine of the link. */
+/** Each character of a text takes up to nine characters of the link. */
 const MOST_LINK = 4000 + 9 * MOST_TOML;
 
 /** @returns {Home} */

@@ -25,7 +25,7 @@ const SIDES = /** @type {const} */ (["today", "better"]);
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
 let home;
-/** The visitor's scenario to run, which its text may since have left. @type {string | null} */
+/** The visitor's scenario that runs. The text may have been edited since. @type {string | null} */
 let own = null;
 let isPlanned = false;
 /** The data for the views of both gateways. */
@@ -80,7 +80,7 @@ function jobs() {
   ];
 }
 
-/** The best known answer of a side: for several evenings, for one, or for the first part of one. */
+/** The best known answer of a side: for several evenings, one evening, or the start of an evening. */
 function best(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
   return known(SURE) ?? known(WHOLE) ?? known(quick(at));

@@ -108,10 +108,11 @@ function cell(count) {
     [judged - served, "bad"],
   ];
   const counts = parts.filter(([number]) => +number > 0).map((part) => part.join("\u00a0"));
-  const told = good === judged ? `all ${judged} good` : counts.join(", ");
+  const all = judged ? `all ${judged} good` : "not measured";
+  const told = good === judged ? all : counts.join(", ");
   const share = (number) => (judged ? number / judged : 0);
   const bar = el("span", {
-    class: `bar ${word}`,
+    class: `bar ${word.replace(" ", "-")}`,
     style: `--share-good: ${share(good)}; --share-served: ${share(served)}`,
     "aria-hidden": "true",
   });

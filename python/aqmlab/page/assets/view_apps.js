@@ -3,7 +3,7 @@
 import { chart, series } from "./charts.js";
 import { byId, el, refill } from "./dom.js";
 import { badge } from "./view_answer.js";
-import { VERDICTS } from "./answer.js";
+import { choices } from "./choices.js";
 import { capital, rate, time } from "./words.js";
 
 /** The applications whose charts are open. @type {Set<string>} */
@@ -16,7 +16,7 @@ const opened = new Set();
  * @param {string} title of the better gateway
  */
 export function showApps(apps, today, better, title) {
-  const rank = ({ name }) => VERDICTS.indexOf(verdictOn(today, name).word);
+  const rank = ({ name }) => choices.verdicts.indexOf(verdictOn(today, name).word);
   const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
   const rows = sorted.map(({ name, who, title: what }) =>
     el(

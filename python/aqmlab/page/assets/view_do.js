@@ -18,7 +18,7 @@ const SYSTEMS = [
   { key: "dnctl", name: "FreeBSD or OPNsense", about: ON_RESTARTS },
 ];
 
-/** The displayed state: the system whose commands are shown, and whether they are. */
+/** The displayed state: the system whose commands are selected, and whether they are shown. */
 const shown = { system: "uci", isOpen: false };
 
 /**

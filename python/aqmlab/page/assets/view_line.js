@@ -40,7 +40,7 @@ export function showLine(home, change) {
   );
 }
 
-/** The own speed, or the tier of another list that is nearest to the tier. */
+/** The visitor's own speed, or the tier of another list that is nearest to the present tier. */
 function kept({ tier, own }, tiers) {
   return tier === own ? tier : nearestTier(tier, tiers);
 }

@@ -20,9 +20,9 @@ _MOST_NAMED = 10
 def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str]) -> None:
     """Warns of queues without packets and of packets without a queue.
 
-    Refuses a config with both, because the queue was probably meant for these packets. Also refuses
-    a config without traffic. `ways` maps the pairs of addresses that exchange packets to their
-    locations in the config.
+    If a config has a queue without packets and packets without a queue, refuses it: the queue was
+    probably meant for these packets. Also refuses a config without traffic. `ways` maps the pairs
+    of addresses that exchange packets to their locations in the config.
     """
     hosts = network.hosts
     ends = {end for way in ways for end in way}

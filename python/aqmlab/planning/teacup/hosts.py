@@ -1,7 +1,7 @@
 """The hosts of a TEACUP config: addresses, operating systems, and their TCP.
 
 Source: TEACUP v1.1 `hostsetup.py`, which sets the buffers of each host before every experiment.
-From 1.1 on it also disables FreeBSD's receive buffer tuning.
+Unlike 1.0, TEACUP 1.1 also disables the automatic tuning of FreeBSD's receive buffer.
 
 A host without an entry in `TPCONF_host_os` runs FreeBSD, as on the testbed for which TEACUP was
 written. Such a host runs Linux if the config names a discipline or a kernel that only a Linux

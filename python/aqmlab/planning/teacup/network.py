@@ -53,7 +53,10 @@ class Queue:
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Returns true if its packets pass through forward, false if backward, else `None`."""
+        """The direction in which a packet from `source` to `dest` passes through the queue.
+
+        Returns true for forward, false for backward, and `None` if the queue does not match.
+        """
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)

@@ -1,8 +1,9 @@
 """The traffic tasks of TEACUP configs, each converted to applications.
 
 Source: TEACUP v1.1 `trafficgens.py`, and the patches of v1.0 that the CAIA papers used. The
-*client* of iperf and of nttcp sends to the server, so a client on the internet is a download. Each
-task is a function in `TASKS`. To add a task, write its function and register it there.
+*client* of iperf and of nttcp sends to the server, so the traffic of a client on the internet is a
+download. Each task is a function in `TASKS`. To add a task, write its function and add it to
+`TASKS`.
 """
 
 from __future__ import annotations

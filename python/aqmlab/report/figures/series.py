@@ -52,7 +52,7 @@ class SeriesFigure:
     """The threshold below which values do not determine the axis."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One figure for each of a few conditions, with one panel for each queue."""
+        """One drawing for each of a few places, with one panel for each queue."""
         import polars as pl
 
         shown, places, notes = data.examples(results, MOST_PLACES)

@@ -77,7 +77,10 @@ class NeedValues(TypedDict):
     margin: float | None
     interval: tuple[float, float] | None
     difference: SpreadNumbers | None
-    """The paired difference from the first condition, with its interval; `None` there."""
+    """The paired difference from the first condition, with its interval.
+
+    It is `None` in the first condition itself.
+    """
 
 
 class VerdictValues(TypedDict):

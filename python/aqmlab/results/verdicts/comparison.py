@@ -1,8 +1,8 @@
 """Verdicts beside the verdicts of a baseline condition: paired differences over the common seeds.
 
 Trials with one seed have the same random values (starts, sizes, losses) in all conditions. The
-difference between two conditions therefore varies less over seeds than the value in either. The
-baseline is the first condition unless another is named.
+difference between two conditions therefore varies less over seeds than the value in either
+condition. The baseline is the first condition unless the user names another condition.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BaselineComparison:
 
 
 def label_called(text: str, labels: Iterable[Label]) -> Label:
-    """The condition with the name `text`, or the only one whose name contains that word.
+    """The condition called `text`, or the only condition whose name contains the word `text`.
 
     A name is the brief or the long form of a label. Raises `RequestError` if no condition, or more
     than one, matches.

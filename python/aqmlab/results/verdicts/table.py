@@ -2,8 +2,8 @@
 
 The conditions come first and have the names of the other tables. There are no columns for trial and
 seed: the judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was
-measured for an application, all of its needs have rows with the word "no data". An application is
-therefore good if all of its rows are.
+measured for an application, all of its needs have rows with the word "no data". The verdict on an
+application is therefore good if all of its rows are good.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class VerdictRow(NamedTuple):
 
 
 def _rows(trial: str, verdict: Verdict, comparison: BaselineComparison) -> Iterator[VerdictRow]:
-    """A row for each need, and one for a transfer's time if that time has no limit."""
+    """A row for each measured need, and a row for a transfer's time if that time is not judged."""
     bare = VerdictRow(trial, verdict.app, verdict.kind, seeds=verdict.seeds)
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:

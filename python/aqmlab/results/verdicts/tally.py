@@ -23,7 +23,7 @@ class Tally:
 
     @property
     def counts(self) -> Counter[str]:
-        """The number of applications by word."""
+        """The number of applications with each verdict word."""
         return Counter(verdict.word for verdict in self.verdicts)
 
     @property

@@ -11,15 +11,16 @@ import msgspec
 from aqmlab import _core
 from aqmlab.results.labels import Label
 
-JUDGED = GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
+WORST_FIRST = BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS = _core.verdict_words()
+"""All verdict words in the order of severity."""
 
-UNJUDGED = NO_DATA, NO_NEEDS = "no data", "no needs"
+JUDGED = GOOD, TOLERABLE, BAD
+
+UNJUDGED = NO_DATA, NO_NEEDS
 """Words for applications without measurements, and for kinds whose needs are unknown."""
 
 WORDS = (*JUDGED, *UNJUDGED)
 """All verdict words, in the order of tallies."""
-
-_WORST_FIRST = (BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS)
 
 BySeed = tuple[tuple[int, float | None], ...]
 """The value of each seed; `None` if it was not measured."""
@@ -42,6 +43,8 @@ class Finding(msgspec.Struct, frozen=True):
     """A need of an application and its measured value."""
 
     need: str
+    measure: str
+    """The measured quantity, by the core's name."""
     unit: str
     value: float | None
     """The median over seeds."""
@@ -152,4 +155,4 @@ def worst(one: Verdict, other: Verdict) -> Verdict:
 def by_severity(verdict: Verdict) -> tuple[int, float]:
     """A key that sorts the worst verdict first, and equal verdicts by increasing margin."""
     margin = verdict.margin
-    return _WORST_FIRST.index(verdict.word), float("inf") if margin is None else margin
+    return WORST_FIRST.index(verdict.word), float("inf") if margin is None else margin

@@ -48,7 +48,8 @@ def value_text(finding: Finding) -> str:
 def closest_text(verdict: Verdict) -> str:
     """The need that decides an application's verdict, and the part of its allowance that is left.
 
-    The condition's closest need is that of `Tally.closest`. The text states if seeds differ.
+    `Tally.closest` selects the application that stands for a condition. The text says if seeds give
+    different verdicts.
     """
     return _closest(verdict) + ("" if verdict.is_sure else ", seeds differ")
 

@@ -7,9 +7,9 @@ A `Figure` has a form, and most forms draw rows of numbers:
 | `Boxes`    | markers, and bars between quartiles, in groups | `flow_quantiles`              |
 | `BoxPlots` | boxes with whiskers, in groups                 | `flow_quantiles`              |
 | `Bars`     | bars in groups                                 | `flow_numbers`, `app_numbers` |
-| `Stacked`  | several of these below one another             |                               |
+| `Stacked`  | several forms with groups, below one another   |                               |
 | `Lines`    | medians over the values of a condition         | `flow_quantiles`              |
-| `OverTime` | what happened over time, in panels             | `rtt_over_time`               |
+| `OverTime` | values over time, in panels                    | `rtt_over_time`               |
 | `Shares`   | cumulative distributions, in panels            | `rtt_shares`, `sample_shares` |
 | `Lab`      | a figure of reports                            |                               |
 """

@@ -34,7 +34,7 @@ class Form(ABC):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper: its number there, its subject, its trials and its form."""
+    """A figure of a paper: its number in the paper, its subject, its trials and its form."""
 
     number: str
     title: str

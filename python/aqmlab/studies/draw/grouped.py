@@ -213,7 +213,7 @@ class Bars(Grouped):
 
 @dataclass(frozen=True)
 class Stacked(Form):
-    """Several of these forms, one below another, with different numbers of the same groups."""
+    """Several forms with groups, one below another, with different numbers of the same groups."""
 
     parts: Sequence[Grouped]
 

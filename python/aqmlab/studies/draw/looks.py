@@ -27,7 +27,7 @@ _POINTS = (".", "x", "+", "1")
 
 @dataclass(frozen=True, slots=True)
 class SeriesLook(Look):
-    """A colour, a line, a marker, the mark of one of many points, and the hatch of a bar."""
+    """A colour, a line, a marker, the mark of a point among many points, and the hatch of a bar."""
 
     point: str = "."
     hatch: str = ""

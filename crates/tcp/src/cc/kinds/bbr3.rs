@@ -137,7 +137,7 @@ struct Options {
     drain_gain: u64,
 }
 
-/// The part of a connection's state that the model reads, in segments.
+/// The part of a connection's state that the model reads. Amounts are in segments; `mss` is in bytes.
 #[derive(Clone, Copy, Debug)]
 struct View {
     now: Instant,
@@ -181,7 +181,7 @@ struct Bbr3 {
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
 
-    /// The total delivered at which the round ends.
+    /// The total number of delivered segments at which the round ends.
     next_round_delivered: u64,
     round_start: bool,
     cycle_start: Instant,
@@ -199,7 +199,7 @@ struct Bbr3 {
 
     rounds_since_probe: u64,
     probe_wait: u64,
-    /// Whether samples are of a probe, and it has not been found too high.
+    /// Whether samples come from a probe that has not yet been found too high.
     bw_probe_samples: bool,
     prev_probe_too_high: bool,
     stopped_risky_probe: bool,

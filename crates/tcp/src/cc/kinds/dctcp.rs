@@ -57,7 +57,7 @@ struct Dctcp {
     shift: u32,
     /// The estimate of the share of marked segments (`dctcp_alpha`).
     alpha: u64,
-    /// The totals at the start of the present window of data. `snd_nxt` ends it.
+    /// The totals at the start of the present window of data, which ends at their `snd_nxt`.
     round: Totals,
     /// The window before the last reduction.
     loss_cwnd: u64,
@@ -71,7 +71,7 @@ impl Dctcp {
     fn update_alpha(&mut self, totals: &Totals) {
         let marked = totals.delivered_ce - self.round.delivered_ce;
         let part = self.alpha >> self.shift;
-        // An estimate too small for its weight becomes zero.
+        // An estimate whose weighted part rounds to zero becomes zero.
         self.alpha -= if part == 0 { self.alpha } else { part };
         if marked > 0 {
             let delivered = (totals.delivered - self.round.delivered).max(1);

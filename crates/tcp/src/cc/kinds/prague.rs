@@ -43,19 +43,19 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
             name: "prague_alpha_mode",
             default: Value::Count(0),
             bounds: Bounds::Whole(0, 1),
-            doc: "First estimate of the share of marks: 0 halves the window at the first mark, 1 starts at one.",
+            doc: "First estimate of the share of marked segments: 0 or 1. With 0 the first mark halves the window.",
         },
         Param {
             name: "prague_cwnd_mode",
             default: Value::Count(2),
             bounds: Bounds::Whole(0, 2),
-            doc: "Control by the window (0), by the rate (1), or by the rate at small windows (2).",
+            doc: "Controlled quantity: the window (0), the rate (1), or the rate at small windows and otherwise the window (2).",
         },
         Param {
             name: "prague_cwnd_transit",
             default: Value::Count(4),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Packets of 1500 B up to which `prague_cwnd_mode = 2` controls by the rate.",
+            doc: "Largest window, in packets of 1500 B, at which `prague_cwnd_mode = 2` controls the rate.",
         },
         Param {
             name: "prague_burst_shift",
@@ -76,20 +76,21 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     },
 }];
 
-/// The binary logarithm of the estimate's unit, and the largest estimate.
+/// The estimate of the share of marked segments is in units of 2^-24. The largest estimate is one.
 const ALPHA_BITS: u32 = 24;
 const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
-/// The weight of a new share, as a negative power of two.
+/// The weight of a round's share of marked segments in the estimate, as a negative power of two.
 const SHIFT_G: u32 = 4;
 /// The binary logarithm of the unit of the fractional window.
 const CWND_UNIT: u32 = 20;
 const ONE_CWND: u64 = 1 << CWND_UNIT;
 /// The packet in bytes by which the window grows per round trip.
 const MTU_SYS: u64 = 1_500;
-/// The binary logarithm of the weight of the long-term round-trip time.
+/// The weight of a round's smoothed round-trip time in the long-term round-trip time, as a negative
+/// power of two.
 const HSRTT_SHIFT: u32 = 7;
 
-/// The parameters of a controller. `target` is eight times the round-trip time in microseconds.
+/// The parameters of a controller. `target` is eight times `prague_rtt_target` in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     target: u64,
@@ -104,7 +105,7 @@ struct Options {
 #[derive(Clone, Copy, Debug, Default)]
 struct View {
     now: u64,
-    /// The window and the threshold, in segments.
+    /// The congestion window and the slow-start threshold, in segments.
     cwnd: u64,
     ssthresh: u64,
     in_flight: u64,
@@ -135,11 +136,12 @@ struct Prague {
     sizes_segments: bool,
     cwr_stamp: u64,
     alpha_stamp: u64,
-    /// The estimate, times the inverse of its weight.
+    /// The estimate of the share of marked segments, times 2^[`SHIFT_G`].
     upscaled_alpha: u64,
-    /// The growth of the window for each unmarked segment of a window.
+    /// The growth of the window in units of [`ONE_CWND`] when all segments of one window are
+    /// acknowledged without a mark.
     ai_ack_increase: u64,
-    /// The long-term round-trip time, times its weight and eight.
+    /// The long-term round-trip time in microseconds, times eight and times 2^[`HSRTT_SHIFT`].
     hsrtt: u64,
     /// The window in units of [`ONE_CWND`].
     frac_cwnd: u64,
@@ -155,7 +157,8 @@ struct Prague {
     round: u64,
     /// Whether a mark was seen, so that there is an AQM on the path.
     saw_ce: bool,
-    /// Whether the rate controls, and not the window.
+    /// Whether the controller adapts the rate and derives the window from it. Otherwise it adapts
+    /// the window.
     by_rate: bool,
     in_loss: bool,
 }
@@ -224,7 +227,7 @@ impl Prague {
         !self.in_slow_start() && self.round >= self.options.transition
     }
 
-    /// Returns whether the rate controls now.
+    /// Returns whether the controller adapts the rate now.
     fn is_by_rate(&self) -> bool {
         self.is_rtt_independent() && self.by_rate
     }
@@ -255,7 +258,8 @@ impl Prague {
         self.update_ai_ack_increase();
     }
 
-    /// Returns whether the estimate is due: after a round trip, and after at least the target
+    /// Returns whether an update of the estimate is due: after a round trip, and after at least the
+    /// target round-trip time if growth does not depend on the round-trip time
     /// (`prague_should_update_ewma`).
     fn is_alpha_due(&self) -> bool {
         let elapsed = self.view.now.saturating_sub(self.alpha_stamp);
@@ -263,7 +267,7 @@ impl Prague {
             && (!self.is_rtt_independent() || elapsed >= self.options.target >> 3)
     }
 
-    /// Selects control by the window or by the rate after an acknowledgement.
+    /// Selects after an acknowledgement whether the window or the rate is adapted.
     fn select_mode(&mut self) {
         if self.options.cwnd_mode != 2 {
             return;

@@ -21,7 +21,7 @@ def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:
     """The step and the times of the grid of a trial.
 
     The trial's own series have steps of `own_step_s`. The grid has Flent's step, or `own_step_s` if
-    that is longer than five of Flent's steps, because lines would break.
+    that is longer than five of Flent's steps. A finer grid would have gaps between the samples.
     """
     step_s = STEP_S if own_step_s <= _REACH * STEP_S else own_step_s
     steps = math.ceil(duration_s / step_s - 1e-9)

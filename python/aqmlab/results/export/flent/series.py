@@ -31,7 +31,7 @@ class FlentSeries:
     raw: list[Sample] = field(default_factory=list)
     """Samples: `t`, in seconds from the start, and the values of each sample."""
     line: list[Pair] | None = None
-    """Times and values for the grid; those of `raw` if absent."""
+    """Times and values for the grid; if absent, the times and values of `raw`."""
     mean: float | None = None
     """The mean that the measuring tool would print."""
 
@@ -119,7 +119,7 @@ def _segment_bytes(trial: TrialRows, app: str) -> int:
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:
-    """The round trips that a probe measured, or else those of synthetic packet pairs."""
+    """The round trips that a probe measured, or else round trips from synthetic packet pairs."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
         return FlentSeries("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])

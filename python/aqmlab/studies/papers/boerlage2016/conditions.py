@@ -3,7 +3,7 @@
 from aqmlab.studies.trials import Trials, Wanted
 
 SHORT, MIDDLE, LONG = RTTS = ("20 ms", "150 ms", "250 ms")
-"""IV-B: Sydney, the west of the USA, and Europe."""
+"""IV-B: the round-trip times to Sydney, to the west of the USA, and to Europe."""
 
 FIFO, PIE, CODEL, FQ = "FIFO", "PIE", "CoDel", "FQ-CoDel"
 AQMS = (PIE, CODEL, FQ)

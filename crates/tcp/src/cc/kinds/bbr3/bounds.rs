@@ -11,7 +11,7 @@ use crate::cc::{CaState, LostSegment};
 const BETA: u64 = UNIT * 30 / 100;
 /// The largest share of losses that a probe accepts (`bbr_loss_thresh`).
 const LOSS_THRESH: u64 = UNIT * 2 / 100;
-/// The share of marks from which a probe is too high (`bbr_ecn_thresh`).
+/// The share of marked segments from which a probe is too high (`bbr_ecn_thresh`).
 pub(super) const ECN_THRESH: u64 = UNIT / 2;
 /// The largest reduction by marks (`bbr_ecn_factor`).
 const ECN_FACTOR: u64 = UNIT / 3;
@@ -67,7 +67,7 @@ impl Bounds {
         self.inflight_lo = UNBOUNDED;
     }
 
-    /// Starts to count the rounds of a probe from `rounds`.
+    /// Removes the short-term bounds, and starts to count the rounds of a probe from `rounds`.
     pub(super) fn refill(&mut self, rounds: u32) {
         self.reset_lower();
         self.probe_up_rounds = rounds;
@@ -279,8 +279,8 @@ impl Flight {
     }
 }
 
-/// Returns the amount of data in flight at which the losses of `flight` crossed the threshold, which
-/// one segment did (`bbr_inflight_hi_from_lost_skb`).
+/// Returns the amount of data in flight at which the losses of `flight` crossed the threshold. The
+/// last lost segment made them cross it (`bbr_inflight_hi_from_lost_skb`).
 pub(super) fn inflight_at_loss(flight: &Flight) -> u64 {
     let (Some(in_flight), Some(lost)) =
         (flight.segments.checked_sub(1), flight.lost.checked_sub(1))

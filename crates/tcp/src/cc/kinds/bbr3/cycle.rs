@@ -15,12 +15,12 @@ use crate::cc::{CaState, Window};
 /// full.
 const FULL_BW_THRESH: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
-/// The number of losing acknowledgements in a round from which start-up may end
+/// The number of acknowledgements in a round that report losses from which start-up may end
 /// (`bbr_full_loss_cnt`).
 const FULL_LOSS_COUNT: u32 = 6;
 /// The number of rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
 const FULL_ECN_ROUNDS: u32 = 2;
-/// The lengths of the filters of the round-trip time, in milliseconds.
+/// The windows of the two filters of the minimum round-trip time, in milliseconds.
 const MIN_RTT_MILLIS: u64 = 10_000;
 const PROBE_RTT_MILLIS: u64 = 5_000;
 /// The duration of [`Mode::ProbeRtt`] in milliseconds.
@@ -168,8 +168,8 @@ impl Bbr3 {
         self.set_phase(Phase::Cruise);
     }
 
-    /// Starts a probe if it is time: when marks have ceased, after two to three seconds, or after as
-    /// many rounds as a Reno flow would take.
+    /// Starts a probe if it is time: when marks have ceased, after two to three seconds, or after
+    /// the number of rounds in which a Reno flow would grow by the target, at most 63.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle

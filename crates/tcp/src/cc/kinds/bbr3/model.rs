@@ -9,9 +9,9 @@ use crate::cc::{Ack, CaState, Feedback};
 
 /// The number of rounds after which the older of two maxima is dropped.
 const WINDOW_ROUNDS: u32 = 5;
-/// The amount of acknowledged data after which an epoch restarts.
+/// The number of acknowledged segments after which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// The largest allowance for aggregation, in microseconds of bandwidth.
+/// The largest allowance for aggregation: the data that the bandwidth carries in these microseconds.
 const MAX_MICROS: u64 = 100_000;
 /// The largest round-trip time in microseconds at which marks count (`bbr_ecn_max_rtt_us`).
 const ECN_MAX_RTT: u64 = 5_000;
@@ -116,7 +116,7 @@ impl Signals {
         }
     }
 
-    /// Restarts the filters of the latest round, unless the acknowledgement may be that of a tail
+    /// Restarts the filters of the latest round, unless the acknowledgement may acknowledge a tail
     /// loss probe (`bbr_advance_latest_delivery_signals`).
     pub(super) fn advance_latest(&mut self, sample: &Sample) {
         if self.loss_round_start && !sample.acks_probe {
@@ -232,7 +232,7 @@ impl Bbr3 {
         }
     }
 
-    /// Moves the filter of the maximum bandwidth to the next cycle, if this one has samples.
+    /// Moves the filter of the maximum bandwidth to the next cycle, if the present cycle has samples.
     pub(super) fn advance_max_bw_filter(&mut self) {
         if self.bw_hi[1] != 0 {
             self.bw_hi = [self.bw_hi[1], 0];

@@ -24,7 +24,7 @@ const GSO_LIMIT: u64 = GSO_MAX - 1 - 320;
 const MIN_TSO_SEGMENTS: u64 = 2;
 
 impl Bbr3 {
-    /// Returns the rate in bytes per second of bandwidth `bw` times a gain, minus the margin.
+    /// Returns the rate that corresponds to `bw` times a gain, minus the margin, in bytes per second.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
         let gained = (bw * self.view.mss).saturating_mul(gain) >> SCALE;
         let rate = gained.saturating_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SCALE;
@@ -68,7 +68,7 @@ impl Bbr3 {
         (bytes / self.view.mss.max(1)).max(MIN_TSO_SEGMENTS)
     }
 
-    /// Raises `amount` to three bursts, for the data that sender and receiver hold
+    /// Raises `amount` to at least three bursts, for the data that sender and receiver hold
     /// (`bbr_quantization_budget`).
     fn with_budget(&self, amount: u64) -> u64 {
         let probes = self.mode == Mode::ProbeBw && self.phase == Phase::Up;

@@ -220,7 +220,8 @@ fn the_crossing_of_the_loss_threshold_is_interpolated() {
     }
 }
 
-/// C-217: a lossy round reduces the bounds to 0.7 of themselves, or to what the round delivered.
+/// C-217: a lossy round reduces each bound to 0.7 of its value, or to the value of this round if that
+/// is greater.
 #[test]
 fn a_lossy_round_reduces_the_bounds_no_lower_than_the_delivery() {
     for (latest, want) in [(9, 9), (5, 7)] {
@@ -265,7 +266,7 @@ fn a_precautionary_end_is_followed_by_another_probe() {
     assert_eq!(bbr.phase, Phase::Refill);
 }
 
-/// The draft drains at half of the bandwidth, and Google's code at 0.347 of it.
+/// The draft drains at half of the bandwidth, and Google's code at 0.347 of the bandwidth.
 #[test]
 fn the_variants_differ_in_the_gain_for_draining() {
     let kind = &KINDS[0];

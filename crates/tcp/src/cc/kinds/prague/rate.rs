@@ -6,16 +6,16 @@ use super::{CWND_UNIT, HSRTT_SHIFT, ONE_CWND, Prague};
 
 /// The lowest rate, 100 kbit/s.
 pub(super) const MINIMUM_RATE: u64 = 12_500;
-/// The smallest window of packets per round trip (`MIN_CWND_RTT`).
+/// The smallest window, in packets per round trip (`MIN_CWND_RTT`).
 const MIN_CWND_RTT: u64 = 2;
 /// The smallest number of packets per virtual round trip (`MIN_CWND_VIRT`).
 const MIN_CWND_VIRT: u64 = 2;
-/// The smallest payload.
+/// The smallest payload of a segment, in bytes.
 const MIN_MSS: u64 = 150;
-/// The share by which the rate alternates, 4/128.
+/// The share by which the pacing rate is above or below the rate, 4/128.
 const RATE_OFFSET: u64 = 4;
 const OFFSET_UNIT: u32 = 7;
-/// The binary logarithm of eight seconds in microseconds, about (`RTT2SEC_SHIFT`).
+/// The approximate binary logarithm of eight seconds in microseconds (`RTT2SEC_SHIFT`).
 pub(super) const RTT2SEC_SHIFT: u32 = 23;
 /// Eight seconds in microseconds.
 const EIGHT_SECONDS: u64 = 8_000_000;
@@ -54,7 +54,7 @@ impl Prague {
         mul_shr(self.rate_of_packet(), self.frac_cwnd, CWND_UNIT).max(MINIMUM_RATE)
     }
 
-    /// Sets the first rate, that of the initial window.
+    /// Sets the first rate, at which one initial window is sent per round trip.
     pub(super) fn init_rate(&mut self) {
         let packets = self.view.cwnd.max(self.view.in_flight);
         self.rate = if self.view.srtt8 > 0 {
@@ -64,8 +64,9 @@ impl Prague {
         };
     }
 
-    /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). A rate that controls
-    /// alternates around its value, half a virtual round trip each.
+    /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). If the controller adapts
+    /// the rate, the pacing rate is above the rate for half of a virtual round trip after an update
+    /// of the estimate, and then below the rate.
     pub(super) fn update_pacing_rate(&mut self) {
         let mut rate = if self.is_by_rate() {
             let offset = mul_shr(RATE_OFFSET, self.rate, OFFSET_UNIT);
@@ -83,8 +84,8 @@ impl Prague {
         self.pacing_rate = rate;
     }
 
-    /// Reduces packets at low rates, so that two are sent per virtual round trip
-    /// (`prague_update_alpha`, `prague_valid_mtu`).
+    /// Reduces the size of packets at low rates, so that two packets are sent per virtual round
+    /// trip (`prague_update_alpha`, `prague_valid_mtu`).
     pub(super) fn adapt_mtu(&mut self) {
         let old = self.view.mtu;
         let new = self.most_mtu().min(self.max_mtu).max(MIN_MSS + self.header);
@@ -101,7 +102,7 @@ impl Prague {
         }
     }
 
-    /// Returns the packet of which two are sent per virtual round trip
+    /// Returns the packet size with which two packets are sent per virtual round trip
     /// (`prague_pacing_rate_to_max_mtu`).
     fn most_mtu(&self) -> u64 {
         let bytes = if self.is_by_rate() {

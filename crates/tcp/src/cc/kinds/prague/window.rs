@@ -16,9 +16,9 @@ const fn divide(dividend: u64, divisor: u64) -> u64 {
 }
 
 impl Prague {
-    /// Sets the growth of the window for each unmarked segment. Below the target, a round trip adds
-    /// the square of its part of the target, so the rate grows as with the target
-    /// (`prague_ai_ack_increase`).
+    /// Sets the growth of the window for a window of unmarked segments. If the round-trip time is
+    /// below the target, the growth is multiplied by the square of their ratio. The rate then grows
+    /// as fast as at the target (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
         let (rtt, target) = (self.view.srtt8, self.options.target);
         let is_scaled =
@@ -54,7 +54,8 @@ impl Prague {
         self.step(clamp);
     }
 
-    /// Grows the window in slow start. Returns the segments that are left (`tcp_slow_start`).
+    /// Grows the window in slow start. Returns the number of acknowledged segments that were not
+    /// needed to reach the threshold (`tcp_slow_start`).
     fn slow_start(&mut self, acked: u64, clamp: u64) -> u64 {
         let cwnd = (self.view.cwnd + acked).min(self.view.ssthresh);
         let left = acked - (cwnd - self.view.cwnd);
@@ -111,7 +112,8 @@ impl Prague {
         self.in_loss = true;
     }
 
-    /// Reduces the window or the rate by half of the share of marks, at most once per target
+    /// Reduces the window or the rate by half of the estimated share of marks. If growth does not
+    /// depend on the round-trip time, it does so at most once per target round-trip time
     /// (`prague_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
         let elapsed = self.view.now.saturating_sub(self.cwr_stamp);

@@ -47,7 +47,7 @@ TARGET_MBIT = {
 """The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The least share of a rate that counts as reached, and the least that is not noticeably lower."""
+"""The least shares of a rate that count as reaching it, and as not noticeably lower."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """The largest losses that count as none and as negligible, in percent.
@@ -114,7 +114,7 @@ def name(flow: Flow) -> str:
 def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
     """The throughput of a flow in Mbit/s. It is the mean, or for IoT_high the median of windows.
 
-    IoT_high sends delayed data later at a higher rate, so its mean hides the delay.
+    IoT_high sends delayed data later at a higher rate, so the mean throughput hides the delay.
     """
     column = "throughput_p50_mbit" if flow == IOT_HIGH else "throughput_mean_mbit"
     return n.flow(flow[0], column, where, flow[1])
@@ -214,8 +214,8 @@ def misses(n: Numbers, flow: Flow, where: At) -> Check:
 def iot_rates(n: Numbers, rate: str) -> list[Check]:
     """Checks that IoT_high reaches its rate only under FQ-CoDel, and IoT_low under every queue.
 
-    Under the other queues, IoT_high gets noticeably less than its rate if the other flows have 40
-    ms. If the other flows have 340 ms, IoT_high only gets less than under FQ-CoDel, because the
+    Under the other queues, IoT_high gets noticeably less than its rate if the RTT of the other
+    flows is 40 ms. If their RTT is 340 ms, IoT_high only gets less than under FQ-CoDel, because the
     upload leaves more capacity ("the throughput improvement of other flows").
     """
     checks = []
@@ -229,7 +229,10 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
-    """Checks that IoT_high gets its rate under FQ-CoDel, and slightly less elsewhere at 40 ms."""
+    """Checks that IoT_high gets its rate under FQ-CoDel.
+
+    Under the other queues, at an RTT of 40 ms, it gets slightly less.
+    """
     return [
         *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
         *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
@@ -276,7 +279,7 @@ def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: fl
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call get no less if the other flows have 340 ms, not 40 ms."""
+    """Checks that IoT_high and the call get no less if other flows' RTT is 340 instead of 40 ms."""
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)

@@ -161,7 +161,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 FAR_FLOWS, NEAR_FLOWS = DOWNLOADS[:2], DOWNLOADS[2:]
-"""The flows with RTTs of 240 and 180 ms, and those with RTTs of 40 and 10 ms."""
+"""The flows with RTTs of 240 and 180 ms, and the flows with RTTs of 40 and 10 ms."""
 
 
 @CLAIMS("2-36", "C-D1c, Figs. 12, 18", "There under AQMs and in a FIFO of 20 packets downloads "

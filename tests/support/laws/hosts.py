@@ -1,0 +1,38 @@
+"""Laws of the table of hosts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ..trials import Row, Run
+
+
+def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
+    """The active time of a host spans its applications', and its bytes are their sum."""
+    for row in run.tables["hosts"]:
+        place = f"{row['host']} {row['direction']}"
+        flows = [flow for flow in run.tables["flows"] if flow["direction"] == row["direction"]]
+        own = [flow for flow in flows if run.apps[flow["flow"]].get("host") == row["host"]]
+        if row["apps"] != len(own):
+            yield f"{place}: {row['apps']} applications, {len(own)} have rows"
+        arrived = sum(map(_bytes, own))
+        if not math.isclose(row["bytes_arrived"], arrived, rel_tol=1e-6, abs_tol=1):
+            yield f"{place}: {row['bytes_arrived']} B, of its applications {arrived} B"
+        span = (
+            min(flow["active_from_s"] for flow in own),
+            max(flow["active_to_s"] for flow in own),
+        )
+        if (row["active_from_s"], row["active_to_s"]) != span:
+            yield f"{place}: active from {row['active_from_s']} to {row['active_to_s']} s"
+        if not math.isclose(_bytes(row), row["bytes_arrived"], rel_tol=1e-6, abs_tol=1):
+            yield f"{place}: {row['throughput_mean_mbit']} Mbit/s of {row['bytes_arrived']} B"
+        share = 100 * row["bytes_arrived"] / max(1, sum(map(_bytes, flows)))
+        if not math.isclose(row["share_percent"], share, rel_tol=1e-6, abs_tol=1e-6):
+            yield f"{place}: a share of {row['share_percent']} %, not {share} %"
+
+
+def _bytes(row: Row) -> float:
+    """The bytes that arrived in the active time."""
+    active_s = row["active_to_s"] - row["active_from_s"]
+    return row["throughput_mean_mbit"] * active_s * 1e6 / 8 if active_s else 0.0
