@@ -129,6 +129,24 @@ def test_what_is_missing_is_made_by_the_agent_of_the_rest(tmp_path: Path, shop: 
     assert len(agents.there(tmp_path)) == 1
 
 
+def test_what_the_agent_of_the_rest_refuses_is_made_by_a_newer_one(
+    tmp_path: Path, shop: Shop
+) -> None:
+    reference = Reference(tmp_path)
+    (codel, *rest) = small().cells
+    _run(reference, regenerate.jobs_of(rest, reference, missing=True))
+    shop.agent, shop.unknown = b"a newer agent", {RECIPE["agent"]: "codel"}
+    assert _counts(_missing(reference)) == {NEW: 3}
+    newer = agents.digest_of(shop.agent)
+    assert {trial.recipe["agent"] for trial in reference.trials(codel).values()} == {newer}
+    # A later version continues with the agent of the set that can run the cell.
+    reference.path(codel).unlink()
+    _run(reference, regenerate.jobs_of([codel], reference, missing=True, seeds=1))
+    shop.agent = b"the newest agent"
+    assert _counts(_missing(reference)) == {NEW: 2}
+    assert {trial.recipe["agent"] for trial in reference.trials(codel).values()} == {newer}
+
+
 def test_what_is_new_by_another_kernel_is_warned_of(tmp_path: Path, shop: Shop) -> None:
     reference = Reference(tmp_path)
     _run(reference, regenerate.jobs_of(small().cells, reference, missing=True, seeds=1))
