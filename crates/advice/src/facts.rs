@@ -32,7 +32,7 @@ pub struct Conclusion {
 pub struct GatewayResult {
     /// The gateway's name.
     pub name: String,
-    /// The gateway in words that follow "with".
+    /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
     /// The slowest tier that was run at which no application is bad.
     pub served: Option<String>,

@@ -110,7 +110,7 @@ fn shared(gateway: &Gateway, kind: &str) -> Vec<(String, String)> {
     options.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Returns the options of one direction, which begins with `letter` in their names.
+/// Returns the options of one direction, whose names begin with `letter` or with `way`.
 fn of_direction(
     shaper: &Bottleneck,
     way: &str,

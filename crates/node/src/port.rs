@@ -69,7 +69,7 @@ impl Port {
     }
 
     /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
-    /// delay. The pipe needs it only because a pipe is not idle while it delays packets. Other
+    /// delay. The pipe needs the delay only because a pipe that delays packets is not idle. Other
     /// shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {

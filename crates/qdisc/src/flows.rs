@@ -180,7 +180,7 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Returns queue `index` and the state of its law.
+    /// Returns queue `index` and the state of the queue's control law.
     #[inline]
     pub fn turn(&mut self, index: usize) -> (Turn<'_>, &mut S) {
         let flow = &mut self.table[index];

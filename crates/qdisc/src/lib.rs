@@ -74,7 +74,7 @@ pub trait Qdisc: Send {
     }
 
     /// Returns the time before which `dequeue` returns no packet. A discipline with a shaper of its
-    /// own returns the time of its next packet; others are always ready.
+    /// own returns the time of its next packet. Other disciplines are always ready.
     fn ready_at(&self) -> Instant {
         Instant::ZERO
     }

@@ -52,10 +52,11 @@ pub(crate) struct End {
     pub(crate) slot: Slot,
     /// The place of the end's next call.
     pub(crate) next: Order,
-    /// Whether the next call is that of an application that is awake, which waits outside the
-    /// agenda.
+    /// Whether the next call is the call of an application that is awake. This call waits outside
+    /// the agenda.
     pub(crate) reads_next: bool,
-    /// The place of its entry in the agenda, which is not later than a next call that waits there.
+    /// The place of the end's entry in the agenda. If the next call waits in the agenda, the entry
+    /// is not later than this call.
     pub(crate) entry: Order,
     pub(crate) finished: bool,
 }

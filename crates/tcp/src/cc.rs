@@ -44,7 +44,7 @@ impl Window {
 }
 
 /// An acknowledgement of new data, cumulative or selective.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// The arrival time of the acknowledgement.
     pub now: Instant,

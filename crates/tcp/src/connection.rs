@@ -165,13 +165,13 @@ impl Connection {
         self.stack.note_waiting(&mut self.tcb, memory)
     }
 
-    /// Whether [`Self::poll_transmit`] may return a segment.
+    /// Returns whether [`Self::poll_transmit`] may return a segment.
     #[inline]
     pub fn has_output(&self) -> bool {
         self.tcb.app_acted || !self.tcb.out.is_empty()
     }
 
-    /// Whether [`Self::poll_event`] returns an event.
+    /// Returns whether [`Self::poll_event`] returns an event.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.tcb.events.is_empty()

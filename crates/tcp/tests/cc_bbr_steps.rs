@@ -218,7 +218,7 @@ fn a_restart_from_idle_is_paced_at_the_bandwidth() {
     assert!((ratio - 1.25).abs() < 0.001, "{ratio}");
 }
 
-/// The drain phase ends as soon as the data in flight fits the path.
+/// The drain phase ends as soon as the data in flight is at most the bandwidth-delay product.
 #[test]
 fn the_draining_phase_ends_early_once_drained() {
     let mut script = Script::new();

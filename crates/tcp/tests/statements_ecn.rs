@@ -145,7 +145,8 @@ fn each_change_of_the_ecn_field_is_acknowledged_at_once() {
         end.now += Duration::from_millis(1);
         end.arrive(ace(5), 1, 1_448, field).len()
     };
-    // The first acknowledgements are prompt. An odd number of later segments leaves one pending.
+    // The first acknowledgements are prompt. An odd number of later segments leaves one
+    // acknowledgement pending.
     let quiet = (0..30).map(|_| step(Ecn::Ect0)).collect::<Vec<_>>();
     assert!(quiet[16..].windows(2).all(|pair| pair[0] + pair[1] == 1), "{quiet:?}");
     if quiet[29] == 0 {

@@ -211,6 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn the_tolerable_range_is_the_scale_if_only_the_best_value_is_good() {
+        let stars = |tolerable| Need::from("stars", Measure::Own(&[]), [5.0, 5.0, tolerable], "");
+        for (need, value, want) in [
+            (late(), 2.0, -0.4),
+            (late(), 10.0, -2.0),
+            (stars(3.0), 4.0, -0.5),
+            (stars(3.0), 5.0, 1.0),
+            (stars(5.0), 4.0, -1.0),
+        ] {
+            let margin = margin(&need, value);
+            assert!((margin - want).abs() < 1e-9, "{} of {value}: {margin}", need.name);
+        }
+    }
+
+    #[test]
     fn words_stand_in_the_order_of_severity() {
         let mut sorted = Word::WORST_FIRST;
         sorted.sort();

@@ -25,9 +25,9 @@ const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {
-    /// Largest round-trip times in milliseconds.
+    /// The largest tolerable round-trip times in milliseconds.
     pub limits_ms: BTreeMap<String, f64>,
-    /// Lowest rates in Mbit/s.
+    /// The lowest sufficient rates in Mbit/s.
     pub rates_mbit: BTreeMap<String, f64>,
 }
 

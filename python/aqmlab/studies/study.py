@@ -199,7 +199,7 @@ def _loaded(name: str, path: Path) -> ModuleType:
 
 
 def _belongs(number: str, asked: str) -> bool:
-    """Whether a figure has a requested number, or is a part of that figure, as "3b" is of "3"."""
+    """Returns whether a figure has the requested number or is a part of it, as "3b" is of "3"."""
     rest = number.removeprefix(asked)
     return number == asked or (rest != number and not rest[:1].isdigit())
 

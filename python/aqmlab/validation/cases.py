@@ -42,7 +42,7 @@ class Case:
     """The bound on differences by chance, relative to the kernel's median; `None` for one seed."""
 
     def within(self, tolerance: float) -> bool:
-        """Whether the error is within `tolerance` or the kernel's own spread."""
+        """Returns whether the error is within `tolerance` or the kernel's own spread."""
         return self.error <= tolerance or self.in_spread
 
     @property

@@ -47,9 +47,9 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Window {
     packets: VecDeque<Waiting>,
-    /// The number in the capture of the first packet of `packets`.
+    /// The position in the capture of the first packet of `packets`.
     first: u64,
-    /// The fingerprint and number of each packet without a match.
+    /// The fingerprint and position of each packet without a match.
     index: BTreeSet<(u64, u64)>,
 }
 

@@ -26,7 +26,8 @@ pub struct Settings {
     pub memory_limit: Option<Bytes>,
     /// The removal of redundant acknowledgements.
     pub ack_filter: AckFilter,
-    /// Whether drops are charged to the shaper, because they have used the link before it.
+    /// Whether drops are charged to the shaper, because dropped packets have used the link in front
+    /// of CAKE.
     pub is_ingress: bool,
     /// Whether the rate follows the arrivals.
     pub is_autorate: bool,
@@ -41,11 +42,11 @@ pub struct Settings {
 /// The removal of redundant acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckFilter {
-    /// None are removed.
+    /// No acknowledgement is removed.
     Off,
-    /// The older of two is removed.
+    /// Of two redundant acknowledgements, the older is removed.
     On,
-    /// A single one is removed too, if its successor follows it directly.
+    /// A single redundant acknowledgement is also removed if the newer one follows it directly.
     Aggressive,
 }
 
@@ -127,7 +128,8 @@ pub const LINK_WORDS: &[&str] = &{
     words
 };
 
-/// The words for the framing: that of the link layer, or another.
+/// The words for the framing. `link` keeps the framing of the link layer, and the other words
+/// replace it.
 pub const FRAMING_WORDS: &[&str] = &["link", "noatm", "atm", "ptm"];
 
 impl Charge {

@@ -148,7 +148,7 @@ fn c156_a_tin_is_ahead_of_its_schedule_by_one_packet_at_most() {
         clock.charge(1_000, now);
         assert!(clock.next <= now + Duration::from_millis(1));
     }
-    // Late by much, it catches up packet by packet.
+    // A tin that is far behind its schedule catches up packet by packet.
     let late = NOW + Duration::from_millis(50);
     let before = clock.next;
     clock.charge(1_000, late);
@@ -236,6 +236,6 @@ fn the_heap_sifts_down_by_one_level_only() {
     assert_eq!(number(heap.longest(|queue| backlogs[number(queue)])), 1);
     backlogs[1] = 2;
     heap.root_shrank(|queue| backlogs[number(queue)]);
-    // The queue of 80 bytes is below the one of a single byte.
+    // In the heap, the queue of 80 bytes is below a queue of a single byte.
     assert_eq!(number(heap.longest(|queue| backlogs[number(queue)])), 2);
 }

@@ -21,7 +21,7 @@ const ACE_MAX_DELTA: u32 = 6;
 /// The ECN that a host requests and accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
-    /// The form that a SYN requests.
+    /// The form of ECN that a SYN requests.
     request: EcnMode,
     /// Whether the host accepts classic ECN, and accurate ECN.
     accepts: (bool, bool),
@@ -47,7 +47,7 @@ impl Offer {
         Self { request, accepts: (config.ecn || sysctl > 0, sysctl >= 3 || is_l4s), need }
     }
 
-    /// Returns the form that a host agrees to when it receives a SYN
+    /// Returns the form of ECN that a host agrees to when it receives a SYN
     /// (`tcp_ecn_create_request`, `tcp_ecn_openreq_child`).
     fn answer(self, flags: TcpFlags, field: Ecn) -> EcnMode {
         let (classic, accurate) = self.accepts;
@@ -65,7 +65,7 @@ impl Offer {
         if is_requested && is_accepted { EcnMode::Classic } else { EcnMode::Off }
     }
 
-    /// Returns the form that the answer to this host's SYN selects (`tcp_ecn_rcv_synack`).
+    /// Returns the form of ECN that the answer to this host's SYN selects (`tcp_ecn_rcv_synack`).
     fn conclude(self, flags: TcpFlags) -> EcnMode {
         match (self.request, flags.ace()) {
             (EcnMode::Off, _) | (_, 0b000 | 0b111) => EcnMode::Off,
@@ -162,7 +162,7 @@ impl EcnState {
     }
 }
 
-/// What a segment says about the ECN field of a SYN, in its ACE field (RFC 9768 table 2).
+/// Returns the ACE field that reports the ECN field of a SYN (RFC 9768 table 2).
 const fn ace_of_syn(field: Ecn) -> u64 {
     match field {
         Ecn::NotEct => 0b010,

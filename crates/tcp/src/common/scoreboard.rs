@@ -32,7 +32,7 @@ pub(crate) struct Originals {
 /// The retransmission queue with its counters.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    /// The segments; their ids are their numbers.
+    /// The segments. The id of a segment is its number in the ring.
     queue: Ring<Sent>,
     /// The first segment in order of transmission.
     head: u32,

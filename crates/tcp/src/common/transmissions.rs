@@ -9,13 +9,13 @@ use aqmlab_core::Ring;
 /// The state at the last transmission of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transmission {
-    /// The number after the segment's last byte.
+    /// The sequence number after the segment's last byte.
     end: u64,
     /// The data in flight, including the segment.
     pub(crate) in_flight: u32,
-    /// Segments marked as lost before.
+    /// Segments marked as lost before the transmission.
     pub(crate) lost: u64,
-    /// Marked segments delivered before.
+    /// Segments delivered with a CE mark before the transmission.
     pub(crate) delivered_ce: u64,
 }
 

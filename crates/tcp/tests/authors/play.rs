@@ -93,7 +93,7 @@ pub enum Change {
     TransmitStart,
 }
 
-/// What a controller decides.
+/// The decisions of a controller after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub cwnd: u64,
@@ -131,11 +131,12 @@ struct Packet {
     prior: Conn,
     app_limited: bool,
     tx_in_flight: u64,
-    /// The time of its acknowledgement, and whether it is marked; `None` if it was dropped.
+    /// The time of the packet's acknowledgement, and whether the packet is marked; `None` if it was
+    /// dropped.
     fate: Option<(u64, bool)>,
 }
 
-/// A number of an acknowledgement for records: time and decision.
+/// The time of an acknowledgement and the decision after it, for records.
 pub type Line = (u64, Decision);
 
 struct Play<'a, C> {

@@ -22,7 +22,7 @@ class KindParameters:
         return cls(defaults | given.params)
 
     def has(self, name: str) -> bool:
-        """Whether the kind has a parameter."""
+        """Returns whether the kind has a parameter."""
         return name in self._values
 
     def optional(self, name: str) -> int | None:

@@ -55,7 +55,7 @@ impl Sizes {
         self.headers
             + match packet {
                 Packet::Video(video) => video.bytes,
-                // The two bytes are the original number (RFC 4588 §4).
+                // The two bytes are the original sequence number (RFC 4588 §4).
                 Packet::Again(video) => video.bytes + 2,
                 Packet::Padding(bytes) => *bytes,
             }

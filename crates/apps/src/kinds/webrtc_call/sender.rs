@@ -37,7 +37,7 @@ pub(crate) struct Sender {
     pictures: u64,
     packets: u64,
     history: History,
-    /// The video among the packets that are not yet reported, by transport-wide numbers.
+    /// The video among the packets that are not yet reported, by transport-wide sequence numbers.
     numbers: BTreeMap<u64, Sent>,
     protection: Protection,
     speech: u64,

@@ -14,7 +14,7 @@
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
-mod aggregation;
+pub(super) mod aggregation;
 mod filter;
 mod model;
 mod policer;
@@ -60,7 +60,7 @@ const CWND_GAIN: u64 = UNIT * 2;
 /// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase below 1 by the same amount, and
 /// then six phases of 1.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The number of phases at which the cycle may be entered, which is all but the draining phase.
+/// The number of phases at which the cycle may be entered: all phases except the draining phase.
 const CYCLE_RANDOM: u64 = 7;
 /// The minimum window in segments, except during packet conservation. With this window, a receiver
 /// that acknowledges every second segment still acknowledges continuously.

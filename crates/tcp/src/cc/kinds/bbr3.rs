@@ -22,12 +22,13 @@ mod send;
 use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
 use crate::cc::jiffies::{Jiffies, LINUX_HZ};
+use crate::cc::kinds::bbr::aggregation::Aggregation;
 use crate::cc::{
     Ack, CaState, CcEvent, Congestion, CongestionControl, EcnMode, Feedback, LostSegment, Start,
     TsoSegments, Window,
 };
 use bounds::Bounds as InflightBounds;
-use model::{Aggregation, Sample, Signals};
+use model::{Sample, Signals};
 
 /// Registers `bbr3`.
 pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {

@@ -53,7 +53,7 @@ const HALVING_SHIFT: u32 = 11;
 struct Dctcp {
     /// Whether the connection has ECN.
     has_ecn: bool,
-    /// The weight of a new share, as a negative power of two.
+    /// The weight of a new share of marked segments, as a negative power of two.
     shift: u32,
     /// The estimate of the share of marked segments (`dctcp_alpha`).
     alpha: u64,

@@ -452,20 +452,6 @@ mod tests {
     }
 
     fn ack(now: Instant) -> Ack {
-        Ack {
-            now,
-            acked: 0,
-            bytes: 0,
-            in_flight: 0,
-            prior_in_flight: 0,
-            until_departure: Duration::ZERO,
-            rtt: None,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-            snd_una: 0,
-            snd_nxt: 0,
-            rate: crate::cc::RateSample::default(),
-        }
+        Ack { now, cwnd_limited: true, ..Ack::default() }
     }
 }

@@ -31,10 +31,10 @@ pub(super) struct Arrival {
 /// The packets of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The number of the first packet.
+    /// The transport-wide sequence number of the first packet.
     first: u64,
     packets: VecDeque<Sent>,
-    /// The number of the first packet on the path.
+    /// The transport-wide sequence number of the first packet on the path.
     on_path: u64,
 }
 

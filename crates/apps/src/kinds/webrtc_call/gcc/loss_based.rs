@@ -41,7 +41,7 @@ const LEAST_BPS: f64 = 5e3;
 /// The origin of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossState {
-    /// Losses limit the rate, which rises. The sender adds padding to reach it.
+    /// Losses limit the rate, and the limit rises. The sender adds padding to reach the limit.
     Increasing,
     /// Losses limit the rate.
     Decreasing,

@@ -4,6 +4,7 @@
 
 use aqmlab_core::Instant;
 
+use super::aggregation::WINDOW_ROUNDS;
 use super::policer::{Observation, Outcome};
 use super::{
     BW_UNIT, Bbr, CWND_GAIN, CWND_MIN_TARGET, CYCLE, CYCLE_RANDOM, DRAIN_GAIN, HIGH_GAIN, Mode,
@@ -90,7 +91,7 @@ impl Bbr {
             return;
         }
         if self.round_start {
-            self.aggregation.next_round();
+            self.aggregation.next_round(WINDOW_ROUNDS);
         }
         let bw = self.bandwidth();
         self.aggregation.update(self.delivered_at, ack.rate.acked_sacked, bw, window.cwnd);
@@ -252,7 +253,6 @@ mod tests {
     use aqmlab_core::Duration;
 
     use super::*;
-    use crate::cc::RateSample;
 
     /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered before the
     /// departure has left the network, and the departing burst of a probe has entered it.
@@ -265,21 +265,7 @@ mod tests {
             [(UNIT, 0, 40), (UNIT, 3, 37), (UNIT * 5 / 4, 3, 39), (UNIT * 3 / 4, 50, 0)]
         {
             bbr.pacing_gain = gain;
-            let ack = Ack {
-                now: Instant::ZERO,
-                acked: 1,
-                bytes: 1_448,
-                in_flight: 40,
-                prior_in_flight: 40,
-                until_departure: Duration::from_millis(millis),
-                rtt: None,
-                srtt: None,
-                min_rtt: None,
-                cwnd_limited: true,
-                snd_una: 0,
-                snd_nxt: 0,
-                rate: RateSample::default(),
-            };
+            let ack = Ack { until_departure: Duration::from_millis(millis), ..Ack::default() };
             assert_eq!(bbr.at_departure(40, &ack), want, "gain {gain}, {millis} ms");
         }
     }

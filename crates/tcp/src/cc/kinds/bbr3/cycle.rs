@@ -33,7 +33,7 @@ const PROBE_RANDOM_ROUNDS: u64 = 2;
 /// The shortest time between probes in microseconds, and the range of its random extension.
 const PROBE_BASE_MICROS: u64 = 2_000_000;
 const PROBE_RANDOM_MICROS: u64 = 1_000_000;
-/// The share of the bound by which a probe begins to grow after marks ceased
+/// The share of `inflight_hi` by which a probe grows in its first round after marks ceased
 /// (`bbr_ecn_reprobe_gain`).
 const ECN_REPROBE_GAIN: u64 = UNIT / 2;
 

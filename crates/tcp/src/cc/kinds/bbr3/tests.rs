@@ -21,14 +21,8 @@ fn sample() -> Sample {
         bytes: 1_448,
         in_flight: 40,
         prior_in_flight: 40,
-        until_departure: Duration::ZERO,
-        rtt: None,
-        srtt: None,
-        min_rtt: None,
         cwnd_limited: true,
-        snd_una: 0,
-        snd_nxt: 0,
-        rate: crate::cc::RateSample::default(),
+        ..Ack::default()
     };
     Sample::new(&ack, Some(Feedback::default()), 1, CaState::Open)
 }
@@ -141,7 +135,7 @@ fn a_probe_that_is_due_skips_cruising() {
     }
 }
 
-/// C-206: after an idle period the round-trip time is not probed.
+/// C-206: BBRv3 does not probe the round-trip time when the sender restarts after an idle period.
 #[test]
 fn an_idle_period_replaces_the_probe_of_the_round_trip_time() {
     for (idle, want) in [(true, Mode::ProbeBw), (false, Mode::ProbeRtt)] {
