@@ -343,7 +343,7 @@ impl TcpFlags {
         (self.0 >> 6 & 7) as u8
     }
 
-    /// Returns the bits of an ACE field of `value`, of which the low three bits count.
+    /// Returns the bits of the ACE field that holds the low three bits of `value`.
     #[inline]
     #[must_use]
     pub const fn of_ace(value: u64) -> Self {

@@ -253,8 +253,8 @@ impl Port {
         let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
-        // The transmission time of each packet is rounded up to a nanosecond, and the credit of a
-        // pipe is exact.
+        // The credit of a pipe is exact, but the transmission time of each packet is rounded up to
+        // a nanosecond. The difference may therefore exceed `end`.
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 

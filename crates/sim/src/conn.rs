@@ -118,8 +118,8 @@ pub(crate) struct Source {
 }
 
 /// Returns the five-tuple of a connection between the hosts of these numbers. The host on the
-/// internet has the number of the application. Addresses and ports are those of TEACUP's testbed:
-/// the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
+/// internet has the number of the application. Addresses and ports are the same as on TEACUP's
+/// testbed: the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
 pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
     let [home, wan] = hosts.map(|host| 2 + host % 250);
     let protocol = match open.transport {

@@ -50,8 +50,8 @@ impl Connection {
     /// Returns an endpoint that waits for a SYN.
     pub fn passive(config: Config) -> Self {
         let stack = StackState::new(&config);
-        let expiry = stack.expiry(&config.profile);
-        Self { tcb: Tcb::new(config, expiry), stack, handshake: Handshake::default() }
+        let (expiry, offer) = (stack.expiry(&config.profile), stack.ecn_offer(&config));
+        Self { tcb: Tcb::new(config, expiry, offer), stack, handshake: Handshake::default() }
     }
 
     /// Processes a segment that has arrived with the ECN field `ecn`.

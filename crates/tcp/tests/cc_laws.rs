@@ -325,7 +325,8 @@ fn idle_time_is_no_time_to_grow() {
             let two = Duration::from_secs(2);
             acknowledge_for(&mut *cc, &mut window, (from, two, rtt), |_, _, _| {});
             let resumed = from + two + Duration::from_secs(idle);
-            let event = CcEvent::TransmitStart(Duration::from_secs(idle));
+            let event =
+                CcEvent::TransmitStart { idle: Duration::from_secs(idle), app_limited: true };
             cc.on_event(&mut window, event, resumed);
             acknowledge_for(&mut *cc, &mut window, (resumed, two, rtt), |_, _, _| {});
             window.cwnd

@@ -214,8 +214,8 @@ fn every_packet_of_accurate_ecn_is_capable() {
     assert!(again.iter().all(|segment| segment.ecn == Ecn::Ect0), "{again:?}");
 }
 
-/// Lets `windows` windows of 100 segments pass, of which `marked` each are marked. Returns the
-/// estimate in 1024ths.
+/// Lets `windows` windows of 100 segments pass, with `marked` marked segments in each window.
+/// Returns the estimate in 1024ths.
 fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     let changes = [("dctcp_alpha_on_init", Value::Count(initial))];
     let mut cc = cc_path::controller("dctcp", &changes);

@@ -1,6 +1,7 @@
 //! A need and its value over seeds: the word for the value, the margin and the text.
 
 use aqmlab_apps::needs::Need;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::seeds::{self, BySeed};
@@ -8,9 +9,11 @@ use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application. Later words are worse.
 ///
-/// An application without measurements comes between the tolerable and the good ones, because a
+/// The word for an application without measurements comes between tolerable and good, because a
 /// reader must notice it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "&'static str", try_from = "String")]
 pub enum Word {
     /// Nothing is known of the application's needs.

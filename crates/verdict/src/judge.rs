@@ -190,8 +190,8 @@ impl Judged {
         findings
     }
 
-    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
-    /// projected.
+    /// Returns the median over seeds of a transfer's time. The median is marked as projected if the
+    /// time of any seed is projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();
@@ -217,8 +217,8 @@ impl Judged {
     }
 }
 
-/// Returns a need whose limits are multiplied by the ratio of `most` to its best value, or by 1 if
-/// the ratio is larger.
+/// Returns `need` with its best value and its limits scaled down, so that the best value is at most
+/// `most`.
 fn scaled(need: &Need, most: f64) -> Need {
     let scale = (most / need.best).min(1.0);
     Need {

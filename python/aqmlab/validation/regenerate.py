@@ -214,7 +214,7 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def grow(
     tasks: Sequence[Task], reference: Reference, *, parallel: int, progress: Progress
 ) -> Growth:
-    """Runs `tasks` and stores new results; compares the others with the stored results.
+    """Runs `tasks` and stores new results; compares all other results with the stored results.
 
     Renewed trials replace the stored trials. Agents that no trial names any more are removed.
     """

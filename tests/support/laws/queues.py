@@ -89,7 +89,7 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """Packets that leave a link enter the next one.
+    """Packets that leave a link enter the next link.
 
     After the last link they arrive or are in transit.
     """

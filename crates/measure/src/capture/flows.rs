@@ -42,7 +42,8 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Processes a packet with a known fate. `begun` has the start time of each capture.
+    /// Processes a packet whose search for a match has ended. `begun` has the start time of each
+    /// capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let flows = self.all.len();
         let Some((place, forward)) = self.find(packet, options) else {

@@ -57,8 +57,9 @@ fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags.0 & TcpFlags::ECE.with(TcpFlags::CWR).0
 }
 
-/// Returns whether a segment only acknowledges, and has no timestamp newer than that of `after`.
-/// The kernel does not know the flag AE, so a segment with AE is not a pure acknowledgement.
+/// Returns whether a segment only acknowledges, and has no timestamp newer than the timestamp of
+/// `after`. The kernel does not know the flag AE, so a segment with AE is not a pure
+/// acknowledgement.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;
     let newer = |one: u32, other: u32| (1..1 << 31).contains(&one.wrapping_sub(other));

@@ -41,7 +41,7 @@ impl TinCounters {
     }
 }
 
-/// Declares the statistics of a tin, and the names of those of every tin.
+/// Declares the statistics of a tin, and the names of the statistics of all tins.
 macro_rules! statistics {
     ($($name:ident: $value:expr;)+) => {
         /// Returns the statistics of a tin in the order of [`names`].

@@ -46,7 +46,8 @@ pub enum AckFilter {
     Off,
     /// Of two redundant acknowledgements, the older is removed.
     On,
-    /// A single redundant acknowledgement is also removed if the newer one follows it directly.
+    /// A single redundant acknowledgement is also removed if the newer acknowledgement follows it
+    /// directly.
     Aggressive,
 }
 
@@ -55,9 +56,10 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source and the destination choose the queue, or limit the flow.
+    /// Whether the source, and whether the destination, takes part in the choice of the queue or in
+    /// the limits.
     pub hosts: [bool; 2],
-    /// Whether the flows of one source, or to one destination, share its part of the rate.
+    /// Whether the flows of one source, or to one destination, share one part of the rate.
     pub limits: [bool; 2],
 }
 
@@ -133,8 +135,8 @@ pub const LINK_WORDS: &[&str] = &{
 pub const FRAMING_WORDS: &[&str] = &["link", "noatm", "atm", "ptm"];
 
 impl Charge {
-    /// Returns the charged length of a link layer in [`LINK_WORDS`] with `extra` bytes more. The
-    /// word `framing` and an `mpu` above zero replace those of the link layer.
+    /// Returns the rules of a link layer in [`LINK_WORDS`], with `extra` bytes added to its
+    /// overhead. The word `framing` and an `mpu` above zero replace the link layer's own values.
     pub fn of_link(link: &str, extra: u16, framing: &str, mpu: u16) -> Self {
         let (_, overhead, of_link, least) =
             LINKS.iter().find(|(word, ..)| *word == link).copied().unwrap_or(LINKS[0]);

@@ -224,7 +224,7 @@ fn tags_are_searched_from_the_own_slot_on() {
 fn the_heap_sifts_down_by_one_level_only() {
     let mut heap = Heap::default();
     let mut backlogs = vec![0_u32; 8_192];
-    // Places of the heap, from the root down.
+    // The backlogs at these places of the heap; place 0 is the root. The other queues are empty.
     for (place, backlog) in [(0, 100), (1, 90), (2, 10), (3, 80), (4, 5), (7, 70)] {
         backlogs[place] = backlog;
     }

@@ -1,4 +1,4 @@
-"""The parameters of a kind: those of the trial, and Linux's defaults for all others."""
+"""The parameters of a kind: the trial's values, and Linux's defaults for all other parameters."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-//! Compares the discipline that tc shows with the requested one.
+//! Compares the discipline that tc shows with the requested discipline.
 
 use serde_json::Value as Json;
 
 use super::Wanted;
 
-/// Compares the discipline that tc shows with the requested one.
+/// Compares the discipline that tc shows with the requested discipline.
 ///
 /// # Errors
 ///

@@ -99,7 +99,7 @@ impl Arrived {
 /// The size of a report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
-    /// The number of outcomes in chunks of seven.
+    /// The number of outcomes that are reported in chunks of seven outcomes.
     outcomes: u32,
     /// The number of chunks that hold a run of missing packets.
     runs: u32,

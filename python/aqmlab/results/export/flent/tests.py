@@ -155,7 +155,7 @@ TESTS = (
 """The tests that a trial can match; the first match wins."""
 
 GENERIC = Test("rrul_var", summaries=_BOTH, parameter="bidir_streams")
-"""The test for trials that match no other."""
+"""The test for trials that match no other test."""
 
 
 def choose(cast: Cast) -> Test:

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::super::expiry::expired;
 use super::super::feedback::Report;
 use super::loss_based::Outcome;
 use super::probes::Cluster;
@@ -48,11 +49,10 @@ impl History {
     /// Removes old packets. Returns the bytes of the removed packets that were on the path.
     pub(super) fn expire(&mut self, now: Instant) -> f64 {
         let mut bytes = 0.0;
-        while let Some(front) = self.packets.front().filter(|one| now.since(one.at) > KEPT) {
+        for old in expired(&mut self.packets, |one| now.since(one.at) > KEPT) {
             if self.first >= self.on_path {
-                bytes += f64::from(front.bytes);
+                bytes += f64::from(old.bytes);
             }
-            self.packets.pop_front();
             self.first += 1;
         }
         bytes

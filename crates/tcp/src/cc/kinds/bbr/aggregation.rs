@@ -13,7 +13,8 @@ use super::BW_UNIT;
 pub(in crate::cc::kinds) const WINDOW_ROUNDS: u32 = 5;
 /// The amount of acknowledged data after which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// The largest allowance, in microseconds of bandwidth.
+/// The limit of the allowance for aggregation: the data that the bandwidth carries in this time, in
+/// microseconds.
 const MAX_MICROS: u64 = 100_000;
 
 /// The estimator of the aggregation.
@@ -21,8 +22,8 @@ const MAX_MICROS: u64 = 100_000;
 pub(in crate::cc::kinds) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The maximum excess of the current window of rounds and of the previous one. `index` selects
-    /// the maximum of the current window.
+    /// The maximum excess of the current window of rounds and of the previous window. `index`
+    /// selects the maximum of the current window.
     excess: [u64; 2],
     index: usize,
     rounds: u32,

@@ -6,6 +6,7 @@ use aqmlab_core::Instant;
 
 use super::aggregation::WINDOW_ROUNDS;
 use super::policer::{Observation, Outcome};
+use super::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use super::{
     BW_UNIT, Bbr, CWND_GAIN, CWND_MIN_TARGET, CYCLE, CYCLE_RANDOM, DRAIN_GAIN, HIGH_GAIN, Mode,
     UNIT,
@@ -16,12 +17,6 @@ use crate::cc::{Ack, Window};
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// The length in seconds of the minimum filter for round-trip times.
 const MIN_RTT_SECONDS: u64 = 10;
-/// The duration of [`Mode::ProbeRtt`] in microseconds.
-const PROBE_RTT_MICROS: u64 = 200_000;
-/// The minimum growth of bandwidth, 25 %. After three rounds with less growth, the pipe counts as
-/// full.
-const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
-const FULL_BW_ROUNDS: u32 = 3;
 
 impl Bbr {
     pub(super) fn update_model(&mut self, window: &mut Window, ack: &Ack, app_limited: bool) {
@@ -139,7 +134,7 @@ impl Bbr {
             return;
         }
         let bw = self.bw.get();
-        if bw >= self.full_bw * FULL_BW_THRESHOLD / UNIT {
+        if bw >= self.full_bw * FULL_BW_THRESH / UNIT {
             self.full_bw = bw;
             self.full_bw_count = 0;
             return;

@@ -205,15 +205,15 @@ impl Bbr3 {
         if !self.ecn_eligible {
             return None;
         }
-        let (prior, prior_ce) = self.alpha_delivered;
-        let delivered = self.view.delivered - prior;
+        let delivered = self.view.delivered - self.alpha_last_delivered;
         if delivered == 0 {
             return None;
         }
-        let ratio = ((sample.total_ce - prior_ce) << SCALE) / delivered;
+        let ratio = ((sample.total_ce - self.alpha_last_delivered_ce) << SCALE) / delivered;
         let kept = ((UNIT - ECN_ALPHA_GAIN) * self.ecn_alpha) >> SCALE;
         self.ecn_alpha = (kept + ((ECN_ALPHA_GAIN * ratio) >> SCALE)).min(UNIT);
-        self.alpha_delivered = (self.view.delivered, sample.total_ce);
+        self.alpha_last_delivered = self.view.delivered;
+        self.alpha_last_delivered_ce = sample.total_ce;
         Some(ratio)
     }
 }

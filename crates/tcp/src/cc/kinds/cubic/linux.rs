@@ -257,7 +257,7 @@ impl CongestionControl for Cubic {
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
         match event {
             // An idle period does not count, so the start of the epoch moves by its length.
-            CcEvent::TransmitStart(idle) => {
+            CcEvent::TransmitStart { idle, .. } => {
                 let now = self.clock.at(now);
                 if let Some(start) = &mut self.law.epoch_start {
                     *start = (*start + self.clock.within(idle)).min(now);
