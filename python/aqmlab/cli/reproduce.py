@@ -39,7 +39,8 @@ def command(given: ReproduceParameters) -> int:
     if given.dry_run:
         for one in wanted:
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
-        print(f"all: {count(laboratory, needs)}")
+        if len(wanted) > 1:
+            print(f"all: {count(laboratory, needs)}")
         print_forecast(laboratory, needs, given.jobs)
         print(forecast.drawing("figure", [page.to_draw(laboratory, one) for one in wanted]))
         return 0

@@ -244,6 +244,7 @@ class Scenario(Value):
     @classmethod
     def from_toml(cls, text: str, source: str = "scenario") -> Scenario:
         """The scenario of a TOML text without `extends`."""
+        merge.refuse_path(text, source)
         return build(merge.from_toml(text, source))
 
     def but(self, **changes: Any) -> Scenario:

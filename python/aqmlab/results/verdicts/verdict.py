@@ -6,6 +6,8 @@ values that Python's callers read.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from aqmlab import _core
@@ -26,6 +28,12 @@ BySeed = tuple[tuple[int, float | None], ...]
 """The value of each seed; `None` if it was not measured."""
 
 
+MeasureName: TypeAlias = Literal[
+    "own", "one-way-delay", "round-trip", "loss", "fair-share", "transfer-time", "rate"
+]
+"""A measured quantity; `own` stands for a measure of the application's kind."""
+
+
 class Estimate(msgspec.Struct, frozen=True):
     """A median over seeds, and an interval with at least 95 % confidence for the true median.
 
@@ -43,8 +51,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A need of an application and its measured value."""
 
     need: str
-    measure: str
-    """The measured quantity, by the core's name."""
+    measure: MeasureName
     unit: str
     value: float | None
     """The median over seeds."""
