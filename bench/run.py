@@ -187,7 +187,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:
-            print("(csg-htsim is not given: make bench HTSIM=FOLDER)")
+            print("(csg-htsim is not measured: it needs g++ and make bench HTSIM=FOLDER)")
         if peers.ns3 is None:
             print(
                 "(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "

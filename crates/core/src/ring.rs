@@ -179,16 +179,22 @@ impl<T: Default> Ring<T> {
         self.place(self.head.wrapping_add(index))
     }
 
+    /// Doubles the memory of a full queue.
+    ///
+    /// One more bit of each counter then selects the place. The values whose counters have this bit
+    /// set move to the upper half. Their places there are as far from its start as before from the
+    /// start of the queue.
     #[cold]
     fn grow(&mut self) {
-        let mut places: Vec<T> = Vec::new();
-        places.resize_with((2 * self.len()).max(8), T::default);
-        let mask = places.len() - 1;
-        for index in 0..self.len() {
-            let (old, number) = (self.place_of(index), self.head.wrapping_add(index));
-            places[number & mask] = std::mem::take(&mut self.places[old]);
+        let size = self.places.len();
+        self.places.resize_with((2 * size).max(8), T::default);
+        let (lower, upper) = self.places.split_at_mut(size);
+        let first = self.head & size.wrapping_sub(1);
+        if self.head & size == 0 {
+            lower[..first].swap_with_slice(&mut upper[..first]);
+        } else {
+            lower[first..].swap_with_slice(&mut upper[first..size]);
         }
-        self.places = places;
     }
 }
 

@@ -71,8 +71,10 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at the packet's sender before the packet was sent.
-    out: Out,
+    /// The last arrival at the packet's sender before the packet was sent, and its serial number.
+    /// They are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    out: Passage,
+    serial: u32,
 }
 
 /// Measures one direction of one flow.
@@ -136,7 +138,8 @@ impl DirectionMeter {
         if self.flights.len() == BETWEEN_TAPS {
             self.lose_first(limits);
         }
-        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out });
+        let Out { passage: out, serial } = out;
+        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out, serial });
     }
 
     /// Counts the bytes of any packet that arrives at `now`, in the given step of the series.
@@ -309,12 +312,12 @@ impl DirectionMeter {
     /// round trip measured at the sender of the other direction, which is the reference.
     #[inline]
     fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
-        if flight.out.serial == self.served {
+        if flight.serial == self.served {
             return;
         }
-        self.served = flight.out.serial;
+        self.served = flight.serial;
         let inbound = Passage { reference: now, monitor: flight.sent };
-        let RoundTrip { at, rtt } = round_trip(flight.out.passage, inbound);
+        let RoundTrip { at, rtt } = round_trip(flight.out, inbound);
         if back.keep_series {
             back.rtt_series.record(at, rtt);
         }

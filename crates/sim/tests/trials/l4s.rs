@@ -52,7 +52,7 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
 /// between round-trip times, and varies its pacing rate against it, but only while it adapts the rate.
 #[test]
 fn prague_flows_of_different_round_trip_times_share_a_link() {
-    let spread = (1.0 + 3.0_f64.sqrt()) / 2.0;
+    let spread = f64::midpoint(1.0, 3.0_f64.sqrt());
     let alone = json!({});
     for mbit in [20.0, 40.0] {
         let ramp = ratio(mbit, "dualpi2_rfc", &alone);

@@ -65,11 +65,12 @@ def save(drawings: list[Drawing], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DiskError.of(error, folder) from error
-    for drawing in drawings:
-        for kind in ("png", "svg"):
-            path = folder / f"{drawing.name}.{kind}"
-            write_atomically(path, drawing.rendered(kind), synced=False)
-            paths.append(path)
+    with styled():
+        for drawing in drawings:
+            for kind in ("png", "svg"):
+                path = folder / f"{drawing.name}.{kind}"
+                write_atomically(path, drawing.rendered(kind), synced=False)
+                paths.append(path)
     return paths
 
 
