@@ -2,8 +2,8 @@
 
 All times are CPU times of one core, as the operating system counts them. aqmlab, csg-htsim and ns-3
 run the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
-development files are installed (Debian: libns3-dev). The speed of machines differs and changes over
-time, so compare the ratios.
+development files are installed (Debian: the package libns3-dev). The speed of machines differs and
+changes over time, so compare the ratios.
 
     python bench/run.py [--record]
 

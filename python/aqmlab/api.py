@@ -336,8 +336,8 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
 def _shareable(path: str | Path | Scenario | Household) -> str:
     """The form of a path in published results, which does not reveal folders of this machine.
 
-    An absolute path below the current folder becomes relative. Of any other absolute path only the
-    name remains. Names and relative paths do not change.
+    An absolute path below the current folder becomes relative. Any other absolute path is reduced
+    to its name. Names and relative paths do not change.
     """
     named = Path(str(path))
     if not named.is_absolute():

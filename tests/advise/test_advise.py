@@ -161,9 +161,10 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """FIFO needs 50/20 Mbit/s by the median; FQ-CoDel needs 12/1 if transfers may take longer (VI).
+    """FQ-CoDel needs 12/1 Mbit/s if transfers may take longer (section VI).
 
-    By the 95th percentile, FIFO needs a faster tier, and the advice says so.
+    By median round trips, FIFO needs 50/20 Mbit/s. By their 95th percentile, FIFO needs a faster
+    tier, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")

@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """Replaces the kernel engine by a fake one."""
+    """Replaces the kernel engine by a fake engine."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     monkeypatch.setattr(engines, "kernel", shop)
     monkeypatch.setattr(agent_source, "source_here", lambda: SOURCE)

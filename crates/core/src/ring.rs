@@ -79,8 +79,8 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
-    /// Removes `count` values at the front, which the caller has read. Their places keep them until
-    /// other values arrive.
+    /// Removes `count` values at the front, which the caller has read. The values stay in their
+    /// places until other values arrive.
     #[inline]
     pub fn skip(&mut self, count: usize)
     where
@@ -121,9 +121,9 @@ impl<T: Default> Ring<T> {
         &mut self.places[place]
     }
 
-    /// Returns the number of the first value for which `is_before` is false, or else the number of
-    /// the next value. `is_before` must be true for all values in front of the first such value, as
-    /// in [`slice::partition_point`].
+    /// Returns the number of the first value for which `is_before` is false. If there is no such
+    /// value, returns the number of the next value. `is_before` must be true for all values in
+    /// front of the first such value, as in [`slice::partition_point`].
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -210,7 +210,7 @@ mod tests {
         let mut rng = Rng::stream(1, "ring");
         let (mut queue, mut plain) = (Ring::default(), VecDeque::new());
         for value in 0..50_000_u64 {
-            // The queue grows and shrinks in turn.
+            // The queue grows and shrinks alternately.
             let push = if value / 1_000 % 2 == 0 { 6 } else { 3 };
             match rng.below(10) {
                 0 => assert_eq!(queue.pop_back(), plain.pop_back()),

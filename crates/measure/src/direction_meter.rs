@@ -1,4 +1,4 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of all
+//! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
 use std::cmp::Ordering;
@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant, Ring};
 
-use crate::active::Active;
 use crate::jitter::Variation;
 use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
+use crate::throughput::Active;
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet is lost.
 /// `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
@@ -81,9 +81,9 @@ struct Flight {
 pub(crate) struct DirectionMeter {
     /// The packets in the order of sending, which is the order of their identities.
     flights: Ring<Flight>,
-    /// If packets may be reordered: the number of `flights` that have arrived, and the index at
-    /// which the next arrival is expected.
+    /// If packets may be reordered: the number of `flights` that have arrived.
     landed: usize,
+    /// If packets may be reordered: the index in `flights` at which the next arrival is expected.
     expected: usize,
     arrived: Out,
     /// The serial number of the other direction's last packet that was used in a pair.

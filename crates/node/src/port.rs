@@ -156,7 +156,7 @@ impl Port {
         packet
     }
 
-    /// Records in the pipe, if there is one, that it polled an empty discipline.
+    /// Records in the pipe, if the port has a pipe, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
@@ -242,8 +242,8 @@ impl Port {
         Some(self.free)
     }
 
-    /// Returns the time from which the discipline gives its packets, if it has packets and that time
-    /// is after `now`. A driver that calls [`Self::pull`] needs it.
+    /// Returns the time from which the discipline gives its packets, if it has packets and that
+    /// time is after `now`. A driver that calls [`Self::pull`] needs this time.
     pub fn ready_after(&self, now: Instant) -> Option<Instant> {
         let ready = if self.is_paced { self.qdisc.ready_at() } else { Instant::ZERO };
         (ready > now && self.log.waiting > 0).then_some(ready)

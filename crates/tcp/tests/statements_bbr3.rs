@@ -240,8 +240,8 @@ fn aggregation_raises_the_window() {
     assert!((980.0..=1_020.0).contains(&last.bw), "{} of 1000 packets per second", last.bw);
 }
 
-/// C-208: on a path that holds less than a packet, the window is at least four packets, and the
-/// sender reaches the rate of the link.
+/// C-208: on a path that holds less than a packet, the window is at least four packets. The sender
+/// reaches the rate of the link.
 #[test]
 fn a_path_of_less_than_a_packet_gets_four() {
     let seen = watch(Recipe { kbit: 500, rtt_us: 500, ..HOME });

@@ -30,7 +30,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The value of `--line` that keeps the path that a scenario states."""
+"""The value of `--line` that keeps the scenario's own path."""
 
 _WITHOUT_MODEM = (
     "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
@@ -199,7 +199,10 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names, or else the household's line; none if the path is kept."""
+    """The line that `asked` names; by default the household's line.
+
+    It is none if the path is kept.
+    """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
@@ -219,7 +222,7 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words: the household's words, or else the applications' names."""
+    """The applications in plain words. If the household has no words for them, their names."""
     about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:

@@ -44,7 +44,10 @@ class ScenarioError(LabError, ValueError):
 
     status = 2
     member: BadMemberError | None = None
-    """The problem with the keys of the invalid member, by which a file's reader finds its line."""
+    """The problem, with the keys of the invalid member.
+
+    A file's reader finds the member's line by them.
+    """
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)

@@ -64,7 +64,9 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """A text with the number of trials, the number left to run, and their simulated seconds."""
+    """A text with the number of trials, and the number and simulated seconds of the trials left to
+    run.
+    """
     found = laboratory.count(needs)
     if found.missing is None:
         return f"{found.trials} trials: {found.simulated_s:.0f} s"

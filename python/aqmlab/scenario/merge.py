@@ -151,7 +151,7 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 def combine(layers: Iterable[Layer]) -> Layer:
     """Combines several changes.
 
-    Together they may replace a loop that each change replaces only in part.
+    Together, several changes may replace a loop that each change replaces only in part.
     """
     whole = Layer({})
     for layer in layers:

@@ -53,8 +53,8 @@ class Modem(Value):
     """A modem on the access line, with a queue at each end of the line.
 
     `rate`, `qdisc` and `overhead` may be given once for both directions. `down` is the queue at the
-    provider's end, and `up` is the modem's own queue. With a modem, the rates of `path` are those
-    to which the gateway shapes.
+    provider's end, and `up` is the modem's own queue. With a modem, the rates of `path` are the
+    rates to which the gateway shapes.
     """
 
     down: Hop

@@ -21,9 +21,9 @@ Table = dict[str, Any]
 MOST_NESTING = 60
 """The largest number of levels of nested tables and lists."""
 
-_UNIT = r"([A-Za-z]{0,9}(?:/s)?)"
+_UNIT = r"([A-Za-z]{1,9}(?:/s)?)"
 """A unit or another word, so that the error for a wrong unit names this unit."""
-_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*{_UNIT}\s*/\s*([0-9.]{{1,20}})\s*{_UNIT}")
+_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:{_UNIT}\s*)?/\s*([0-9.]{{1,20}})\s*{_UNIT}?")
 _MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
 _ENDS = {
     '"': re.compile(r'\\.|"', re.DOTALL),
@@ -51,7 +51,7 @@ def rate_pair(text: str) -> tuple[str, str]:
     if pair is None:
         both = str(Rate.parse(text))
         return both, both
-    down, down_unit, up, unit = pair.groups()
+    down, down_unit, up, unit = pair.groups(default="")
     return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}".strip()))
 
 

@@ -56,10 +56,10 @@ def reproduce(
 ) -> Reproduction:
     """Runs the experiments of a paper and draws its figures, as `aqmlab reproduce` does.
 
-    `study` is a study's name or the folder of one. `figures` are the numbers of figures, such as
-    "3b" or ["3", "4a"]; without numbers, all figures are drawn. Without `out`, the trials are in
-    the folder that `aqmlab reproduce` uses, and no finished trial runs again. `progress=True`
-    prints the progress.
+    `study` is the name or the folder of a study. `figures` are the numbers of figures, such as "3b"
+    or ["3", "4a"]; without numbers, all figures are drawn. Without `out`, the trials are in the
+    folder that `aqmlab reproduce` uses, and no finished trial runs again. `progress=True` prints
+    the progress.
 
     Raises `RequestError` for an invalid request, and `TrialsError` if trials have no result.
     """

@@ -21,9 +21,9 @@ from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.costs import simulated_s
 from aqmlab.campaign.executor import TrialExecutor
-from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
+from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.speed import Expected, Lot, expected, paces
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import Folder, Trial

@@ -68,7 +68,7 @@ class Maker:
 
 
 def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:
-    """The kernel engine with the agent `program`, or else with this package's agent.
+    """The kernel engine with the agent `program`; by default with this package's agent.
 
     All trials of a maker use one image, even if a new build appears meanwhile. Raises
     `aqmlab.engines.kernel.MissingError` if a program is not installed.

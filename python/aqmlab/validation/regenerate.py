@@ -117,7 +117,7 @@ def _trials(
 
 
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
-    """The tasks of `jobs`, with the agent of each stored result, or else a usual agent of the set.
+    """The tasks of `jobs`, each with the agent of its stored result or a usual agent of the set.
 
     A usual agent may be too old for a trial. This package's agent then runs the trial. Raises
     `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.

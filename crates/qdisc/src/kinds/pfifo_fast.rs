@@ -3,6 +3,9 @@
 //! Sources: Linux 6.1 `net/sched/sch_generic.c`, `include/linux/ptr_ring.h`. Since the qdisc became
 //! lockless, each band has its own ring with room for the interface's whole queue length. The places
 //! of dequeued packets become free in batches. In earlier kernels, the three bands shared that length.
+//!
+//! The band follows from a packet's priority. `dscp.rs` of the crate `trial` derives the priority
+//! from the packet's codepoint.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 

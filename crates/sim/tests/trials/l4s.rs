@@ -64,7 +64,7 @@ fn prague_flows_of_different_round_trip_times_share_a_link() {
     assert!(dependent >= 26.0 / 6.0 / spread, "{dependent} without independence");
 }
 
-/// C-195.
+/// Tests statement C-195.
 #[test]
 fn prague_in_fq_codel_has_a_standing_queue_of_codels_target() {
     let mean = |qdisc: Value| {

@@ -41,7 +41,7 @@ impl FreeBsd {
     }
 
     /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
-    /// All that [`Self::output_if`] may then send is an acknowledgement.
+    /// [`Self::output_if`] may then send only an acknowledgement.
     #[inline]
     pub(super) fn is_quiet(&self, tcb: &Tcb) -> bool {
         let snd = &tcb.snd;

@@ -124,8 +124,8 @@ mod tests {
         tcb.rtt.srtt8 = 80_000_000;
         tcb.window.cwnd = 1_000;
         tcb.window.ssthresh = 1_000;
-        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued,
-        // but two bursts of 45 segments are more.
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued.
+        // Two bursts of 45 segments are more than this, so they are the limit.
         assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
         tcb.window.ssthresh = u64::MAX;
         assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));

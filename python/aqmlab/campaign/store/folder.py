@@ -126,7 +126,7 @@ class Folder:
             ) from None
 
     def _below(self) -> str | None:
-        """Suggests a campaign in this folder, which may be that of a study."""
+        """Suggests a campaign in this folder. The folder may be the folder of a study."""
         found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
         return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None
 

@@ -153,7 +153,8 @@ class TableFiles:
         """Raises `RequestError` for a file in `folder` that does not belong to the campaign.
 
         Other readers treat every file there as results, including hidden files and files in linked
-        folders. With `only`, it skips all other folders that contain files of the campaign.
+        folders. With `only`, the function skips all other folders that contain files of the
+        campaign.
         """
         if not self._all_listed:
             return

@@ -249,7 +249,7 @@ export function cleanName(text) {
 }
 
 /**
- * A name on one line that no other person has: with a number if somebody has the plain name.
+ * A name on one line that no other person has. It gets a number if somebody has the plain name.
  * @param {string} text
  * @param {{name: string}[]} others */
 export function unusedName(text, others) {

@@ -1,7 +1,7 @@
 """The verdict on an application, as the core's crate `verdict` makes it.
 
-The needs of a kind, the comparison with them and all texts are the core's. This module holds the
-values that Python's callers read.
+The core provides the needs of a kind, the comparison with these needs, and all texts. This module
+holds the values that Python's callers read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The distance to the limit of a good value, relative to the best value's distance.
+    """The distance to the limit of good values, relative to the distance of the best value.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """
