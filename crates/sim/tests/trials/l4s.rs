@@ -41,7 +41,7 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
 /// C-187.
 ///
 /// The window of a flow takes N packets from one reduction to the next, and W² = 2·(1 − p)·N/p at a
-/// share p of marks (C-184). N is at least 2/p. If marks are random, the next one is 1/p packets after
+/// share p of marks. N is at least 2/p. If marks are random, the next one is 1/p packets after
 /// the window, and W·p approaches 1 + √3. Equal shares therefore give windows whose ratio is at most
 /// (1 + √3)/2. With independence the window is that of 25 ms, or of a longer round-trip time, to which
 /// the queue adds at most 1 ms. Without independence the rates are as W to the round-trip time, so the
