@@ -8,6 +8,10 @@
 //! window divided by the round-trip time, times 2 below half of the slow-start threshold and times
 //! 1.2 from there. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
 //! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
+//!
+//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small write
+//! waits while other segments of the connection are in the queue of the host, so that later writes
+//! may extend its segment.
 
 use aqmlab_core::Bytes;
 
@@ -114,6 +118,8 @@ impl Tcb {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::Bytes;
+
     use crate::Profile;
     use crate::linux::testing;
 
@@ -131,6 +137,17 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));
         tcb.window.cwnd = 1_000_000;
         assert_eq!(tcb.tsq_bound(), Some(1 << 20));
+    }
+
+    /// The difference on `tcp_should_autocork`: only the limit holds a segment back.
+    #[test]
+    fn a_small_write_does_not_wait_for_the_segments_in_the_queue() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 2);
+        linux.note_waiting(&mut tcb, Bytes(2 * 2_304));
+        assert!(!linux.must_wait(&mut tcb));
+        linux.note_waiting(&mut tcb, Bytes(4 * 2_304));
+        assert!(linux.must_wait(&mut tcb));
     }
 
     #[test]
