@@ -295,6 +295,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   refresh();
 });
 open();
-simulator.start(navigator.hardwareConcurrency).catch((error) => {
+simulator.start(navigator.hardwareConcurrency || 1).catch((error) => {
   byId("headline").textContent = `The simulator could not be started: ${error.message}`;
 });

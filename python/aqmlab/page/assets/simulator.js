@@ -165,7 +165,7 @@ export class Simulator {
       if (job.isLong && (place === 0 || this.seats.some((other) => other.job?.isLong === false)))
         continue;
       if (seat.worker === null) {
-        if (job.isLong) this.startAt(place);
+        if (job.isLong || place === 0) this.startAt(place);
         continue;
       }
       if (!seat.isReady) continue;
