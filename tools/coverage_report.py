@@ -100,7 +100,7 @@ def by_crate(report: dict[str, Any]) -> Lines:
 
 
 def llvm_tools() -> Path:
-    """The folder of LLVM's tools of the compiler's version."""
+    """The folder with the tools of the LLVM version that the compiler uses."""
     about = _output(["rustc", "-vV"])
     host, version = (
         re.search(rf"^{key}: (\S+)", about, re.M)[1]  # type: ignore[index]

@@ -8,7 +8,7 @@ use crate::medians::Medians;
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
-/// The percentage of the fair share from which a transfer counts as having all of it.
+/// The percentage of the fair share at and above which a transfer counts as having all of it.
 const NEARLY_ALL_PERCENT: f64 = 99.0;
 /// The proportion of the fair share below which a text omits the part that is unused or taken.
 const WORTH_A_WORD: f64 = 0.02;

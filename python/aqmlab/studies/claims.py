@@ -95,8 +95,8 @@ class CheckGroup:
     def verdict(self) -> str:
         """The verdict on these checks.
 
-        They fail if a check contradicts the sentence, or if too many checks fail even if the
-        undecided checks hold.
+        The verdict is `fails` if a check contradicts the sentence. It is also `fails` if too many
+        checks do not hold, even when undecided checks are counted as holding.
         """
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
