@@ -35,8 +35,8 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst measured finding, and among equally bad findings the
-/// finding with the smallest margin.
+/// Returns the finding that decides the verdict: the worst measured finding, and among equally bad
+/// findings the finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
     let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
@@ -48,7 +48,7 @@ pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
 }
 
 impl Verdict {
-    /// Returns the finding that decides.
+    /// Returns the finding that decides the verdict.
     pub fn deciding(&self) -> Option<&Finding> {
         deciding(&self.findings)
     }

@@ -106,7 +106,7 @@ class CheckGroup:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the contradicting check, or the weakest check that must hold."""
+        """The deciding check: the contradicting check, or the weakest check that must hold."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -146,7 +146,7 @@ class Evidence:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the deciding check of the kind with the worst verdict."""
+        """The deciding check of the group of checks with the worst verdict."""
 
         def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)
