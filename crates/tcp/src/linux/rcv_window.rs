@@ -5,10 +5,12 @@
 //! `tcp_init_buffer_space`).
 //!
 //! The application reads as soon as it wakes. The receive buffer holds only out-of-order segments
-//! and segments that arrived while the application slept. Differences: instead of the kernel's page
-//! accounting, each skb is charged [`crate::Profile::segment_overhead`] bytes beyond its payload.
-//! Up to seventeen segments share one skb. A full receive buffer never makes the receiver discard
-//! data that it acknowledged selectively.
+//! and segments that arrived while the application slept.
+//!
+//! Differences: instead of the kernel's page accounting, each skb is charged
+//! [`crate::Profile::segment_overhead`] bytes beyond its payload. Up to seventeen segments share
+//! one skb. A full receive buffer never makes the receiver discard data that it acknowledged
+//! selectively.
 
 use super::Linux;
 use crate::Profile;
