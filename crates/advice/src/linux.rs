@@ -75,7 +75,8 @@ fn burst(kbit: u64) -> u64 {
     (kbit / 8).max(on_atm.on_link(1500).0)
 }
 
-/// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
+/// Returns the options of `tc stab`. `tc` requires the dimensions of the size table even if only
+/// the overhead matters.
 fn size_table(framing: Framing) -> String {
     let layer = if framing.atm { "atm" } else { "ethernet" };
     format!(

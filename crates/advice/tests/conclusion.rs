@@ -4,7 +4,7 @@ use aqmlab_advice::{Advice, Better, Cause, Evidence, advice_from};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A verdict on an application with one need, over two seeds with the same word.
+/// Returns a verdict on an application with one need. Both of its seeds have the word `word`.
 fn verdict(app: &str, word: &str, (p50, p95): (f64, f64)) -> Value {
     let finding = json!({
         "need": "answers", "measure": "round-trip", "unit": "ms", "value": p95, "good": 100.0, "tolerable": 200.0,

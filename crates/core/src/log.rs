@@ -24,7 +24,7 @@ pub enum Reason {
     Sojourn,
     /// A drop probability selected the packet (PIE, RED between its thresholds).
     Early,
-    /// The average queue length was at or above RED's upper threshold.
+    /// The average queue length was so large that RED drops or marks every packet.
     Forced,
     /// The sojourn time was above the step-marking threshold (`ce_threshold`).
     Threshold,

@@ -40,9 +40,12 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Packets that did not arrive although a later packet of their connection arrived.
+    /// Packets that did not arrive and count as lost. During the trial, the arrivals of later
+    /// packets of the flow decide: see [`Settings::reorders`](crate::Settings::reorders). At the
+    /// end of the trial, the arrival of a later packet of the same connection decides.
     pub lost: u64,
-    /// Packets in flight at the end, or lost with no later arrival on their connection.
+    /// Packets that did not arrive and do not count as lost: they were in flight at the end, or no
+    /// later packet of their connection arrived.
     pub in_flight: u64,
     /// IP bytes that arrived in the whole trial, whenever they were sent.
     pub bytes_arrived: u64,

@@ -172,7 +172,7 @@ impl<S> Flows<S> {
             }
             flow.deficit += self.quantum;
             if flow.on == On::Old && flow.next == NOBODY {
-                // The only flow with packets keeps its place.
+                // The only flow on the lists keeps its place.
                 continue;
             }
             self.remove_first(index);

@@ -58,7 +58,7 @@ impl Transfer {
     }
 
     /// Returns the time that is judged, if a limit applies to this transfer. An unfinished transfer
-    /// is judged by its age from the longest acceptable time on.
+    /// is judged by its age, once this age reaches the longest acceptable time.
     pub(crate) fn judged_ms(&self) -> Option<f64> {
         if self.size_bytes > BULK_BYTES {
             return None;

@@ -143,8 +143,8 @@ fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
     }
 }
 
-/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, also if the
-/// discipline drops the packet. The pipe gains no credit for the time in which it was idle.
+/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, even if
+/// the discipline drops the packet. The pipe gains no credit for the time in which it was idle.
 #[test]
 fn a_drop_at_an_idle_pipe_gives_no_credit() {
     let limit = [("limit", Value::Bytes(Bytes(1_000)))];

@@ -1,8 +1,9 @@
 //! Airtimes of 802.11n frames.
 //!
-//! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format) and 20.6
-//! (parameters of the MCSs). 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames) and 9.7.6.5
-//! (rates of responses). 8.6.1 (A-MPDU) and the MAC header of data (8.3.2.1).
+//! Source: IEEE Std 802.11-2012. Its clauses 20.4.3 and 20.6 give the duration of a PPDU in the
+//! HT-mixed format and the parameters of the MCSs. Clause 18.4.3 gives the duration of a non-HT
+//! PPDU. Clauses 8.3.1 and 9.7.6.5 give control frames and the rates of responses. Clauses 8.6.1
+//! and 8.3.2.1 give A-MPDUs and the MAC header of data frames.
 
 use aqmlab_core::{BitRate, Duration};
 
@@ -23,7 +24,7 @@ const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
 /// The length of a compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
-/// The longest A-MPDU that ath9k makes, in whole words (`ath_max_framelen`).
+/// The length of the longest A-MPDU that ath9k makes, a multiple of 4 bytes (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
 /// The number of data bits per symbol of one stream in 20 MHz, by MCS.

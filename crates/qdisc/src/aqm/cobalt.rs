@@ -65,7 +65,7 @@ pub struct Decision {
     pub signal: bool,
     /// BLUE drops the packet, ECN-capable or not.
     pub blue: bool,
-    /// The packet is to be dropped, by either law.
+    /// The packet is to be dropped, by CoDel or by BLUE.
     pub drop: bool,
 }
 
@@ -229,8 +229,8 @@ impl Cobalt {
     }
 }
 
-/// 1/√n as a fraction of 2³²: four Newton steps from the preceding entry. The entry for 2 is too
-/// small.
+/// 1/√n as a fraction of 2³²: four Newton steps from the preceding entry. Four steps are too few
+/// for n = 2, so this entry is 0.06 % too small, as in the kernel.
 const INV_SQRT: [u32; 16] = {
     let mut table = [u32::MAX; 16];
     let mut x = u32::MAX;

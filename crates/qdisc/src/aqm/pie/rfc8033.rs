@@ -43,7 +43,7 @@ pub struct Settings {
     pub beta: f64,
     /// The queue limit (`TAIL_DROP`).
     pub limit: Bytes,
-    /// The probability below which ECN packets are marked (`MAX_ECNTH`).
+    /// The probability below which ECN-capable packets are marked and not dropped (`MAX_ECNTH`).
     pub ecn_below: Option<f64>,
     /// The source of the delay.
     pub delay_from: DelayFrom,
