@@ -9,7 +9,8 @@ use crate::facts::{
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about losses, about gains, and about costs.
+/// The maximum number of sentences about applications that are not served, about gains, and about
+/// costs.
 const MOST_SENTENCES: usize = 3;
 
 /// Returns the conclusion from some runs. A gateway of which no case was run has no sufficient

@@ -26,7 +26,7 @@ pub struct Evidence {
 pub struct App {
     /// The application's name in the scenario.
     pub name: String,
-    /// The person who uses it; empty for a thing.
+    /// The person who uses the application; empty for a device that belongs to nobody.
     pub who: String,
     /// The activity, with its article.
     pub title: String,

@@ -26,7 +26,7 @@ fn transfer(app: &str, mbit: f64) -> Value {
     made
 }
 
-/// A gateway with the verdicts at each tier.
+/// Returns a gateway with the verdicts at each tier.
 fn gateway(name: &str, cases: &[(&str, Vec<Value>)]) -> Value {
     let cases = cases.iter().map(|(tier, verdicts)| json!({"tier": tier, "verdicts": verdicts}));
     let cases: Vec<_> = cases.collect();
@@ -55,7 +55,7 @@ fn game(word: &str, p95: f64) -> Vec<Value> {
     vec![verdict("game", word, (p95 / 2.0, p95))]
 }
 
-/// The name of the better gateway.
+/// Returns the name of the better gateway, if there is one.
 fn recommended(told: &Advice) -> Option<String> {
     told.conclusion.better.as_ref().map(|better| better.name.clone())
 }

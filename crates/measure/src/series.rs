@@ -26,7 +26,8 @@ pub struct Bin {
     pub mean: Duration,
     /// The largest sample.
     pub max: Duration,
-    /// The median: of all samples up to 256, and of evenly spaced samples beyond.
+    /// The median of the samples. If there are more than 256, it is the median of evenly spaced
+    /// samples.
     pub p50: Duration,
 }
 

@@ -118,7 +118,8 @@ fn c52_congestion_in_one_flow_leaves_others_alone() {
 
 #[test]
 fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
-    // A flow that is examined late has the same probability as a flow examined all the time.
+    // A discipline that is not polled for a long time has the same probability as a discipline that
+    // is polled every millisecond.
     let gauge = |looks: &[u64]| {
         let mut rig = rig("fq_pie", &[]);
         overload(&mut rig, 3);

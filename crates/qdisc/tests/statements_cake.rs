@@ -138,7 +138,8 @@ fn c152_in_egress_mode_a_drop_costs_nothing() {
     }
 }
 
-/// The shares of backlogged tins, in packets of the first `count` departures.
+/// Returns the number of packets of each tin among the first `count` departures, while the tins are
+/// backlogged.
 fn tin_shares(rig: &mut Rig, dscps: &[u8], count: usize) -> Vec<u64> {
     for id in 0..count as u64 {
         for &dscp in dscps {

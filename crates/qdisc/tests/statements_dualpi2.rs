@@ -49,7 +49,8 @@ fn served(rig: &mut Rig, at: Instant, packets: usize) -> String {
     (0..packets).filter_map(|_| rig.take_id(at)).map(queue).collect()
 }
 
-/// Returns a discipline whose classic head has waited until `until`.
+/// Returns a discipline with `packets` packets offered at 1 ms, and one packet offered at `until`.
+/// All packets are classic.
 fn aged(changes: &[(&str, Value)], packets: u64, len: u32, until: Instant) -> Rig {
     let mut rig = Rig::new("dualpi2", changes);
     (0..packets).for_each(|id| rig.offer(ms(1), packet(id, len)));

@@ -22,9 +22,9 @@ pub struct TransferTime {
     pub ms: f64,
     /// Whether the trial ended before the transfer.
     pub projected: bool,
-    /// The shortest time of several seeds.
+    /// The shortest time among the seeds.
     pub least_ms: f64,
-    /// The longest time of several seeds.
+    /// The longest time among the seeds.
     pub most_ms: f64,
 }
 

@@ -11,9 +11,10 @@ use std::io::Read;
 use super::error::CaptureError;
 use super::input::{Input, Order};
 
-/// The largest packet that Wireshark accepts (`WTAP_MAX_PACKET_SIZE_STANDARD`).
+/// The length in bytes of the largest packet that Wireshark accepts
+/// (`WTAP_MAX_PACKET_SIZE_STANDARD`).
 const MAX_PACKET: u32 = 262_144;
-/// The longest interface description that is read.
+/// The length in bytes of the longest interface description that is read.
 const MAX_DESCRIPTION: u32 = 65_536;
 /// The maximum number of interfaces of one section.
 const MAX_INTERFACES: usize = 4_096;

@@ -10,7 +10,7 @@ use aqmlab_core::{BitRate, Duration};
 /// The number of bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame
 /// check sequence 4.
 pub(crate) const FRAMING: u32 = 38;
-/// The bytes before each frame of an A-MPDU.
+/// The length in bytes of the delimiter before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
 /// The duration of the HT preamble, without the long training fields of HT.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
@@ -93,7 +93,7 @@ impl HtRate {
         Duration::from_micros(self.preamble_us() + SYMBOL_US * symbols)
     }
 
-    /// Returns the maximum bytes of a PPDU with an airtime of at most `most`.
+    /// Returns the maximum length in bytes of a PPDU with an airtime of at most `most`.
     pub(crate) fn bytes_within(self, most: Duration) -> u32 {
         let symbols = most.as_micros().saturating_sub(self.preamble_us()) / SYMBOL_US;
         let symbols = if self.short_guard { symbols * 10 / 9 } else { symbols };

@@ -37,7 +37,7 @@ pub struct Cake {
     pub(super) memory: Bytes,
     pub(super) memory_max: Bytes,
     pub(super) memory_limit: Bytes,
-    /// Lengths before and after overhead and framing.
+    /// The extremes of the packets' lengths before and after overhead and framing.
     pub(super) lengths: [Extremes; 2],
     /// The average length of the link header, times 2¹⁶.
     pub(super) header: u64,

@@ -172,7 +172,7 @@ impl Sfq {
         }
     }
 
-    /// Removes a packet from either end of slot `index`.
+    /// Removes the oldest or the newest packet of slot `index`.
     fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
         let queue = &mut self.slots[index].queue;
         let depth = queue.len();
