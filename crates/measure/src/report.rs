@@ -40,9 +40,10 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Packets that did not arrive and count as lost. During the trial, the arrivals of later
-    /// packets of the flow decide: see [`Settings::reorders`](crate::Settings::reorders). At the
-    /// end of the trial, the arrival of a later packet of the same connection decides.
+    /// Packets that count as lost: they did not arrive, but later packets did.
+    /// [`Settings::reorders`](crate::Settings::reorders) states how many later packets of the flow
+    /// must arrive. At the end of a trial, one later packet of the connection suffices. In
+    /// captures, one later packet of the flow suffices.
     pub lost: u64,
     /// Packets that did not arrive and do not count as lost: they were in flight at the end, or no
     /// later packet of their connection arrived.

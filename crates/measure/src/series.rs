@@ -26,8 +26,8 @@ pub struct Bin {
     pub mean: Duration,
     /// The largest sample.
     pub max: Duration,
-    /// The median of the samples. If there are more than 256, it is the median of evenly spaced
-    /// samples.
+    /// The median of the samples: for an even number of samples, the lower of the two middle
+    /// samples. With more than 256 samples, it is the median of evenly spaced samples.
     pub p50: Duration,
 }
 

@@ -58,7 +58,7 @@ fn c144_a_decaying_queue_keeps_its_slot() {
         rig.take(START + Duration::from_millis(500 + step));
     }
     assert_eq!(statistic(&rig, "tin0_ecn_mark"), 1);
-    // Another flow polls the empty queue, which then decays.
+    // The dequeues after the arrivals of other flows find the queue empty. Its state then decays.
     let later = START + Duration::from_millis(510);
     for n in 1..8 {
         (0..3).for_each(|id| rig.offer(later, hashed(10 + id, 5 + 1_024 * n)));

@@ -192,7 +192,8 @@ mod tests {
         }
     }
 
-    /// The expected values are ath9k's table of the bytes in 4096 us, `ath_max_framelen`.
+    /// The expected values are from ath9k's table of the bytes that fit into 4096 us,
+    /// `ath_max_framelen`.
     #[test]
     fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
         let most = Duration::from_micros(4_096);

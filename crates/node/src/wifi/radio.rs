@@ -141,7 +141,7 @@ impl Radio {
         self.len() == 0
     }
 
-    /// Returns the number of frames that wait in the driver.
+    /// Returns the number of frames in the driver, including frames on the air.
     pub fn pending(&self) -> usize {
         self.pending
     }

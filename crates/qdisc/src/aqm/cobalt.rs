@@ -47,7 +47,7 @@ const DOWN: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cobalt {
     count: u32,
-    /// 1/√count as a fraction of 2³²; zero until `count` first changes.
+    /// 1/√count as a fraction of 2³²; zero until a signal first falls due.
     rec_inv_sqrt: u32,
     /// The time of the next signal, or the end of the last activity.
     drop_next: Instant,
@@ -154,7 +154,8 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Decrements the count for each signal that was due below the target.
+    /// Decrements the count for each signal that was due below the target. Returns the time of the
+    /// next signal.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;
