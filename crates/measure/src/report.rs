@@ -45,7 +45,7 @@ pub struct DirectionReport {
     /// must arrive. At the end of a trial, one later packet of the connection suffices. In
     /// captures, one later packet of the flow suffices.
     pub lost: u64,
-    /// Packets that did not arrive and do not count as lost: they were in flight at the end, or no
+    /// Packets that did not arrive and do not count as lost. They were in flight at the end, or no
     /// later packet of their connection arrived.
     pub in_flight: u64,
     /// IP bytes that arrived in the whole trial, whenever they were sent.

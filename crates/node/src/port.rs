@@ -99,8 +99,8 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting);
     }
 
-    /// Returns whether a packet that arrives now may use [`Self::pass`]: the link is free, no
-    /// packet waits, the packet is not the first, and the shaper is not HTB.
+    /// Returns whether a packet that arrives now may use [`Self::pass`]. The link must be free, no
+    /// packet may wait, the packet must not be the first, and the shaper must not be HTB.
     #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
         let log = &self.log;

@@ -1,7 +1,7 @@
 //! RED as in Linux: drop in proportion to the average queue length between two thresholds.
 //!
 //! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
-//! to the bit. iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
+//! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
