@@ -1,6 +1,7 @@
 """The combinations of the values of loops, each with its scenario and its resolved trial.
 
-The trials have no seed yet. `planner` makes one trial for each seed.
+`scenario.sweep` lists the combinations. The trials have no seed yet; `planner` makes one trial for
+each seed.
 """
 
 from __future__ import annotations
