@@ -3,7 +3,7 @@
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default). Tukey 1977 and R's
 //! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots. Jain, Chiu and Hawe 1984 for
 //! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
-//! differ when it is even. Tables therefore state which of the two they contain.
+//! differ when it is even. The tables of a trial contain type-7 quartiles.
 //!
 //! `histogram.rs` has the quantiles of durations, and `window_rates.rs` has the quantiles of
 //! throughput.

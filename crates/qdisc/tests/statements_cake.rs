@@ -1,4 +1,6 @@
-//! Conformance statements C-142 to C-156 and C-177 to C-181 of CAKE: the hash, tins and the shaper.
+//! Conformance statements on CAKE's hash, tins, shaper and memory, among C-142 to C-156, C-170,
+//! C-171, and C-177 to C-181. `cake/tests.rs` of the crate checks the others of these numbers that
+//! concern parts of CAKE.
 
 mod rig;
 
@@ -53,7 +55,7 @@ fn c144_a_decaying_queue_keeps_its_slot() {
     for id in 0..4 {
         rig.offer(START, Packet::from(PacketFields { id, ..(*signalled).clone() }));
     }
-    // The first two packets wait too long, so that the count is above zero when the queue is empty.
+    // The packets wait too long, so the count is above zero when the queue becomes empty.
     for step in 0..4 {
         rig.take(START + Duration::from_millis(500 + step));
     }
@@ -239,7 +241,7 @@ fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     for id in 0..20_000_u64 {
         rig.offer(now, hashed(id, 5));
         left += usize::from(rig.take(now).is_some());
-        // 1514 bytes each millisecond and a longer gap at times: 12 Mbit/s.
+        // The mean gap is 1.005 ms, which is 12 Mbit/s with 1514 bytes.
         now += Duration::from_micros(if id % 10 == 0 { 1_500 } else { 950 });
     }
     assert_eq!(left + rig.packets(), 20_000);

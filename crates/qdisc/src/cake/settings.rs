@@ -97,7 +97,8 @@ impl Isolation {
     }
 }
 
-/// A link layer: tc's keyword, its overhead, its framing and its least length.
+/// A link layer: tc's keyword, its overhead, its framing, and its minimum charged length before
+/// framing.
 type Link = (&'static str, Option<u16>, Framing, u16);
 
 /// `ip` is tc's `overhead 0`.
