@@ -31,7 +31,8 @@ pub enum Reason {
     /// A later acknowledgement of the same connection made the packet redundant (CAKE's
     /// `ack-filter`).
     Filtered,
-    /// The scenario's random loss dropped the packet on the path itself.
+    /// The path lost the packet: by the random loss that the scenario states, or because a radio
+    /// gave the packet up.
     Path,
 }
 

@@ -76,7 +76,8 @@ pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
 }
 
 /// Returns Jain's fairness index of `n` shares. It ranges from `1/n` (one share has everything) to
-/// 1 (all shares are equal). A share of zero counts. Returns `None` if all shares are zero.
+/// 1 (all shares are equal). A share of zero counts. Returns `None` if all shares are zero, and
+/// without shares.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

@@ -1,6 +1,5 @@
-//! Conformance statements on CAKE's hash, tins, shaper and memory, among C-142 to C-156, C-170,
-//! C-171, and C-177 to C-181. `cake/tests.rs` of the crate checks the others of these numbers that
-//! concern parts of CAKE.
+//! Conformance statements among C-142 to C-156, C-170, C-171 and C-177 to C-181, on CAKE's hash,
+//! tins, shaper and memory. `src/cake/tests.rs` checks further statements on CAKE's parts.
 
 mod rig;
 

@@ -46,7 +46,7 @@ pub struct FlowFindings {
 
 impl FlowFindings {
     /// Returns the findings on `app`, which is application number `flow` of the trial, at its end.
-    /// `report` has the findings of the taps.
+    /// `report` has the findings of the taps. The caller adds the bytes read and the notes.
     ///
     /// # Panics
     ///

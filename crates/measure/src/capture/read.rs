@@ -2,9 +2,10 @@
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
 //! draft-ietf-opsawg-pcapng. Of pcapng, this module reads sections, interfaces with any time
-//! resolution and offset, and the enhanced and the obsolete packet blocks. It skips other blocks.
-//! No library reads the framing, for two reasons. An error can name the wrong byte and the values
-//! allowed, and no length in the file determines the memory used.
+//! resolution and offset, and the enhanced and the obsolete packet blocks. It refuses simple packet
+//! blocks, which have no time, and skips other blocks. No library reads the framing, for two
+//! reasons. An error can name the wrong byte and the values allowed, and no length in the file
+//! determines the memory used.
 
 use std::io::Read;
 
