@@ -169,13 +169,13 @@ def run(
     are in a temporary folder, which exists as long as the returned object.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. For the engine
-    "kernel", `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel" for the
-    kernel's own, "sim" for the simulator's, or both as "sim,kernel". `run_on` selects the machine:
+    "kernel", `qdisc_source` is the source of the disciplines: "kernel" for the kernel's own, "sim"
+    for the simulator's, or "sim,kernel" for both in turn. `run_on` selects the machine:
     "vm" for a virtual machine, or "host" for this machine, as root and in real time. Trials run in
     local processes, or on an `executor` with the interface of `concurrent.futures` or of
-    `TrialExecutor`. `progress=True` prints the progress on standard error, and an object with the
-    methods of `aqmlab.campaign.runner.Progress` receives it. `discipline` and `place` are the old
-    names of `qdisc_source` and `run_on`.
+    `TrialExecutor`. `progress=True` prints the progress on standard error. An object with
+    the methods of `aqmlab.campaign.runner.Progress` receives the progress instead. `discipline` and
+    `place` are the old names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.

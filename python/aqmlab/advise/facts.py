@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
-"""The cause of an unsatisfactory service at a tier; `open` if nothing can be compared."""
+"""The cause of bad service at a tier: `fine` if today's gateway is enough, `open` if unknown."""
 
 About: TypeAlias = Literal["tier", "spoils", "gain", "cost", "detail"]
 """The subject of a sentence. A `detail` is a number for a reader who wants to check."""
@@ -29,7 +29,7 @@ class TierCount(Struct, frozen=True):
 
 
 class ByMedian(Struct, frozen=True):
-    """A tier that suffices for some applications by the median of their round-trip times."""
+    """A tier that would suffice for some applications if only median round-trip times counted."""
 
     apps: tuple[str, ...]
     tier: str
@@ -69,7 +69,7 @@ class Cost(Struct, frozen=True):
 
 
 class BetterGateway(Struct, frozen=True):
-    """The gateway that serves everyone at the slowest tier."""
+    """The gateway that needs the slowest tier to serve everyone."""
 
     name: str
     tier: str
@@ -90,7 +90,7 @@ class GatewayFacts(Struct, frozen=True):
     well: str | None
     """The slowest tier at which every application is good."""
     failed: str | None
-    """The next slower tier than `served`."""
+    """The next tier that is slower than `served`; it does not suffice."""
     failing: tuple[str, ...]
     by_median: tuple[ByMedian, ...]
     seeds_served: int

@@ -106,7 +106,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo"),
     **dict.fromkeys(("pi2", "dualq", "l4s"), "dualpi2"),
 }
-"""Other common names of disciplines."""
+"""Other common names of disciplines, each with the name in this catalogue."""
 
 
 @dataclass(frozen=True, slots=True)

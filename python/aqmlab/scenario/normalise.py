@@ -23,7 +23,7 @@ Keys = tuple[str, ...]
 """The path of a member in nested tables."""
 
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
-"""The top-level keys that can be set and varied, or whose members can."""
+"""The top-level keys that can be set and varied, or whose members can be set and varied."""
 
 BOTH_WAYS = tuple(Link.model_fields)
 """Keys that, directly under `path` or `path.modem`, apply to both directions."""
