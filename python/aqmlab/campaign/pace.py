@@ -2,8 +2,8 @@
 
 Each engine has its own unit of cost: the kernel takes minutes for a cost that the simulator runs in
 milliseconds. The pace is the run time for one unit of cost. It comes from the trials of this run.
-Before the first trial has ended, it comes from earlier runs on this machine. Without earlier runs
-there is no estimate.
+Before a trial of this run has ended or reported progress, it comes from earlier runs on this
+machine. Without earlier runs there is no estimate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aqmlab.campaign.store.folder import Trial
 
 @dataclass(slots=True)
 class _EngineWork:
-    """The trials of an engine in this run, in the engine's unit of cost."""
+    """The cost of an engine's trials in this run, in the engine's unit of cost."""
 
     total: float = 0.0
     ended: float = 0.0

@@ -124,7 +124,7 @@ class CampaignResults(StoredTables):
         return some
 
     def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
-        """The results with the manifest `own`, whose trials keep their labels."""
+        """The results of the trials `own`, which keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo, some._verdicts = {}, {}, None
         some.manifest = of_trials(self.manifest, own)

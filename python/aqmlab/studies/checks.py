@@ -1,4 +1,4 @@
-"""Checks of claims: comparisons of numbers with bounds, and the share that must hold.
+"""Checks of claims: comparisons of numbers with bounds, and the share of checks that must hold.
 
 The median over seeds is compared with the bound. An ordering is a check of a ratio, computed seed
 by seed, and needs at least three seeds. An ordering holds if at least 80 % of the seeds agree, and

@@ -14,7 +14,8 @@ Course = Sequence[tuple[float, float]]
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
     """The ratio of the largest to the smallest flow, at each time within a span.
 
-    Times at which a flow has no value are omitted. The ratio is infinite if a flow has zero.
+    Times at which a flow has no value are omitted. The ratio is infinite if the value of a flow is
+    zero.
 
     >>> uneven([[(1.0, 2.0), (2.0, 3.0), (9.0, 1.0)], [(1.0, 4.0), (2.0, 0.0)]], (0.0, 5.0))
     [2.0, inf]

@@ -1,6 +1,7 @@
 """The comparison of an engine with the reference set, by metric and cell.
 
-A cell is within the error limit of a metric (`Rule`) if each of its cases is within the limit.
+A cell meets the error limit of a metric (`Rule`) if each of its cases is within the limit or within
+the kernel's own spread.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Comparison:
         """The worst case of each cell and metric that falls short, worst first.
 
         Only metrics with a rule count. If no metric with a rule was compared, all metrics count,
-        and a case falls short beyond an error of 10 %.
+        and a case falls short if its error exceeds 10 % and the kernel's own spread.
         """
         ruled = any(line.rule for line in self.lines)
         worst: dict[tuple[str, str], Case] = {}

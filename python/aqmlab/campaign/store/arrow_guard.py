@@ -1,4 +1,4 @@
-"""Checks the sizes in Arrow streams of a trial's tables before it decompresses them.
+"""Checks the sizes in Arrow streams of a trial's tables before the streams are decompressed.
 
 A folder may come from an untrusted source. A few bytes of a stream can request any amount of
 memory: buffers state their decompressed size, and batches state their number of rows. This

@@ -180,7 +180,7 @@ class Dataset:
             if fault is not None:
                 damaged[path] = fault
             elif any(os.path.lexists(self._folder.path / name) for name in record.files):
-                found[chunk] = record  # without any file, the user removed all to repeat trials
+                found[chunk] = record  # if no file is left, the user removed all to repeat trials
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:

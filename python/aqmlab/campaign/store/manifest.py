@@ -68,7 +68,8 @@ class LinkFacts(Struct, frozen=True):
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trial in a manifest.
 
-    A member with a default is present only if its value differs from the campaign's.
+    The members from `apps` to `stated_rates_mbit` are present only if they differ from the
+    campaign's.
     """
 
     id: Annotated[str, Meta(pattern=_NAME, max_length=255)]

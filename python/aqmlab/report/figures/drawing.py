@@ -123,7 +123,7 @@ class FigureDefinition:
 def styled() -> Iterator[None]:
     """Applies the style of all figures, independent of the user's settings.
 
-    A context within another one has no effect, because to apply the style takes long.
+    A context within another one has no effect, because applying the style takes long.
     """
     if _STYLED.get():
         yield

@@ -60,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The distance to the limit of good values, relative to the distance of the best value.
+    """The distance to the limit of good values, as a share of the best value's distance to it.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """

@@ -75,7 +75,7 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
 
 
 def _losses(raw: list[Sample]) -> list[tuple[float, float]]:
-    """The number of datagrams sent in each step that did not arrive."""
+    """The start of each step, and the number of datagrams sent in the step that were lost."""
     import numpy as np
 
     ends_s = max((one["t"] for one in raw), default=0.0)

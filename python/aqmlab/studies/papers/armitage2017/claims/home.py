@@ -82,7 +82,7 @@ def far(rate: str, *queues: str) -> list[At]:
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Yields each flow under every queue and round-trip time, in words.
+    """Yields each flow under every queue and round-trip time, with the condition in words.
 
     The last two values are the conditions at the slow and at the fast rate.
     """

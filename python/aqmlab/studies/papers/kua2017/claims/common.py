@@ -109,7 +109,7 @@ def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str,
 
 
 def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
-    """A check that IoT_high misses its rate by at least 5 %."""
+    """Checks that IoT_high misses its rate by at least 5 %."""
     own = _iot_high(n, rate, (queue,))
     return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
 
