@@ -125,7 +125,10 @@ class Request:
         )
 
     def command(self) -> str:
-        """The command that repeats the request."""
+        """The command that repeats the request.
+
+        `SCENARIO.toml` stands for a scenario or a household that is not from a file.
+        """
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
         for change in self.sets:
@@ -209,7 +212,7 @@ _ARGUMENTS = [
 
 
 def _refuse_senseless(scenario: object, jobs: object, out: object) -> None:
-    """Raises `RequestError` for arguments of a wrong type, and for senseless values."""
+    """Raises `RequestError` for arguments of a wrong type, `jobs` below 1, and an empty `out`."""
     if not isinstance(scenario, Scenario | Household | str | os.PathLike):
         raise RequestError(
             f"scenario: `{shown(scenario)}` is not a scenario",
@@ -269,7 +272,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
 
 
 def default_folder(campaign: Campaign) -> Path:
-    """The default folder of a campaign."""
+    """The default folder of a campaign: its name and the first eight digits of its key."""
     return Path("results") / f"{campaign.about.name}-{campaign.key[:8]}"
 
 

@@ -127,7 +127,7 @@ def advise(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Runs the cases that the question needs, and concludes.
+    """Runs the cases that the question needs, and draws the conclusion.
 
     Raises `ScenarioError` for an invalid question.
     """

@@ -1,4 +1,4 @@
-"""The choices behind the advice: tiers and gateways, built in or from a file."""
+"""The tiers and gateways from which the advice chooses, built in or from a file."""
 
 from __future__ import annotations
 

@@ -13,16 +13,16 @@ Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
 """The cause of bad service at a tier: `fine` if today's gateway is enough, `open` if unknown."""
 
 About: TypeAlias = Literal["tier", "spoils", "gain", "cost", "detail"]
-"""The subject of a sentence. A `detail` is a number for a reader who wants to check."""
+"""The subject of a sentence. A `detail` is a number for a reader who checks the conclusion."""
 
 
 class TierCount(Struct, frozen=True):
-    """The number of applications that are served at a tier."""
+    """The numbers of applications at a tier by verdict."""
 
     tier: str
     judged: int
     served: int
-    """The judged applications that are not bad."""
+    """The number of judged applications that are not bad."""
     good: int
     word: str
     """The worst verdict on a judged application."""
@@ -95,7 +95,7 @@ class GatewayFacts(Struct, frozen=True):
     by_median: tuple[ByMedian, ...]
     seeds_served: int
     exceptions: tuple[str, ...]
-    """The faster tiers that do not serve everyone."""
+    """The tiers faster than `served` at which an application is bad."""
     setbacks: tuple[Setback, ...]
     tiers: tuple[TierCount, ...]
 

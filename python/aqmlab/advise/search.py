@@ -6,8 +6,8 @@ reports only tiers that it has run. If the fastest tier suffices, the reported t
 slowest sufficient tier and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
-share is then run with all seeds. The best share has the fewest bad verdicts. Among equal shares, it
-has the most good verdicts, and then the highest rate.
+share is then run with all seeds. The best share has the fewest bad verdicts. Among shares with
+equally few, it has the most good verdicts, and then the highest rate.
 """
 
 from __future__ import annotations

@@ -98,8 +98,9 @@ class Pace:
     def share(self) -> float:
         """The share of the work that is done.
 
-        If the pace of every engine is known, it is the share of the run time. Otherwise it is the
-        share of finished trials, because costs of different engines have different units.
+        With one engine, or if the pace of every engine is known, it is the share of the run time.
+        Otherwise it is the share of the trials, because costs of different engines have different
+        units. The finished parts of running trials count.
         """
         if not self._trials:
             return 1.0

@@ -243,6 +243,6 @@ def text_digest(text: str) -> str:
 
 
 def values(part: Struct) -> dict[str, Any]:
-    """A part of a trial as values that `json.dumps` accepts. Lists are tuples."""
+    """A part of a trial as values that `json.dumps` accepts. Sequences are tuples."""
     found: dict[str, Any] = msgspec.to_builtins(part)
     return found

@@ -170,7 +170,7 @@ class CampaignResults(StoredTables):
         return [*own, *self.tables]
 
     def _unknown(self, name: str) -> str:
-        """The problem with an attribute that does not exist."""
+        """The text of the error for an attribute that does not exist."""
         known = [*self.tables, *(one for one in dir(type(self)) if not one.startswith("_"))]
         close = nearest(name, known)
         meant = f"; did you mean `{close}`?" if close else ""

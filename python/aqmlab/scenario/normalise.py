@@ -37,7 +37,7 @@ _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
 """For a table, the key with whose value the table's defaults must be consistent."""
 
 MOST_APPS = 10_000
-"""The maximum number of applications of a trial with their copies, as in the simulator."""
+"""The maximum number of applications of a trial, including copies, as in the simulator."""
 
 _MOST_LOOPS = 100
 

@@ -43,7 +43,7 @@ RULES = {
     "rtt_p95": Rule(0.10, 0.80),
     "loss": Rule(0.10, 0.80),
 }
-"""The rule of acceptance."""
+"""The rule of acceptance of each metric that has one."""
 
 
 @dataclass(frozen=True, slots=True)

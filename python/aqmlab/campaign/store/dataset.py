@@ -164,7 +164,7 @@ class Dataset:
         return fault is None
 
     def _read_records(self, damaged: dict[Path, str]) -> dict[int, ChunkRecord]:
-        """Reads the records of sealed chunks, and adds invalid ones to `damaged`."""
+        """Reads the records of sealed chunks, and adds invalid records to `damaged`."""
         found = {}
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.record_path(chunk)

@@ -183,7 +183,7 @@ def read(config: Config) -> Hosts:
 def _match_orphans(config: Config, hosts: Hosts) -> None:
     """Assigns the only address without a host to the only host without an address.
 
-    Two of the configs that TEACUP ships contain this error.
+    Two of the configs that TEACUP ships contain such a pair.
     """
     listed = [str(name) for name in [*config.rows("hosts"), *config.rows("router")]]
     without = [name for name in listed if name not in hosts.addresses]

@@ -30,7 +30,7 @@ WIDTH_INCH = 9.0
 
 _STYLE = Path(__file__).with_name("aqmlab.mplstyle")
 _STYLED = ContextVar("_STYLED", default=False)
-"""Whether the style applies."""
+"""Whether `styled` has applied the style in this context."""
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class FigureDefinition:
 def styled() -> Iterator[None]:
     """Applies the style of all figures, independent of the user's settings.
 
-    A context within another one has no effect, because applying the style takes long.
+    A context within another such context does nothing, because applying the style takes long.
     """
     if _STYLED.get():
         yield

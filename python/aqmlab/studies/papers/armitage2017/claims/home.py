@@ -241,7 +241,7 @@ def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the IoT flows and the call have their rates, and the call loses few packets."""
+    """Checks that the IoT flows and the call reach their rates, and the call loses few packets."""
     checks = []
     for here in places(rate):
         checks += [reaches(n, flow, here) for flow in LIGHT]
