@@ -52,7 +52,7 @@ class Tier(Value):
 
     @property
     def order(self) -> tuple[int, int]:
-        """The sort key from slow to fast: the downlink, then the uplink."""
+        """The sort key from slow to fast: the downlink's rate, then the uplink's."""
         return self.down.bps, self.up.bps
 
 

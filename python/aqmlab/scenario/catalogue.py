@@ -24,7 +24,7 @@ FAMILIES = {
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The registries, each with the word for one of its entries in messages."""
+"""The families of kinds, each with the word for one kind in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
 
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:
-    """The registries, read from the simulator's binary."""
+    """The kinds of each family, read from the simulator's binary."""
     return _core.catalogue()
 
 

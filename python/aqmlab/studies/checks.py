@@ -69,7 +69,7 @@ class Check:
     needed: float = IN_GENERAL
     """The share of checks of this kind that must hold."""
     words: str = ""
-    """The paper's words that require this share; empty if the paper has no such words."""
+    """The paper's words that require the share `needed`; empty if the paper has no such words."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
@@ -88,9 +88,9 @@ class Check:
         return [value for value in self.values.values() if not math.isnan(value)]
 
     def margin(self, value: float) -> float:
-        """The distance of `value` from the bound, relative to the bound.
+        """The distance of `value` from the bound with its tolerance, relative to the bound.
 
-        It is negative if the check fails.
+        It is negative on the wrong side.
         """
         scale = abs(self.bound) or 1.0
         if math.isinf(value):
@@ -112,7 +112,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether the median meets the bound. An ordering holds if enough seeds meet the bound."""
+        """Whether the median meets the bound, or for an ordering, whether enough seeds meet it."""
         if self.ordering:
             return self.share >= MOST_SEEDS - 1e-9
         return self.middle_margin >= -1e-9
@@ -124,7 +124,7 @@ class Check:
 
     @property
     def contradicted(self) -> bool:
-        """Whether most seeds visibly show the opposite."""
+        """Whether a share of at least `MOST_SEEDS` of the seeds visibly shows the opposite."""
         opposite = sum(self._opposed(value) >= VISIBLE - 1e-9 for value in self.known)
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 

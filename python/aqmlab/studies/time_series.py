@@ -30,7 +30,9 @@ def uneven(flows: Sequence[Course], span: Span) -> list[float]:
 
 
 def apart(one: Course, other: Course, span: Span) -> float:
-    """The mean relative difference between `one` and `other` over their common times.
+    """The mean absolute difference of two courses, relative to `other`.
+
+    It is over the common times within `span`. Times at which `other` is zero are omitted.
 
     >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
     0.05

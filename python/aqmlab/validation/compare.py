@@ -58,12 +58,12 @@ class MetricSummary:
     spread_p50: float | None
     spread_p90: float | None
     in_spread: float
-    """The share of cells within the kernel's spread."""
+    """The share of cells in which all errors are within the kernel's spread."""
     in_5: float
     in_10: float
     rule: Rule | None
     meets: float | None
-    """The share of cells that meet the rule's limit."""
+    """The share of cells in which all errors are within the rule's limit or the kernel's spread."""
 
     @property
     def accepted(self) -> bool:

@@ -54,7 +54,7 @@ def _refuse_absurd(data: bytes) -> None:
 
 
 def _measured(message: pa.ipc.Message) -> tuple[int, int]:
-    """The number of rows and the decompressed bytes that a batch states."""
+    """The number of rows of a batch, and its decompressed size in bytes, as it states them."""
     body = memoryview(message.body)
     try:
         batch = _Table(message.metadata.to_pybytes()).table(_HEADER)

@@ -126,7 +126,7 @@ class Finished:
 
     @contextmanager
     def _refusing(self, trial: Trial) -> Iterator[None]:
-        """Converts errors within the context into damage of the trial file."""
+        """Converts errors within the context into the error for a damaged trial file."""
         try:
             yield
         except UNREADABLE as error:

@@ -275,7 +275,10 @@ def log_axis(axis: XAxis | YAxis) -> None:
 
 
 def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
-    """Makes the y-axis logarithmic from `least` up, above a linear section of `decades` to zero."""
+    """Makes the y-axis logarithmic from `least` up, and linear from zero to `least`.
+
+    The linear section is as high as `decades` decades.
+    """
     from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
 
     axes.set_yscale("symlog", linthresh=least, linscale=decades)

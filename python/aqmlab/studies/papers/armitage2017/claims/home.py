@@ -44,7 +44,11 @@ TARGET_MBIT = {
     "iot_high": 125 * 152 * 8e-6,
     "video_call": 50 * 728 * 8e-6,
 }
-"""The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
+"""The rates of the flows at the IP layer.
+
+TCP packets with 100 B of payload have 52 B of headers (with timestamps), and UDP packets with
+700 B have 28 B.
+"""
 
 REACHED, NOTICEABLY = 0.95, 0.95
 """The least shares of a rate that count as reaching it, and as not noticeably lower."""

@@ -159,7 +159,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def heavy_losses(n: Numbers) -> list[Check]:
-    """Checks of the call's upstream losses under each AQM at 1.5/0.5, as in every scenario."""
+    """Checks that at 1.5/0.5 Mbit/s under each AQM the call loses many upstream packets."""
     checks = []
     for queue in AQMS:
         checks += home.lost_over(n, CALL_UP, near(LOW, queue), 10.0)

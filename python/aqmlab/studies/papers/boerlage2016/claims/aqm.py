@@ -53,7 +53,10 @@ LOW_MS = 100.0
 """V-D: the round-trip time that every AQM stays below."""
 
 HIGHEST_MS, RANGE_MS = 26.0, 5.0
-"""V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32."""
+"""V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32.
+
+These are the largest median RTT, and the largest difference between medians.
+"""
 
 
 def _at(qdisc: str) -> At:
