@@ -23,7 +23,7 @@ from aqmlab.scenario.fields import plain
 
 
 def choices() -> dict[str, Any]:
-    """The choices of the page: the selection in `choices.toml`, all lines and all lists of tiers."""
+    """The page's choices: the selection in `choices.toml`, all lines, and all lists of tiers."""
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
