@@ -1,4 +1,4 @@
-"""The claims of the abstract and the introduction, each as a small function over results."""
+"""The claims of the abstract and of sections 1 and 2, each as a small function over results."""
 
 from __future__ import annotations
 
