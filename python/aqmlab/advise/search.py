@@ -7,7 +7,7 @@ slowest sufficient tier and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
 share is then run with all seeds. The best share has the fewest bad verdicts. Among shares with
-equally few, it has the most good verdicts, and then the highest rate.
+equally few bad verdicts, it has the most good verdicts, and then the highest rate.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ fails if at most 20 % agree. Otherwise it is undecided, because a single run can
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
-must hold. A check is contradicted if the number misses the bound by at least 5 % in at least 80 %
-of the seeds. This 5 % is about the smallest difference that is visible in a figure. Other results
-neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
+must hold. A check is contradicted if at least 80 % of the seeds show the opposite by at least 5 %,
+which is about the smallest difference that is visible in a figure. The opposite is a number beyond
+the bound and its tolerance; the opposite of "twice as much" is "less". Other results neither hold
+nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 The paper's own words can require another share. "In all cases" requires all checks of a kind
 (`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim that chooses another share

@@ -1,4 +1,4 @@
-"""Measures over time: evenness of shares, and number of swings."""
+"""Measures over time: the unevenness and the difference of courses, and the number of swings."""
 
 from __future__ import annotations
 
