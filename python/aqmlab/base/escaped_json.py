@@ -8,9 +8,9 @@ import sys
 
 
 def escaped_json(text: str) -> str:
-    """Escapes control characters.
+    """Escapes the control characters that JSON leaves unescaped, and lone surrogates.
 
-    If the encoding of standard output is not UTF, also escapes all characters outside ASCII.
+    If the encoding of standard output is not UTF, escapes all characters outside ASCII instead.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().replace("-", "").startswith("utf"):
