@@ -95,7 +95,7 @@ def spec_of(name: str, seed: int) -> TrialSpec:
 
 
 def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
-    """The tables of a trial and the names of its captures, from `keep` if they are stored there.
+    """The tables of a trial and the names of its captures. Stored runs of the kernel are reused.
 
     Captures exist only if the trial keeps its packets.
     """
@@ -212,7 +212,10 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """The first difference between data packets as text, and the packet's times in both runs."""
+    """The first difference between data packets as text, and the packet's times in both runs.
+
+    Returns `None` if there is no difference.
+    """
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):

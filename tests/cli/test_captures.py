@@ -1,4 +1,4 @@
-"""Captures of trials, and their round trips: `aqmlab pcap` and `aqmlab spp`."""
+"""Captures of trials, and their round-trip times: `aqmlab pcap` and `aqmlab spp`."""
 
 import json
 from io import StringIO

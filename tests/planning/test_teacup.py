@@ -1,4 +1,4 @@
-"""TEACUP configs of other authors: experiments, queues, hosts and traffic."""
+"""TEACUP configs in the test data: experiments, queues, hosts and traffic."""
 
 from pathlib import Path
 

@@ -1,6 +1,7 @@
 """Reads the packets of a trial from its captures without any code of the core.
 
-Only the form of `aqmlab pcap` is supported: classic pcap of little-endian nanoseconds and raw IPv4
+Only the form of `aqmlab pcap` is supported: little-endian classic pcap with nanoseconds and raw
+IPv4
 (draft-ietf-opsawg-pcap). The home is 172.16.10.0/24. On the internet (172.16.11.0/24), each
 application has its own host.
 """
@@ -69,7 +70,7 @@ def packets(path: Path) -> Iterator[Seen]:
 
 @dataclass
 class Captured:
-    """A trial run with captures, and their packets by application and direction."""
+    """A run of a trial, and its captured packets by application and direction."""
 
     run: Run
     sent: dict[tuple[str, str], list[Seen]]
@@ -142,7 +143,7 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """Yields differences of throughput, over the active time and in windows that begin with it."""
+    """Yields differences of throughput, over the active time and in its windows."""
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:
