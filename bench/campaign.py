@@ -35,7 +35,7 @@ def memory_mb() -> float:
 
 
 class Clock:
-    """Prints the CPU time and the memory of each step of this process."""
+    """Prints the times of each step of this process, and the peak memory after the step."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials

@@ -83,7 +83,7 @@ def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Peers:
-    """The other simulators that can run here."""
+    """The programs of the other simulators; `None` for a simulator that cannot run here."""
 
     htsim: Path | None
     ns3: Path | None

@@ -138,7 +138,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """The states as text, by millisecond and side."""
+    """Yields the states of the senders as text, by millisecond and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
@@ -159,7 +159,7 @@ def states_of(
 
 
 def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tuple[float, float]]]:
-    """Backlog and drops by millisecond and link."""
+    """Yields the backlog and the number of drops of a queue, by millisecond and link."""
     table = tables["queue_series"]
     for link, t_s, backlog, drops in zip(
         *(table[name] for name in ("link", "t_s", "backlog_packets", "drops")), strict=True

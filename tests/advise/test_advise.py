@@ -161,10 +161,10 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """FQ-CoDel needs 12/1 Mbit/s if transfers may take longer (section VI).
+    """With FQ-CoDel, 12/1 Mbit/s suffice if transfers may take longer (section VI).
 
-    By the median round-trip time, FIFO needs 50/20 Mbit/s. By the 95th percentile, FIFO needs a
-    faster tier, and the advice says so.
+    With FIFO, 50/20 Mbit/s suffice by the median round-trip time. By the 95th percentile, only a
+    faster tier suffices, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")

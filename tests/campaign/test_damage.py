@@ -1,7 +1,7 @@
 """Damage to a stored file never makes a reader return a different result.
 
 The tests combine every reader, every fault and every file. `make test` draws a sample of the
-combinations. `make soak` flips a thousand bits for each reader.
+combinations. `make soak` tests all of them, and flips a thousand bits for each reader.
 """
 
 import contextlib

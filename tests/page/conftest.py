@@ -77,13 +77,13 @@ class Tab:
         self.page.set_default_timeout(60_000)
 
     def open(self, fragment: str = SMALL) -> Tab:
-        """Opens the page, and waits until both gateways have run the whole minute."""
+        """Opens the page, and waits until the whole minute is simulated for both gateways."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{'#' if fragment else ''}{fragment}")
         return self.shown()
 
     def shown(self) -> Tab:
-        """Waits until both gateways have run the whole minute at the tier, and all is drawn."""
+        """Waits until the minute is simulated for both gateways at the tier, and all is drawn."""
         self.page.locator('body[data-shown="whole"][data-drawn="true"]').wait_for()
         return self
 

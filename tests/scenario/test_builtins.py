@@ -61,7 +61,7 @@ def shortened(spec):
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
-    """The simulator refuses unknown keys, kinds and parameters within some milliseconds."""
+    """The simulator refuses unknown keys, kinds and parameters before a trial starts."""
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:

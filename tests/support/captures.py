@@ -150,7 +150,7 @@ def _throughput(captured: Captured) -> Iterator[str]:
         place = f"{row['flow']} {row['direction']}"
         from_ns, to_ns = (round(1e9 * row[f"active_{end}_s"]) for end in ("from", "to"))
         if from_ns == to_ns or run.apps[row["flow"]]["app"]["kind"] == "bulk":
-            continue  # an application that ends by itself ends at its last packet
+            continue  # an application that ends by itself is active until its last packet
         seen = captured.received[row["flow"], row["direction"]]
         times = np.array([one.at_ns for one in seen], dtype=np.int64)
         sizes = np.concatenate([[0], np.cumsum([one.ip_bytes for one in seen], dtype=np.int64)])

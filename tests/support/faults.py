@@ -78,7 +78,8 @@ class Campaigns:
     def run(self, folder, *, at=None, code=None):
         """Runs the campaign in `folder`, with a fault at call number `at` if `at` is given.
 
-        The process is killed at this call, or this and every later call fail with errno `code`.
+        The process is killed at this call, or this call and the later ones fail with errno `code`.
+        Calls that free space do not fail.
         """
         log, runs = self.place / "calls", self.place / "runs"
         for path in (log, runs):

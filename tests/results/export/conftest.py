@@ -32,7 +32,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rrul(tmp_path_factory):
-    """The results of the built-in scenario that corresponds to Flent's test of the same name."""
+    """The results of the built-in scenario `rrul`, whose series fill Flent's test rrul_be."""
     return aqmlab.run("rrul", duration="20 s", out=tmp_path_factory.mktemp("rrul") / "results")
 
 

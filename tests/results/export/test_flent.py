@@ -33,7 +33,7 @@ FOUR = ("a", "b", "c", "d")
         (Cast(up=("a",), down=("b",), icmp=("p",)), "tcp_bidirectional"),
         (Cast(up=("a",), icmp=("p",)), "tcp_nup"),
         (Cast(down=FOUR * 3, icmp=("p",)), "tcp_ndown"),
-        (Cast(up=("a",)), "rrul_var"),  # no Flent test shows the queueing delay
+        (Cast(up=("a",)), "rrul_var"),  # Flent's tests of uploads have a probe
         (Cast(up=FOUR, down=FOUR, icmp=("p",), udp=FOUR), "rrul_var"),
         (Cast(up=("a",), icmp=("p",), rest=("game",)), "rrul_var"),
         (Cast(up=("a",), icmp=("p",), dash=("film",)), "rrul_var"),

@@ -24,7 +24,7 @@ def _place(row: Row) -> str:
 def counts_add_up(run: Run) -> Iterator[str]:
     """The packets received and lost are at most the packets sent.
 
-    Sizes are between the size of the headers and the MTU.
+    The mean size of packets is between the size of the headers and the MTU.
     """
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:

@@ -136,7 +136,7 @@ def _limit_bytes(link: dict[str, Any]) -> float:
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
     if not limit and kind.name == "dualpi2_rfc":
-        # The limit is 250 ms at the link's rate. The rate of a radio is unknown.
+        # The default limit is 250 ms at the link's rate. The rate of a radio is unknown.
         limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
