@@ -1,7 +1,5 @@
 """Details of the study of CAKE, L4S and BBRv3 in homes of 2026."""
 
-import math
-
 import pytest
 from aqmlab import studies
 from aqmlab.households import line as lines
@@ -11,14 +9,14 @@ from aqmlab.planning.change_text import assignments
 from aqmlab.scenario.quantities import Rate
 from aqmlab.studies.claims import HOLDS, judge
 from aqmlab.studies.laboratory import Asked, Laboratory
-from aqmlab.studies.papers.modern.figures import CAKES, LINES
-from aqmlab.studies.papers.modern.rows import BULK, LINE_MBIT, host_share, worse
+from aqmlab.studies.papers.modern import rows
+from aqmlab.studies.papers.modern.figures import CAKES, CLASSIC, LINES
 from aqmlab.studies.trials import Trials
 
 ADDED = {"mother-update", "father-call", "child-web"}
 """The activities that home2026-family does not have."""
 OFF_ON_ADSL = {"doorbell-camera"}
-GATEWAYS = ("FIFO", "PIE", "FQ-CoDel", *CAKES, "DualPI2", "DualPI2, L4S")
+GATEWAYS = (*CLASSIC, *CAKES, "DualPI2", "DualPI2, L4S")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,7 @@ def test_a_line_has_the_queues_and_the_framing_of_the_table_of_lines(trials, lin
     table = lines.find(line)
     for gateway, spec in trials(line).items():
         links = {one["name"]: one for one in spec["links"]}
-        for way, mbit in LINE_MBIT[line].items():
+        for way, mbit in rows.LINE_MBIT[line].items():
             modem = links[f"modem-{way}"]
             rate = Rate.parse(f"{mbit} Mbit/s")
             kind, _, limit = table.fifo(way, rate).partition(" limit=")
@@ -106,27 +104,68 @@ def test_the_arithmetic_of_bbr_holds(tmp_path):
     assert [one.word for one in found] == [HOLDS]
 
 
-def test_rows_of_figures_are_of_the_named_applications(tmp_path):
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The results of short trials on two lines."""
     study = studies.load("modern")
-    need = Trials("adsl", {"gateway": ("FIFO", "CAKE, hosts")})
-    short = assignments(("duration=14 s", "measure.from=12 s"))
-    laboratory = Laboratory(study, Asked(1, sets=short), tmp_path / "out")
-    laboratory.run([need])
-    results = laboratory.results(need)
-    flows = results.table("flows").filter(results.table("flows")["primary"])
-    rate = {
-        (row["gateway"], row["flow"], row["direction"]): row["goodput_mbit"]
-        for row in flows.iter_rows(named=True)
+    gateways = {"gateway": ("CAKE, hosts", "DualPI2, L4S")}
+    needs = [Trials(line, gateways) for line in ("adsl", "vdsl")]
+    sets = assignments((f"duration={rows.FROM_S + 4} s", f"measure.from={rows.FROM_S} s"))
+    laboratory = Laboratory(study, Asked(1, sets=sets), tmp_path_factory.mktemp("modern") / "out")
+    laboratory.run(needs)
+    return laboratory.results(*needs)
+
+
+def _goodputs(results):
+    flows = results.table("flows")
+    own = flows.filter(flows["primary"] & (flows["direction"] == "down"))
+    return {
+        (row["scenario"], row["gateway"], row["flow"]): row["goodput_mbit"]
+        for row in own.iter_rows(named=True)
     }
-    with_scenario = results.table("flows")
-    assert "scenario" not in with_scenario.columns  # One scenario has no such condition.
-    hosts = host_share("mother-update", "teenager-download")(results)
-    for row in hosts.iter_rows(named=True):
-        own, other = (
-            rate[row["series"], flow, "down"] for flow in ("mother-update", "teenager-download")
-        )
-        assert row["middle"] == pytest.approx(100 * own / (own + other))
-    scores = worse("mother-meeting", "mos_{}", "min")(results)
-    assert set(scores["series"]) == {"FIFO", "CAKE, hosts"}
-    assert all(1 <= score <= 4.5 and not math.isnan(score) for score in scores["middle"])
-    assert BULK["up"] == ("mother-backup",)
+
+
+def test_shares_are_of_the_named_downloads_and_of_the_lines_rate(results):
+    rates = _goodputs(results)
+    hosts = rows.host_share("mother-update", "teenager-download")(results)
+    lines_used = rows.line_share("down")(results)
+    bulk = rows.line_share("down", rows.BULK)(results)
+    assert hosts.height == lines_used.height == bulk.height == 4
+    for share, of_all, of_bulk in zip(
+        hosts.iter_rows(named=True),
+        lines_used.iter_rows(named=True),
+        bulk.iter_rows(named=True),
+        strict=True,
+    ):
+        at = share["scenario"], share["series"]
+        one, many = (rates[*at, flow] for flow in rows.BULK["down"])
+        line_mbit = rows.LINE_MBIT[at[0]]["down"]
+        every = sum(rate for key, rate in rates.items() if key[:2] == at)
+        assert share["middle"] == pytest.approx(100 * one / (one + many))
+        assert of_bulk["middle"] == pytest.approx(100 * (one + many) / line_mbit)
+        assert of_all["middle"] == pytest.approx(100 * every / line_mbit)
+        assert of_bulk["middle"] < of_all["middle"] < 95
+
+
+def test_the_worse_direction_of_a_call_counts(results):
+    apps = results.table("apps")
+    for metric, pick in (("mos_{}", min), ("frame_delay_{}_p95_ms", max)):
+        names = [metric.format(way) for way in ("up", "down")]
+        own = apps.filter((apps["flow"] == "mother-meeting") & apps["metric"].is_in(names))
+        for row in rows.worse("mother-meeting", metric, pick.__name__)(results).rows(named=True):
+            values = own.filter(own["trial"] == row["trial"])["value"]
+            assert values.len() == 2
+            assert row["middle"] == pick(values)
+
+
+def test_quantiles_are_over_the_samples_of_the_measured_interval(results):
+    series = results.table("app_series")
+    own = series.filter((series["metric"] == "page_load_ms") & (series["t_s"] >= rows.FROM_S))
+    pages = rows.sample_quantiles("child-web", "page_load_ms")(results)
+    assert set(pages["trial"]) == set(own["trial"])
+    for row in pages.iter_rows(named=True):
+        samples = own.filter(own["trial"] == row["trial"])["value"]
+        assert row["middle"] == samples.median()
+    queues = rows.gauge_quantiles("down", {"L4S": "delay_l_ms"}, least=0.01)(results)
+    assert set(queues["gateway"]) == {"DualPI2, L4S"}
+    assert queues["least"].min() == 0.01 <= queues["most"].max()
