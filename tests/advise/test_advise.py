@@ -161,10 +161,10 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """With FQ-CoDel, 12/1 Mbit/s suffice if transfers may take longer (section VI).
+    """With FQ-CoDel, the tier 12/1 Mbit/s suffices if transfers may take longer (section VI).
 
-    With FIFO, 50/20 Mbit/s suffice by the median round-trip time. By the 95th percentile, only a
-    faster tier suffices, and the advice says so.
+    With FIFO, the tier 50/20 Mbit/s suffices by the median round-trip time. By the 95th percentile,
+    only a faster tier suffices, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")

@@ -20,7 +20,7 @@ MOST_S = 5.0
 """The maximum processor time for a text of `MOST_BYTES`. A typical text takes milliseconds."""
 
 _MOST_TRIALS = 20
-"""The maximum number of planned trials. Each may take as long as the simulator's check."""
+"""The maximum number of planned trials. Each trial may cost a check by the simulator."""
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]

@@ -1,7 +1,7 @@
 """The capacity of a link over an interval, from the trial's spec.
 
 A packet of `n` bytes occupies `on_link(n)` bytes on a link. Within any time `t` the packets that
-leave a link take at most `rate · t`, plus these allowances of the shaper:
+leave a link occupy at most `rate · t`, plus these allowances of the shaper:
 
 - the wire: the packet that is in transmission at the beginning of the interval counts completely;
 - HTB: 1600 bytes of credit, and the packet that makes the credit negative;
