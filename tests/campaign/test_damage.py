@@ -166,7 +166,7 @@ def add(path, other, chance):
 
 
 def add_link(path, other, chance):
-    """Adds a link to a copy of the file's folder, which lies outside the campaign."""
+    """Adds a link to a copy of the file's folder, as one more chunk of a table."""
     outside = path.parents[3] / "outside"
     shutil.rmtree(outside, ignore_errors=True)
     shutil.copytree(path.parent, outside / path.parent.name)
