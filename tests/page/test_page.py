@@ -111,9 +111,9 @@ def test_the_minute_of_an_application_is_drawn_for_both_gateways(
     tab = tabs(file_address).open()
     tab.page.locator("details.minute summary").first.click()
     charts = tab.page.locator("details.minute[open] .chart")
-    charts.nth(1).wait_for()  # the event that draws them follows the click
-    assert charts.count() == 2
-    for number in range(2):
+    charts.nth(2).wait_for()  # the event that draws them follows the click
+    assert charts.count() == 3
+    for number in range(3):
         assert "Today at most" in charts.nth(number).get_attribute("aria-label")
         assert charts.nth(number).locator("canvas").bounding_box()["width"] > 200
 
