@@ -245,10 +245,10 @@ def test_the_keyboard_alone_suffices(tabs: Any, file_address: str) -> None:
     tab.shown()
     assert tab.text("#headline") != before
     assert _focused_id(tab) == "tier"
-    tab.page.get_by_role("button", name="More: a photo upload").focus()
+    tab.page.get_by_role("button", name="More: an upload of single photos").focus()
     keyboard.press("Enter")
     tab.shown()
-    assert tab.page.get_by_label("a photo upload: 1").count() == 1
+    assert tab.page.get_by_label("an upload of single photos: 1").count() == 1
     assert _focused(tab) == "+"  # the focus stays
     tab.page.locator("#moment").focus()
     keyboard.press("Home")  # the queue opens at its worst moment, which may be the last

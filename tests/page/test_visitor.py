@@ -61,6 +61,18 @@ def test_a_notice_is_visible_beside_the_control_that_causes_it(
     assert notice.count() == 0
 
 
+def test_an_album_fills_the_uplink_and_single_photos_do_not(tabs: Any, file_address: str) -> None:
+    home = SMALL.replace("cloud-backup", "photo-album").replace("12%2F1", "50%2F20")
+    tab = tabs(file_address).open(home)
+    row = tab.page.locator("#apps-list li", has_text="An upload of a photo album")
+    assert "gets its part of the line" in row.inner_text()
+    tab.page.get_by_role("button", name="Less: an upload of a photo album").click()
+    tab.page.get_by_role("button", name="More: an upload of single photos").click()
+    tab.shown()
+    row = tab.page.locator("#apps-list li", has_text="An upload of single photos")
+    assert "each photo is sent in time" in row.inner_text()
+
+
 def test_the_steps_name_the_device_and_the_measured_speed(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open(SMALL + "&line=vdsl")
     steps = tab.text("#do-view")
