@@ -108,7 +108,7 @@ def test_verdicts_are_words_and_marks(tabs: Any, file_address: str) -> None:
 def test_the_minute_of_an_application_is_drawn_for_both_gateways(
     tabs: Any, file_address: str
 ) -> None:
-    tab = tabs(file_address).open()
+    tab = tabs(file_address).open().idle()  # a later answer would draw the charts again
     tab.page.locator("details.minute summary").first.click()
     charts = tab.page.locator("details.minute[open] .chart")
     charts.nth(2).wait_for()  # the event that draws them follows the click

@@ -30,7 +30,7 @@ def test_a_row_states_each_direction(tabs: Any, file_address: str) -> None:
 
 
 def test_a_chart_shows_the_rate_of_each_direction(tabs: Any, file_address: str) -> None:
-    tab = tabs(file_address).open(BOTH_WAYS)
+    tab = tabs(file_address).open(BOTH_WAYS).idle()  # a later answer would draw the charts again
     for name, titles in {
         "An online game": ["Rate to the internet", "Rate to the home", "Round-trip time"],
         "A film in HD": ["Rate to the home", "Round-trip time"],
@@ -83,3 +83,14 @@ def test_the_steps_name_the_device_and_the_measured_speed(tabs: Any, file_addres
     for system, name in {"uci": device.linux, "dnctl": device.bsd}.items():
         tab.page.locator(f"input[name=system][value={system}]").check()
         assert f"such as {name}. Yours" in tab.text("#do-view")
+
+
+def test_the_queue_stays_at_the_end_of_the_minute(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open()
+    tab.page.locator("#moment").focus()
+    tab.page.keyboard.press("End")
+    tab.page.keyboard.press("ArrowLeft")
+    tab.page.locator("#play").click()
+    tab.page.locator("#play:text('Play')").wait_for()
+    end = tab.page.locator("#moment").get_attribute("max")
+    assert tab.page.locator("#moment").input_value() == end

@@ -128,7 +128,7 @@ function build() {
 
 function toggle() {
   Object.assign(shown, { isPlaying: !shown.isPlaying, isMoved: true });
-  if (shown.at >= waits.today.length - 1) shown.at = 0;
+  if (shown.isPlaying && shown.at >= waits.today.length - 1) shown.at = 0;
   parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
   shown.last = performance.now();
   if (shown.isPlaying) requestAnimationFrame(advance);
