@@ -109,7 +109,7 @@ function build() {
     el(
       "p",
       {},
-      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup.",
+      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup. A call also suffers if the wait changes suddenly, because words that come too late are left out.",
     ),
     el(
       "div",
