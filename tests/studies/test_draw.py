@@ -43,6 +43,15 @@ def test_every_form_draws_the_same_bytes_again(name, ran):
     assert not FORMS[name].legend.endswith(".")
 
 
+@pytest.mark.parametrize("bound", [0.01, 1e6])
+def test_a_bound_is_within_the_axis(ran, bound):
+    boxes = draw.BoxPlots(RTTS, "RTT (ms)", GROUPS, bound=(bound, "limit"), log=False)
+    with styled():
+        [made] = boxes.draw(ran.results(Trials("home")))
+    low, high = made.axes[0].get_ylim()
+    assert low <= bound <= high
+
+
 def test_quantiles_are_those_of_the_table(ran):
     results = ran.results(Trials("home", {"rtt": "60 ms", "qdisc": "FQ"}))
     rtts, induced = (draw.flow_quantiles(what, "ms", APPS)(results) for what in ("rtt", "induced"))
