@@ -269,6 +269,15 @@ def test_any_text_is_a_household_or_a_sentence(text) -> None:
         assert error.problem and "\n" not in error.problem
 
 
+ALBUM = {"kind": "bulk", "direction": "up", "host": "mother-notebook"}
+
+
+def test_holiday_photos_are_sent_as_fast_as_the_line_permits() -> None:
+    for said in ("uploading holiday photos", "uploading photos", "uploading an album"):
+        apps = scenario_of(household_of(f"a mother {said}")).apps
+        assert [plain(app) for app in apps.values()] == [ALBUM], said
+
+
 def test_new_writes_a_file_that_demand_and_run_read(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["new", "a mother in meetings, kid gaming", "--tier", "25/5 Mbit/s", "--line", "vdsl"]
