@@ -194,8 +194,8 @@ impl SendBuffer {
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }
 
-    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory
-    /// decide, so the `skb`s need not be counted.
+    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory give
+    /// the answer, so the `skb`s need not be counted.
     #[inline(never)]
     fn is_third_free(&self, tcb: &Tcb) -> bool {
         let is_enough =
