@@ -2,8 +2,8 @@
 //!
 //! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128 of
 //! an octave wide at its lower end, so the relative error of a quantile is below 1/128. Each bucket
-//! stores the sum of its values and returns their mean. Values that are all equal are therefore
-//! returned exactly.
+//! stores the sum of its values, and a quantile is the mean of the values in a bucket. Values that
+//! are all equal are therefore returned exactly.
 
 use std::collections::VecDeque;
 

@@ -7,8 +7,8 @@
 //! acknowledges at once.
 //!
 //! A write blocks if it does not fit into the send buffer as a whole. The same holds for nttcp in
-//! TCP mode, which the experiments of these papers used. It waits between two writes, so the next
-//! message follows an interval after the end of the blocked write. A slow connection therefore
+//! TCP mode, which the experiments of these papers used. nttcp waits between two writes, so the
+//! next message follows an interval after the end of the blocked write. A slow connection therefore
 //! lowers the offered rate. Bytes written while TCP cannot send leave in full segments, because the
 //! stream has no message boundaries.
 //!

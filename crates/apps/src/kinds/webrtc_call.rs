@@ -19,9 +19,9 @@
 //!   decides by the coarseness of the picture instead. The top resolution is the largest step whose
 //!   minimum rate is at most `max_rate`.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
-//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating follows
-//!   the E-model, with the values of G.711 with concealment. Sound and picture are not
-//!   synchronised.
+//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. The rating of the
+//!   speech follows the E-model, with the values of G.711 with concealment. Sound and picture are
+//!   not synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
 //! begins less than a frame interval later. Sender and receiver reports of RTCP, simulcast, and an

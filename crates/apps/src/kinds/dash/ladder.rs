@@ -7,9 +7,9 @@
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
 //! changes the sizes at all rates together. Each rate has its own correlation with the complexity.
-//! Its deviation and its range come from its first 150 two-second segments. Rates that were not
-//! measured are interpolated between their neighbours. Segments of other lengths vary like
-//! two-second segments.
+//! The deviation and the range of the sizes come from the first 150 two-second segments at the
+//! rate. Rates that were not measured are interpolated between their neighbours. Segments of other
+//! lengths vary like two-second segments.
 
 use aqmlab_core::{Duration, Rng, math};
 

@@ -3,8 +3,8 @@
 //! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is
 //! 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would
 //! take more than 2 s to send raises the rate. While a probe is active, packets are sent at its
-//! rate, and padding replaces missing packets. While losses limit a rising rate, padding fills up
-//! the target.
+//! rate, and padding replaces missing packets. While losses limit a rising rate, padding raises the
+//! sending rate to the target.
 //!
 //! Audio does not wait in the pacer. It is sent at once, and adds to the debt.
 
