@@ -45,7 +45,8 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) established: bool,
-    /// Bytes that the agent accepted from the application and that the kernel has not yet accepted.
+    /// The number of bytes that the agent accepted from the application and that the kernel has not
+    /// yet accepted.
     pub(crate) pending: u64,
     pub(crate) unlimited: bool,
     /// Whether the application waits for space in the send buffer.

@@ -10,7 +10,7 @@ pub(crate) struct Trace {
     pub(crate) options: String,
     /// The rate at which HTB dequeues, in bits per second of the bytes that it counts.
     pub(crate) rate_bps: u64,
-    /// Bytes that HTB counts per packet beyond its IP length.
+    /// The number of bytes that HTB counts per packet beyond the packet's IP length.
     pub(crate) overhead: i64,
     /// The ECN field of each flow.
     pub(crate) ecn: Vec<u8>,
