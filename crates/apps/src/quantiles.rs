@@ -82,7 +82,8 @@ impl Quantiles {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// Returns the value that a proportion `q` of all values does not exceed, by nearest rank.
+    /// Returns the approximate value that a proportion `q` of all values does not exceed, by
+    /// nearest rank.
     pub fn at(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut below = 0;

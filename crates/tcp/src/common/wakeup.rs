@@ -62,7 +62,7 @@ impl Tcb {
         }
     }
 
-    /// Takes all unread data, and returns its bytes.
+    /// Takes all unread data, and returns the number of its bytes.
     #[inline]
     pub(crate) fn take_unread(&mut self) -> u64 {
         let bytes = self.wakeup.unread.take();

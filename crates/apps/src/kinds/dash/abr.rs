@@ -47,8 +47,8 @@ impl View<'_> {
     }
 }
 
-/// Returns the index just below the first rate that is at least `kbps`. If all rates are below
-/// `kbps`, returns the last index (`getQualityForBitrate`).
+/// Returns the index just below the first rate that is at least `kbps`, or zero if that rate is the
+/// lowest. If all rates are below `kbps`, returns the last index (`getQualityForBitrate`).
 pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
     rates
         .iter()

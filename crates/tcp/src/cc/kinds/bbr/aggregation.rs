@@ -11,7 +11,7 @@ use super::BW_UNIT;
 
 /// The number of rounds after which the older of two maxima is dropped.
 pub(in crate::cc::kinds) const WINDOW_ROUNDS: u32 = 5;
-/// The amount of acknowledged data after which an epoch restarts.
+/// The amount of acknowledged data at and above which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
 /// The limit of the allowance for aggregation: the data that the bandwidth carries in this time, in
 /// microseconds.

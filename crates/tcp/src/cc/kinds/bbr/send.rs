@@ -73,7 +73,7 @@ impl Bbr {
 
     /// Returns `amount` plus three bursts, for the data that sender and receiver hold. The sum is
     /// rounded up to an even number of segments, for receivers that acknowledge every second
-    /// segment (`bbr_quantization_budget`).
+    /// segment. A probe for bandwidth adds two segments (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
         let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;

@@ -173,8 +173,8 @@ impl Bbr3 {
         by_loss || by_ecn
     }
 
-    /// Reduces the long-term bound once per probe, and ends the probe
-    /// (`bbr_handle_inflight_too_high`).
+    /// Sets the long-term bound once per probe, unless the application limited the sender, and ends
+    /// the probe (`bbr_handle_inflight_too_high`).
     fn on_inflight_too_high(&mut self, in_flight: u64, app_limited: bool) {
         self.prev_probe_too_high = true;
         self.bw_probe_samples = false;

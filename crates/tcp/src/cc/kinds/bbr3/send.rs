@@ -64,8 +64,8 @@ impl Bbr3 {
         (bytes / self.view.mss.max(1)).max(MIN_TSO_SEGMENTS)
     }
 
-    /// Raises `amount` to at least three bursts, for the data that sender and receiver hold
-    /// (`bbr_quantization_budget`).
+    /// Raises `amount` to at least three bursts and four segments, for the data that sender and
+    /// receiver hold. A probe for bandwidth adds two segments (`bbr_quantization_budget`).
     fn with_budget(&self, amount: u64) -> u64 {
         let probes = self.mode == Mode::ProbeBw && self.phase == Phase::Up;
         amount.max(3 * self.burst()).max(CWND_MIN_TARGET) + if probes { 2 } else { 0 }
