@@ -11,7 +11,7 @@ use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
 
-/// The bytes of one write of an application that sends without limit.
+/// The content of one write of an application that sends without limit.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
 /// The number of bytes that may be written to a connection before it is established.
 const EARLY: u64 = 64 * 1_024;
@@ -71,7 +71,7 @@ pub(crate) enum Change {
 }
 
 impl End {
-    /// Accepts bytes from the application; returns their number.
+    /// Accepts up to `bytes` bytes from the application. Returns the number of bytes accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         if self.gone || self.closing {
             return 0;

@@ -51,7 +51,7 @@ pub struct Recording {
     /// The TCP header of each packet, if the packets are segments.
     #[serde(default)]
     pub tcp: Vec<Option<SentTcp>>,
-    /// The bytes that the discipline counts beyond the IP length.
+    /// The number of bytes that the discipline counts beyond the IP length.
     #[serde(default)]
     pub link_header: u32,
     /// 1 for an enqueue, 0 for a dequeue.
@@ -61,7 +61,7 @@ pub struct Recording {
     pub time: Vec<i64>,
     /// The packet enqueued or dequeued; −1 for none.
     pub id: Vec<i64>,
-    /// The bytes that the discipline counts for an enqueued packet.
+    /// The number of bytes that the discipline counts for an enqueued packet.
     pub len: Vec<u32>,
     /// The ECN field of a packet when it was dequeued.
     pub ecn: Vec<u8>,

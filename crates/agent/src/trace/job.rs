@@ -36,7 +36,7 @@ pub(crate) struct Arrival {
     pub(crate) gap_ns: u64,
     /// The packet's flow.
     pub(crate) flow: u64,
-    /// The packet's length, including the IP header.
+    /// The packet's length in bytes, including the IP header.
     pub(crate) len: u64,
 }
 

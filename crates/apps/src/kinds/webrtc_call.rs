@@ -64,7 +64,7 @@ mod tests;
 mod timing;
 mod wire;
 
-/// The length of the headers above UDP in the largest packet, a retransmission.
+/// The length in bytes of the headers above UDP in the largest packet, which is a retransmission.
 const ABOVE_UDP: u32 = RTP + RTX;
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// The bounds of a video rate: from below the minimum of the smallest picture to the controller's

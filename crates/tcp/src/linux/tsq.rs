@@ -81,7 +81,7 @@ impl Linux {
 }
 
 impl Tcb {
-    /// Returns the memory that may be in the queue, or `None` for a host without a limit.
+    /// Returns the memory in bytes that may be in the queue, or `None` for a host without a limit.
     fn tsq_bound(&self) -> Option<u64> {
         let most = self.profile.small_queue;
         if most == 0 {

@@ -23,7 +23,7 @@ const HEADER: u32 = 12;
 /// of the next 16.
 const SPAN: u64 = 17;
 
-/// Returns the size of a request for `numbers`, which are in order.
+/// Returns the size in bytes of a request for `numbers`, which are in order.
 pub(crate) fn size(numbers: &[u64]) -> u32 {
     let (mut words, mut end) = (0, 0);
     for &number in numbers {

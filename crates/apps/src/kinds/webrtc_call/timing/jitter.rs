@@ -186,7 +186,7 @@ impl Jitter {
         self.estimate_ms
     }
 
-    /// Returns the rate of the last frames, if it is known.
+    /// Returns the frame rate of the last frames in frames per second, if it is known.
     fn fps(&self) -> Option<f64> {
         let sum: f64 = self.intervals.iter().map(|one| one.as_secs_f64()).sum();
         (sum > 0.0).then(|| (self.intervals.len() as f64 / sum).min(MOST_FPS))
