@@ -16,8 +16,8 @@
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
 //!   request.
 //! - The resolution falls by a step when the rate is below the minimum rate of its step. libwebrtc
-//!   decides by the coarseness of the picture instead. The top resolution is the largest step whose
-//!   minimum rate is at most `max_rate`.
+//!   lowers the resolution by the coarseness of the picture instead. The top resolution is the
+//!   largest step whose minimum rate is at most `max_rate`.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
 //! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. The rating of the
 //!   speech follows the E-model, with the values of G.711 with concealment. Sound and picture are

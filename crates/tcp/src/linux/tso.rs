@@ -54,8 +54,9 @@ struct Head {
 }
 
 impl Tcb {
-    /// Returns the number of segments that are worth sending at once: a millisecond at the send
-    /// rate, more on short paths, and at least the controller's minimum (`tcp_tso_autosize`).
+    /// Returns the number of segments that are worth sending at once (`tcp_tso_autosize`). They
+    /// take a millisecond at the send rate, and more on short paths. The controller may state a
+    /// minimum or the exact number.
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
