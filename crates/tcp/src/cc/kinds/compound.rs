@@ -1,4 +1,5 @@
-//! Compound TCP: Reno's window plus a delay window, which grows while the path shows no queue.
+//! Compound TCP: Reno's window plus a delay window, which grows while few segments are queued on
+//! the path.
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
 //! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). A further source
