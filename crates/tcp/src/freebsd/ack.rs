@@ -1,4 +1,5 @@
-//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`.
+//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. It
+//! includes the reduction after an ECN echo, and the undoing of spurious timeouts.
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
