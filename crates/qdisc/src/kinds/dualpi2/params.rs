@@ -53,7 +53,7 @@ pub(super) const TUPDATE: Param = Param {
     doc: "Time between updates of the probability.",
 };
 
-/// Gains from the smallest unit of the kernel's attribute to its largest value.
+/// The bounds of a gain in Hz: the unit and the largest value of the kernel's attribute.
 const HERTZ: Bounds = Bounds::Real(1.0 / 256.0, 8_388_607.0);
 
 /// The gain for the distance from the target.
