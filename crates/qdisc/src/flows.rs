@@ -4,9 +4,9 @@
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
-//! Difference: all three hash the five-tuple with a random key, so their hash collisions cannot be
-//! reproduced. This module mixes the packet's own tuple hash with a salt of the discipline. It
-//! scales the result to the number of queues as in Linux.
+//! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
+//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
+//! discipline. It scales the result to the number of queues as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 

@@ -199,7 +199,7 @@ pub(super) mod rfc {
         name: "th_len",
         default: Value::Count(1),
         bounds: bounds::ROOM_OR_NONE,
-        doc: "L4S packets left behind up to which the ramp does not mark.",
+        doc: "Number of L4S packets left behind up to which the ramp does not mark.",
     };
 
     /// The scheduler.
