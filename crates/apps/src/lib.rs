@@ -73,9 +73,9 @@ pub trait App: Send {
 /// The largest datagram of an application, and the parameter that determines its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The payload, including the headers that the application adds.
+    /// The length of the payload in bytes, including the headers that the application adds.
     pub bytes: u32,
-    /// The part of the payload that the application adds: headers of protocols above UDP.
+    /// The number of payload bytes that the application adds: headers of protocols above UDP.
     pub headers: u32,
     /// The parameter that determines the size.
     pub set_by: &'static str,

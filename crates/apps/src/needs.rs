@@ -4,7 +4,7 @@
 //! values with them. Several kinds cite the same recommendations:
 //!
 //! - ITU-T G.1010 (2001), Tables I.1 and I.2: preferred and acceptable delay and loss of voice,
-//!   video and data. Its delays are one-way.
+//!   video and data. The delays of G.1010 are one-way.
 //! - ITU-T G.114 (2003), §4: up to 150 ms one way, "most applications, both speech and non-speech,
 //!   will experience essentially transparent interactivity"; 400 ms is the limit for planning.
 //! - ITU-T G.107 (2015), Annex B: users are satisfied with an opinion score of 4.0; with 3.6, some

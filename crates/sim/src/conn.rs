@@ -6,7 +6,7 @@ use aqmlab_tcp::{Connection, Event};
 
 use crate::agenda::{Agenda, Order, Slot};
 
-/// A five-tuple in use.
+/// A connection, or a pair of datagram sockets.
 pub(crate) struct Conn {
     pub(crate) app: u32,
     /// The number that the application assigned to the connection.
@@ -26,7 +26,7 @@ pub(crate) struct Conn {
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
-    /// Bytes read in order, at home and on the internet.
+    /// The number of bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
     /// The counters of the ends, after the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
@@ -73,8 +73,8 @@ impl End {
         }
     }
 
-    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. An
-    /// entry for an earlier plan is replaced.
+    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. If
+    /// the next call was postponed after the entry was made, replaces the entry.
     #[inline]
     pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
         let is_next = self.next == place;

@@ -50,7 +50,7 @@ pub(crate) struct World<O> {
     pub(crate) events: u64,
 }
 
-/// The next call of an end, and its entry in the agenda, when the end is drained.
+/// The state of an end's next call and of its entry in the agenda when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     /// The next call and the entry are in the future, if they exist.
@@ -220,7 +220,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the first wake-up of an application. Most applications only read.
+    /// Handles the earliest of all wake-ups. Most applications only read.
     fn read(&mut self) {
         let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
         let conn = &mut self.conns[index as usize];

@@ -25,8 +25,8 @@
 //! | acknowledgements out | `linux/delack` | `freebsd/input` | `sack_report` |
 //! | opening and closing | `linux/handshake` | `freebsd/handshake` | `handshake`, `close` |
 //!
-//! **Invariant:** a connection reads no clock, draws random numbers only from the seed of its BBR,
-//! and allocates nothing in steady state.
+//! **Invariant:** a connection reads no clock and allocates nothing in steady state. It draws
+//! random numbers only for BBR, from the controller's seed.
 
 #![allow(clippy::unused_self, reason = "each stack answers every call, with its state or without")]
 #![allow(clippy::struct_excessive_bools, reason = "the state of a protocol has many flags")]

@@ -22,7 +22,7 @@ use sent::{LISTED, NONE};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Originals {
     pub(crate) packets: u32,
-    /// The payload of the segments.
+    /// The number of payload bytes of the segments.
     pub(crate) bytes: u64,
     /// The transmission time of the first segment.
     pub(crate) first_sent: Instant,

@@ -4,14 +4,14 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
 //! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, whichever
-//! is more, and at most `tcp_limit_output_bytes` unless the connection paces. The send rate is the
-//! window divided by the round-trip time, times 2 below half of the slow-start threshold and times
-//! 1.2 from there. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
-//! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
+//! is more, and at most `tcp_limit_output_bytes` unless the connection paces. The send rate is a
+//! multiple of the window divided by the round-trip time. The factor is 2 while the window is below
+//! half of the slow-start threshold, and 1.2 otherwise. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
+//! 3.14), the limit is `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
 //!
-//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small write
-//! waits while other segments of the connection are in the queue of the host, so that later writes
-//! may extend its segment.
+//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small
+//! write waits while other segments of the connection are in the queue of the host, so that later
+//! writes may extend its segment.
 
 use aqmlab_core::Bytes;
 
@@ -81,7 +81,7 @@ impl Linux {
 }
 
 impl Tcb {
-    /// Returns the memory that may be in the queue, or `None` for a host without a limit.
+    /// Returns the memory in bytes that may be in the queue, or `None` for a host without a limit.
     fn tsq_bound(&self) -> Option<u64> {
         let most = self.profile.small_queue;
         if most == 0 {

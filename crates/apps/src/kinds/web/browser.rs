@@ -9,8 +9,8 @@ use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{ConnId, Io, Notice, Open};
 
-/// The sizes of TLS messages: the client's first message and the server's answer, followed by the
-/// messages of further round trips.
+/// The sizes of TLS messages in bytes: the client's first message and the server's answer, followed
+/// by the messages of further round trips.
 const HELLO: u64 = 517;
 const CERTIFICATES: u64 = 3_500;
 const FINISH: u64 = 130;

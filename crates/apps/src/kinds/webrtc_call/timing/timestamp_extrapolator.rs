@@ -113,7 +113,8 @@ impl TimestampExtrapolator {
 
 /// Returns the time `ms` milliseconds after `at`.
 fn after(at: Instant, ms: f64) -> Instant {
-    // `floor` before the sum, so that the result does not depend on the size of `at`.
+    // The product is rounded before the sum, so that the result does not depend on the size of
+    // `at`.
     Instant::from_nanos(at.as_nanos().saturating_add_signed((1e6 * ms).floor() as i64))
 }
 
