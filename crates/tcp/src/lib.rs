@@ -19,7 +19,7 @@
 //! | ECN | `linux/ecn`, `recovery` | `freebsd/input`, `ack` | `ecn` |
 //! | timers | `linux/rto`, `rtt`, `tlp`, `zero_window` | `freebsd/timer`, `rtt` | `timers`, `clock`, `rtt` |
 //! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output` | `segment`, `pacer` |
-//! | pacing | `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
+//! | pacing | `linux/pacing_rate`, `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
 //! | send buffer | `linux/sndbuf`, `sendmsg` | `freebsd/sockbuf` | `send_sequence`, `writer` |
 //! | windows | `linux/cwnd`, `rcv_window`, `rcv_autotune` | `freebsd/rcvbuf` | `cc` |
 //! | acknowledgements out | `linux/delack` | `freebsd/input` | `sack_report` |

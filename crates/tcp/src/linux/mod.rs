@@ -15,6 +15,7 @@ mod input;
 mod loss;
 mod ooo_queue;
 mod output;
+mod pacing_rate;
 mod prr;
 mod rack;
 mod rcv_autotune;

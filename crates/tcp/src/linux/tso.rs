@@ -66,7 +66,7 @@ impl Tcb {
             TsoSegments::Least(least) => least,
             TsoSegments::Exactly(segments) => return segments,
         };
-        let mut bytes = self.send_rate() >> 10;
+        let mut bytes = self.pacing_rate() >> 10;
         if let Some(min_rtt) = self.rtt.min() {
             let halvings = min_rtt.as_micros() >> RTT_SHIFT;
             if halvings < 32 {
