@@ -7,7 +7,7 @@ represent a slow machine. Other programs on the machine lengthen the times.
 
     python bench/page.py [--cores N] [--rounds N]
 
-Needs `make page`, Chromium and playwright.
+Needs `make page`, Chromium and playwright. The status is 3 if one of them is missing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ try:
     from playwright import sync_api as playwright
 except ImportError:
     playwright = None
+
+SKIPPED = 3
+"""The status without a measurement, as in `tools/soak.py`."""
 
 # Whether both gateways have an answer at the tier, even if only from the first simulated seconds.
 ANSWERED = """(tier) => {
@@ -83,10 +86,10 @@ def main() -> int:
         text = one_file()
     except RequestError as missing:
         print(f"the page is not measured: {missing}")
-        return 0
+        return SKIPPED
     if chromium is None or playwright is None:
         print("the page is not measured: no Chromium or no playwright is installed")
-        return 0
+        return SKIPPED
     known = choices()
     tiers = known["tiers"][known["firstTiers"]]["tiers"]
     if hasattr(os, "sched_setaffinity"):  # The browser inherits the affinity of this process.

@@ -26,7 +26,7 @@ def measure() -> pl.DataFrame:
     """One row per discipline and seed: the call's opinion score and the backup's goodput."""
     results = aqmlab.run(SCENARIO, path__qdisc=QUEUES, seeds=5)
     # The table `apps` holds the applications' own measurements, one number per row. The verdict on
-    # a call is that of its worse direction.
+    # a call is the verdict on its worse direction.
     call = results.apps.filter(pl.col("metric").is_in(["mos_up", "mos_down"]))
     score = call.group_by("qdisc", "seed").agg(pl.col("value").min().alias("mos"))
     # The table `flows` holds the measurements of each application and direction.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,10 @@ from aqmlab.report import figures
 from aqmlab.results.verdicts import table as verdict_table
 from aqmlab.scenario import applications, catalogue, fields, links, model, wifi
 
+from tools import conformance_count, generate
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-sys.path.append(str(ROOT / "tools"))
-
-import conformance_count  # noqa: E402
-import generate  # noqa: E402
-
 RESULTS = (DOCS / "reference/results.md").read_text(encoding="utf-8")
 
 

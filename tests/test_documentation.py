@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from aqmlab import __all__ as public
 from aqmlab.cli import COMMANDS
 
-ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "tools" / "documentation"))
+from tools.documentation import check, command_line, places, python_reference, stage
 
-import check  # noqa: E402
-import command_line  # noqa: E402
-import places  # noqa: E402
-import python_reference  # noqa: E402
-import stage  # noqa: E402
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize(

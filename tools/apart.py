@@ -2,16 +2,16 @@
 
     python tools/apart.py buffer.pfifo-10.160ms.reno --seed 1 --to 5 --step 0.05
 
-The program runs the trial on both engines. For each flow it prints the state at each step: the
-sender's window, threshold, smoothed round-trip time and data in flight, and the backlog and drops
-of the link. Then it prints the packets around the first difference: a different packet, a packet
-that only one engine lost, or a time difference of more than `--apart` milliseconds. The kernel's
-runs, which take a minute, are stored in `--keep` under the digest of the trial. Delete the stored
-runs to repeat them.
+The program runs the trial on both engines. For each flow it prints the state at each step. The
+state is the sender's window, threshold, smoothed round-trip time and data in flight, and the
+backlog and drops of the link. Then it prints the packets around the first difference: a different
+packet, a packet that only one engine lost, or a time difference of more than `--apart`
+milliseconds. The kernel's runs, which take a minute, are stored in `--keep` under the digest of the
+trial. Delete the stored runs to repeat them.
 
 `--quiet` removes the hosts' jitter, so that differences come only from mechanisms. `--no-table`
-prints only the packets. `--ours` runs the simulator's discipline, with its random values, between
-the kernel's TCPs. The remaining differences then come from TCP.
+prints only the packets. `--qdisc-source sim` runs the simulator's discipline, with its random
+values, between the kernel's TCPs. The remaining differences then come from TCP.
 """
 
 from __future__ import annotations
@@ -20,54 +20,23 @@ import argparse
 import bisect
 import hashlib
 import pickle
-import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
 from aqmlab.engines import registry
 from aqmlab.engines.engine import load_runner
+from aqmlab.engines.kernel.options import QDISC_SOURCES, engine_name
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.results.captures import EPOCH_S
 from aqmlab.validation import grid
 from msgspec import structs
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.tap_packets import Packet, connection
+
 ENGINES = ("kernel", "sim")
-TCP, SACK = 6, 5
-HOME_NET, FIRST_HOST = 10, 2
-"""172.16.10.2 is the first application's end in the home."""
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """A TCP segment at a tap: its time and header, with relative numbers."""
-
-    t_ms: float
-    home: bool
-    """Whether the home's end sent it."""
-    ident: tuple[int, int, int]
-    seq: int
-    ack: int
-    length: int
-    window: int
-    sacks: tuple[tuple[int, int], ...]
-    flags: int
-    lost: bool = False
-
-    def __str__(self) -> str:
-        way = "home>" if self.home else "<wan "
-        blocks = "".join(f" {a}-{b}" for a, b in self.sacks)
-        news = f"ack {self.ack} win {self.window}{blocks}"
-        what = f"{self.seq}+{self.length}" if self.length else news
-        marks = "".join(
-            letter
-            for bit, letter in ((2, "S"), (1, "F"), (4, "R"), (8, "P"), (64, "E"), (128, "C"))
-            if self.flags & bit
-        )
-        return f"{self.t_ms:11.3f} {way} {what:24} {marks:3}{' LOST' if self.lost else ''}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         measure=measure,
         host_jitter_ns=0 if asked.quiet else spec.host_jitter_ns,
     )
-    names = ("kernel-ours", "sim") if asked.ours else ENGINES
+    names = (engine_name(asked.qdisc_source, "vm"), "sim")
     runs = {name: run(name, spec, asked.keep) for name in names}
     for flow in asked.flow or sorted(app.name for app in spec.apps):
         if not asked.no_table:
@@ -108,7 +77,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--conn", type=int, default=0, help="which connection of the flow")
     parser.add_argument("--keep", type=Path, default=Path("results/apart"))
     parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--ours", action="store_true")
+    parser.add_argument("--qdisc-source", choices=QDISC_SOURCES, default="kernel",
+                        help="whose disciplines run between the kernel's TCPs")  # fmt: skip
     parser.add_argument("--no-table", action="store_true")
     return parser.parse_args(arguments)
 
@@ -206,68 +176,6 @@ def flow_packets(
     """The packets that either end of a connection sent, in order, including lost packets."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
-
-
-def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application number `place`, in sending order."""
-    both = [list(read(file)) for file in files]
-    ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
-    if conn >= len(ports):
-        return
-    home, wan = ([one for pair, one in packets if pair == ports[conn]] for packets in both)
-    arrived = {one.ident for one in wan if one.home} | {one.ident for one in home if not one.home}
-    sent = [one for one in home if one.home] + [one for one in wan if not one.home]
-    first = {way: min((one.seq for one in sent if one.home == way), default=0) for way in (0, 1)}
-    for one in sorted(sent, key=lambda one: one.t_ms):
-        mine, other = first[one.home], first[not one.home]
-        yield replace(
-            one,
-            seq=one.seq - mine,
-            ack=one.ack - other,
-            sacks=tuple((a - other, b - other) for a, b in one.sacks),
-            lost=one.ident not in arrived,
-        )
-
-
-def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
-    """Yields the TCP packets of a raw-IP capture, each with its application and ports."""
-    raw = Path(file).read_bytes()
-    at = 24
-    while at < len(raw):
-        seconds, nanos, kept, _ = struct.unpack_from("<IIII", raw, at)
-        ip = raw[at + 16 : at + 16 + kept]
-        if ip[9] == TCP:
-            yield decode(ip, (seconds - EPOCH_S) * 1e3 + nanos / 1e6)
-        at += 16 + kept
-
-
-def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
-    """The packet in the bytes of an IP datagram."""
-    size = (ip[0] & 15) * 4
-    total, ident = struct.unpack_from("!HH", ip, 2)
-    near, far, seq, ack, offset, flags, window = struct.unpack_from("!HHIIBBH", ip, size)
-    head = (offset >> 4) * 4
-    home = ip[14] == HOME_NET
-    address = ip[15] if home else ip[19]
-    pair = (address - FIRST_HOST, near, far) if home else (address - FIRST_HOST, far, near)
-    sacks = sacks_of(ip[size + 20 : size + head])
-    length = total - size - head
-    return pair, Packet(t_ms, home, (ident, seq, ack), seq, ack, length, window, sacks, flags)
-
-
-def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
-    """The SACK blocks among TCP's options."""
-    at = 0
-    while at < len(options) and options[at] != 0:
-        if options[at] == 1:
-            at += 1
-            continue
-        if options[at] == SACK:
-            count = (options[at + 1] - 2) // 8
-            found = (struct.unpack_from("!II", options, at + 2 + 8 * n) for n in range(count))
-            return tuple((start, end) for start, end in found)
-        at += options[at + 1]
-    return ()
 
 
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:

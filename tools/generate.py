@@ -20,18 +20,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 HERE = ROOT / "docs"
-sys.path.append(str(Path(__file__).parent))
+sys.path.insert(0, str(ROOT))
 
-import compared  # noqa: E402
-import conformance_count  # noqa: E402
-import heads  # noqa: E402
-import households_section  # noqa: E402
-import keys  # noqa: E402
-import kinds  # noqa: E402
-import peers  # noqa: E402
-import speed  # noqa: E402
-import validated  # noqa: E402
 from aqmlab.scenario import loading  # noqa: E402
+
+from tools import (  # noqa: E402
+    compared,
+    conformance_count,
+    heads,
+    households_section,
+    keys,
+    kinds,
+    peers,
+    speed,
+    validated,
+)
 
 DOCUMENTS = (
     "README.md",
@@ -83,11 +86,15 @@ class Document:
         return fenced(f"$ {argument}\n{printed}", "console")
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
-        """The digest of a figure's trials. If it has changed, the figure is also drawn again."""
-        self._run(_command(f"aqmlab run {scenario} --out shown"))
-        digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
-        text = f"*The digest of its trials is {digest}.*\n"
+        """The digest of a figure's trials with one seed.
+
+        If it has changed, the figure of all seeds is also drawn again.
+        """
+        self._run(_command(f"aqmlab run {scenario} --seeds 1 --out first"))
+        digest = json.loads((self._folder / "first/manifest.json").read_text())["digest"]
+        text = f"*The digest of its trials with the seed 1 is {digest}.*\n"
         if text not in self.text:
+            self._run(_command(f"aqmlab run {scenario} --out shown"))
             self._run(_command("aqmlab report shown"))
             self.figures[ROOT / path] = (self._folder / f"shown/figures/{figure}.png").read_bytes()
         return text

@@ -17,12 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import validated
 from aqmlab.base.numerals import percent
 from aqmlab.validation import compare, engines, grid, metrics
 from aqmlab.validation.cases import Records, cases_of
 from aqmlab.validation.compare import Comparison, Validation
 from aqmlab.validation.reference import Reference
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools import validated
 
 KEPT = Path(__file__).parent.parent / "docs" / "peers"
 _SHOWN = {

@@ -22,10 +22,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-sys.path.insert(0, str(Path(__file__).parent))
-import apart
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import trial_record
+
+from tools import apart
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

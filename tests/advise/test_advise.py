@@ -11,6 +11,7 @@ from aqmlab import cli
 from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.facts import ByMedian
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import scenario_of
@@ -90,7 +91,7 @@ def test_settings_have_the_lines_overhead_and_the_share_that_was_run(asked) -> N
 def test_sentences_name_the_application_as_a_person_would_and_both_sides(asked) -> None:
     said = {}
     for one in asked.advice.sentences:
-        said.setdefault(one["about"], []).append(one["text"])
+        said.setdefault(one.about, []).append(one.text)
     assert any("anna's telephone call" in text for text in said["spoils"])
     assert any("anna's cloud backup" in text for text in said["cost"])
     assert any("round trips of anna's telephone call" in text for text in said["gain"])
@@ -137,8 +138,8 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     today, fq = advice.results[TODAY], advice.results["sqm"]
     assert str(fq.served) == "12/1 Mbit/s"
     assert str(today.served) == "100/40 Mbit/s"
-    (of_today, _) = advice.facts["gateways"]
-    assert {"apps": ["game"], "tier": "50/20 Mbit/s"} in of_today["by_median"]
+    (of_today, _) = advice.facts.gateways
+    assert ByMedian(apps=("game",), tier="50/20 Mbit/s") in of_today.by_median
     # The study reads the game's round trips at the home's end, as the paper probably did.
     flows = aqmlab.load(tmp_path / "d6").flows.filter(flow="game", direction="up")
     medians = flows.group_by("case").agg(pl.col("rtt_p50_ms").median())
@@ -166,12 +167,16 @@ def test_the_command_prints_tiers_sentences_and_settings(asked, capsys) -> None:
 
 def test_a_built_in_scenario_can_be_asked_about(tmp_path) -> None:
     question = AdviceQuestion("voip-under-load", tiers="20/2 Mbit/s", gateways="sqm", seeds=1)
-    assert advise(question, out=tmp_path / "x").results["sqm"].outcomes
+    results = advise(question, out=tmp_path / "x").results
+    tier = Tier.parse("20/2 Mbit/s")
+    words = [results[name].outcomes[tier].apps["call"].word for name in (TODAY, "sqm")]
+    assert words == ["bad", "good"]
+    assert results["sqm"].served == tier
 
 
 def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, capsys) -> None:
     path = tmp_path / "home.toml"
-    path.write_text(HOME.to_toml())
+    path.write_text(HOME.model_copy(update={"duration": aqmlab.Duration.parse("6 s")}).to_toml())
     tiers = "2/0.5,3/0.5,4/0.5,6/1,8/1,10/1,15/1.5,20/2,30/3 Mbit/s"
     words = ["advise", str(path), "--tiers", tiers, "--gateways", "sqm-up", "--seeds", "1"]
     words += ["--out", str(tmp_path / "out"), "--jobs", "1"]

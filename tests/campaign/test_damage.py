@@ -342,8 +342,23 @@ OF_UNFINISHED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("sealed", (1, 2))
-@pytest.mark.parametrize("fault", OF_UNFINISHED, ids=lambda one: one.__name__)
+SEALED = (flip, delete, rewrite)
+"""The faults that `make test` applies to a campaign whose chunks are all sealed."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "sealed"),
+    [
+        pytest.param(
+            fault,
+            sealed,
+            id=f"{fault.__name__}-{sealed}",
+            marks=[pytest.mark.soak] if sealed == 2 and fault not in SEALED else [],
+        )
+        for fault in OF_UNFINISHED
+        for sealed in (1, 2)
+    ],
+)
 def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged(
     whole, tmp_path, fault, sealed, monkeypatch
 ):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from aqmlab.engines import kernel
-from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel import agent
+from support import machines
 
 pytestmark = pytest.mark.dist
 
@@ -121,13 +121,9 @@ def test_the_data_of_the_package_are_there(bare: Machine) -> None:
 @pytest.fixture
 def bootable() -> None:
     """Skips where no machine of the kernel engine can boot."""
-    try:
-        machine.find_qemu()
-        image.find_kernel()
-        for tool in image.TOOLS:
-            image._program(tool)
-    except kernel.MissingError as error:
-        pytest.skip(f"no machine can be booted: {error.problem}")
+    problem = machines.missing()
+    if problem is not None:
+        pytest.skip(f"no machine can be booted: {problem}")
 
 
 def test_the_kernel_engine_boots_the_agent_of_the_wheel(bare: Machine, bootable: None) -> None:

@@ -83,8 +83,8 @@ class Tab:
         return self.shown()
 
     def shown(self) -> Tab:
-        """Waits until both gateways have run the whole minute at the tier."""
-        self.page.locator('body[data-shown="whole"]').wait_for()
+        """Waits until both gateways have run the whole minute at the tier, and all is drawn."""
+        self.page.locator('body[data-shown="whole"][data-drawn="true"]').wait_for()
         return self
 
     def idle(self) -> Tab:

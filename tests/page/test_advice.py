@@ -85,6 +85,6 @@ def test_a_random_household_gets_the_sentences_of_advise(
     tab.page.get_by_text("Edit as TOML").click()
     conclusion = home.concluded(tab.page.locator("#toml").input_value(), tmp_path / "runs")
     said = tab.page.locator("#reasons p").all_text_contents()
-    assert said == [one["text"] for one in conclusion.sentences], home.fragment()
+    assert said == [one.text for one in conclusion.sentences], home.fragment()
     assert tab.text("#headline") == conclusion.headline
     assert len(said) > 2

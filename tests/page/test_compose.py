@@ -157,7 +157,7 @@ def lowered(household: dict[str, Any], seed: int) -> str:
     return _core.complete(spec.text())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(households(), st.integers(0, 2**64 - 1))
 @example(
     {

@@ -39,7 +39,7 @@ def taken(read, text):
 
 
 def toml(text):
-    """Reads a scenario up to its layer."""
+    """Reads a TOML text into a layer, without the later steps of loading."""
     merge.from_toml(HOME + text, "home.toml")
 
 

@@ -125,7 +125,7 @@ def plan_of(text, **changes):
     return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_files_with_a_piece_replaced(data):
     start = data.draw(st.integers(0, len(HOME)))
@@ -137,7 +137,7 @@ def test_files_with_a_piece_replaced(data):
         assert str(error)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(WORDS, TABLES, max_size=6))
 def test_any_tables(table):
     base = {"path": {"rate": "1/1 Mbit/s"}, "apps": {"a": {"kind": "ping"}}}
@@ -158,7 +158,7 @@ ADDRESSES = st.lists(WORDS | st.text(max_size=3), min_size=1, max_size=4).map(".
 TEXTS = st.one_of(LEAVES.map(str), TABLES.map(toml_writer.value), st.text(max_size=12))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(ADDRESSES, TEXTS, ADDRESSES, st.lists(TEXTS, min_size=1, max_size=3).map(",".join))
 def test_any_command_line(address, value, other, values):
     text = HOME.replace('extends = "bufferbloat"\n', "").replace("[[x.y]]\na = 1\n", "")

@@ -7,6 +7,8 @@ that leave a link take at most `rate · t`, plus these allowances of the shaper:
 - HTB: 1600 bytes of credit, and the packet that makes the credit negative;
 - dummynet: two ticks, because a packet leaves at a tick of 1 ms, and its transmission begins at the
   previous tick;
+- CAKE: the packet that leaves at the beginning of the interval counts completely. CAKE counts
+  bytes by its own parameters, not by the link's overhead. A packet counts at least its IP bytes;
 - a radio: an aggregate arrives at once, together with the frames that the receiver held for order.
   A block-ack window has 64 frames, and an aggregate has up to 32 frames.
 
@@ -16,6 +18,7 @@ With jitter, packets that left during `t + jitter` may arrive within `t`.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 from .trials import Run
@@ -39,7 +42,12 @@ def most_packet_bytes(run: Run) -> int:
 
 
 def efficiency(link: dict[str, Any], most_bytes: int) -> float:
-    """The largest proportion of a link's bytes that can be IP bytes."""
+    """The largest proportion of a link's bytes that can be IP bytes.
+
+    It is infinite if CAKE follows the rate of the arriving packets.
+    """
+    if link.get("shaper") == "cake":
+        return math.inf if link["qdisc"]["params"].get("autorate_ingress") else 1.0
     return _efficiency(tuple(sorted(link["overhead"].items())), most_bytes)
 
 

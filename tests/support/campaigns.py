@@ -210,7 +210,7 @@ def last_byte_of(path, name):
 
 
 def is_whole(path: Path, origin: TrialIdentity) -> bool:
-    """Whether `path` holds the complete result of a trial."""
+    """Returns whether `path` holds the complete result of a trial."""
     try:
         return fault_of(path, origin) is None
     except FileNotFoundError:

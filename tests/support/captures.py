@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from aqmlab import _core
+from aqmlab.results.captures import EPOCH_S
 
 from . import trials
 from .laws.flows import HISTOGRAM, ROUNDING
@@ -23,7 +24,7 @@ from .trials import Run
 
 HOME_NET = bytes((172, 16, 10))
 FIRST_HOST = 2
-EPOCH_NS = 1_577_836_800 * 10**9
+EPOCH_NS = EPOCH_S * 10**9
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,6 @@ class Drawing:
             path["lan"] = rng.choice(["100 Mbit/s", "1 Gbit/s"])
         elif home < 0.35:
             path["wifi"] = self.wifi()
-            path["wifi"].get("qdisc", {}).pop("bandwidth", None)  # CAKE's shaper is refused there
         if rng.random() < 0.25:
             path["modem"] = {"down": self.hop(self.rate_down_bps), "up": self.hop(self.rate_up_bps)}
             if rng.random() < 0.5:
@@ -110,6 +109,8 @@ class Drawing:
         rng = self.rng
         link = self.hop(rate_bps)
         link["shaper"] = rng.choice(["line", "line", "htb", "dummynet"])
+        if link["qdisc"]["kind"] == "cake" and rng.random() < 0.5:
+            self.shape_itself(link, rate_bps)
         if rng.random() < 0.2:
             link["pipe_delays"] = True
         if rng.random() < 0.25:
@@ -118,6 +119,16 @@ class Drawing:
             link["jitter"] = f"{draws.log_uniform(rng, 1, 50_000):.0f} us"
             link["reorder"] = rng.random() < 0.5
         return link
+
+    def shape_itself(self, link: Table, rate_bps: float) -> None:
+        """Makes CAKE the shaper of a link, with the link's rate or with a lower one."""
+        link["qdisc"].pop("bandwidth", None)
+        if self.rng.random() < 0.5:
+            link["shaper"] = "cake"
+        else:
+            del link["shaper"]
+            # A link before a modem has at least half of the modem's rate.
+            link["qdisc"]["bandwidth"] = f"{self.rng.uniform(0.2, 0.5) * rate_bps:.0f} bit/s"
 
     def overhead(self) -> str | Table:
         rng = self.rng
@@ -217,6 +228,10 @@ class Drawing:
             timing["rtt"] = f"{draws.log_uniform(rng, 1, 200):.3g} ms"
         if rng.random() < 0.1:
             timing["priority"] = rng.randrange(16)
+        if rng.random() < 0.25:
+            timing["host"] = rng.choice(["anna", "bert", "carla"])
+        if rng.random() < 0.25:
+            timing["dscp"] = rng.choice(["CS1", "LE", "CS0", "AF41", "EF", "CS6"])
         if rng.random() < 0.1 and "count" not in kind.params:
             timing.pop("stop", None)  # later copies may start after it
             timing |= {"count": rng.randrange(1, 4), "stagger": rng.choice(["0 s", "100 ms"])}

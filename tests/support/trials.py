@@ -69,7 +69,7 @@ class Run:
 
 
 def is_of(row: Row, app: str, direction: str) -> bool:
-    """Whether a row belongs to a direction of an application."""
+    """Returns whether a row belongs to a direction of an application."""
     return bool(row["flow"] == app and row["direction"] == direction)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_it_grows_compares_reports_and_ends_well(
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert _validate(*place, "--regenerate", "alone.codel") == 0
     assert "3 reproduced" in capsys.readouterr().err
+
+
+def test_a_file_of_a_cell_that_is_gone_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--regenerate", "--missing", "--reference", tmp_path, "--seeds", 1, "alone.codel")
+    assert _validate(*asked) == 0
+    shutil.copy(tmp_path / "alone.codel.json.gz", tmp_path / "gone.codel.json.gz")
+    assert _validate(*asked) == 0
+    said = capsys.readouterr().err
+    assert f"warning: {tmp_path / 'gone.codel.json.gz'}: the grid has no such cell" in said
+    assert said.count("no such cell") == 1
 
 
 def test_a_kernel_that_is_another_gives_status_one(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apart
-import phases
 import pytest
-from apart import Packet
+
+from tools import apart, phases, tap_packets
+from tools.tap_packets import Packet
 
 
 def packet(t_ms: float, seq: int, lost: bool = False) -> Packet:
@@ -32,8 +32,8 @@ def test_runs_part_at_the_first_packet_that_differs(other: list[Packet], said: s
 
 def test_sack_blocks_are_found_behind_other_options() -> None:
     blocks = bytes([5, 18, *(0, 0, 0, 9), *(0, 0, 0, 12), *(0, 0, 1, 0), *(0, 0, 1, 4)])
-    assert apart.sacks_of(bytes([1, 1, 8, 10, *[0] * 8]) + blocks) == ((9, 12), (256, 260))
-    assert apart.sacks_of(bytes([1, 1, 8, 10, *[0] * 8])) == ()
+    assert tap_packets.sacks_of(bytes([1, 1, 8, 10, *[0] * 8]) + blocks) == ((9, 12), (256, 260))
+    assert tap_packets.sacks_of(bytes([1, 1, 8, 10, *[0] * 8])) == ()
 
 
 def test_other_starts_move_applications_and_other_seeds_do_not() -> None:

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-import check
-import stage
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tools.documentation import check, stage
 
 OUT = stage.ROOT / "target" / "docs"
 

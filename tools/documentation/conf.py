@@ -8,9 +8,9 @@ from pathlib import Path
 import aqmlab
 from sphinx.application import Sphinx
 
-sys.path.append(str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import signatures
+from tools.documentation import signatures
 
 project = "aqmlab"
 release = version = aqmlab.__version__

@@ -6,9 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-import command_line
-import places
-import python_reference
+from tools.documentation import command_line, places, python_reference
 
 ROOT = Path(__file__).parents[2]
 _LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".json": "json"}

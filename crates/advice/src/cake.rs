@@ -47,7 +47,7 @@ fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> 
 }
 
 /// Returns the script of sqm-scripts that sets up these parameters of CAKE in both directions, and
-/// the script's options for egress and for ingress; `None` if there is no such script.
+/// the script's options for egress and for ingress. Returns `None` if no script can do this.
 pub(crate) fn script(
     up: Option<&Bottleneck>,
     down: Option<&Bottleneck>,
@@ -81,10 +81,11 @@ pub(crate) fn script(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{DOCSIS, shaper};
 
     fn cake(params: &[(&str, Setting)]) -> Bottleneck {
         let params = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Bottleneck { bps: 19_000_000, qdisc: "cake".to_owned(), params: params.collect() }
+        Bottleneck { params: params.collect(), ..shaper(19_000_000, "cake") }
     }
 
     fn text(word: &str) -> Setting {
@@ -93,11 +94,10 @@ mod tests {
 
     #[test]
     fn cake_charges_the_framing_itself_and_sees_the_hosts_behind_the_gateway() {
-        let docsis = Framing { bytes: 18, minimum: 64, atm: false, counted: 14 };
         assert_eq!(
             spelled(
                 &cake(&[("diffserv", text("besteffort")), ("wash", Setting::Flag(true))]),
-                docsis
+                DOCSIS
             ),
             "cake bandwidth 19000kbit besteffort wash nat overhead 18 mpu 64 noatm"
         );

@@ -3,34 +3,39 @@
 use aqmlab_verdict::{Report, Service, Word};
 
 use crate::evidence::{Candidate, Case, Evidence, is_transfer, is_worse_than, round_trip_limit};
-use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
+use crate::facts::{
+    Better, ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount,
+};
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about losses, gains and costs, of each kind.
+/// The maximum number of sentences about losses, about gains, and about costs.
 const MOST_SENTENCES: usize = 3;
 
 /// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
     let better = better(known, &gateways);
-    let served = better.and_then(|at| gateways[at].served.clone());
+    let served = better.as_ref().map(|(_, served)| served.clone());
     let compared_at = known.today_tier.clone().or(served);
     let compared_at = compared_at.or_else(|| known.tiers.last().cloned()).unwrap_or_default();
     let now = known.gateways.first().and_then(|today| today.at(&compared_at));
-    let then = better.and_then(|at| known.gateways[at].at(&compared_at));
+    let then = better.as_ref().and_then(|(at, _)| known.gateways[*at].at(&compared_at));
     let pair = now.zip(then);
     let cases = known.gateways.iter().flat_map(|gateway| &gateway.cases);
     let fastest = cases.max_by_key(|case| known.order(&case.tier));
     Conclusion {
         seeds: known.seeds(),
         fastest: fastest.map(|case| case.tier.clone()).unwrap_or_default(),
-        compared_at,
         spoiled: now.map(|now| spoiled(known, now)).unwrap_or_default(),
-        better: better.map(|at| gateways[at].name.clone()),
+        better: better.map(|(at, served)| Better {
+            name: gateways[at].name.clone(),
+            tier: if then.is_some_and(Case::serves) { compared_at.clone() } else { served },
+        }),
         gains: pair.map(|(now, then)| gains(known, now, then)).unwrap_or_default(),
         costs: pair.map(|(now, then)| costs(known, now, then)).unwrap_or_default(),
         gateways,
+        compared_at,
     }
 }
 
@@ -96,25 +101,26 @@ fn counted(case: &Case) -> TierCount {
     TierCount { tier: case.tier.clone(), judged, served: judged - bad, good, word: service.word() }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier. Among gateways
-/// with the same tier, the gateway with the most seeds in which everyone is served there goes
-/// first, then the gateway with the most good verdicts, then a gateway that can be set up at home.
-/// Returns `None` if that is today's gateway, or if no gateway serves everyone.
-fn better(known: &Evidence, results: &[GatewayResult]) -> Option<usize> {
+/// Returns the position of the gateway that serves everyone at the slowest tier, and this tier.
+/// Among gateways with the same tier, the gateway that serves everyone in the most seeds goes
+/// first. The number of good verdicts decides next, and then whether the gateway can be set up at
+/// home. Returns `None` if today's gateway goes first, or if no gateway serves everyone.
+fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
         let gateway = &known.gateways[at];
         let not_good = gateway.at(served).map_or(0, |case| case.service().not_good());
         let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
         let is_elsewhere = at != 0 && !gateway.is_at_home;
-        Some((known.order(served), seeds_missed, not_good, is_elsewhere, at))
+        let order = (known.order(served), seeds_missed, not_good, is_elsewhere, at);
+        Some((order, at, served))
     };
-    let best = (0..results.len()).filter_map(rank).min()?;
-    Some(best.4).filter(|&at| at != 0)
+    let (_, at, served) = (0..results.len()).filter_map(rank).min()?;
+    (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns the tiers below the served tier at which the median of an application's round trips is
-/// within the limit, for applications that miss no other need.
+/// Returns tiers below the served tier, for applications that miss no other need. At these tiers
+/// the median of the application's round trips is within the limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

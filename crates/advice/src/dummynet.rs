@@ -115,7 +115,7 @@ fn words(shaper: &Bottleneck) -> String {
     });
     let mut words = vec![kind.to_owned()];
     words.extend(known.map(|(name, value)| parameter(name, value)));
-    // Linux marks by default with `fq_codel` alone; dummynet also does so with `fq_pie`.
+    // Linux marks by default with `fq_codel` alone; dummynet also marks with `fq_pie`.
     let is_marking = match shaper.params.get("ecn") {
         Some(Setting::Flag(on)) => *on,
         _ => kind == "fq_codel",
@@ -142,23 +142,11 @@ fn parameter(name: &str, value: &Setting) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Framing;
+    use crate::testing::{gateway, shaper};
 
     #[test]
     fn a_rate_of_the_line_becomes_one_of_ip_bytes() {
-        let up = Bottleneck {
-            bps: 1_900_000,
-            qdisc: "fq_codel".to_owned(),
-            params: [].into_iter().collect(),
-        };
-        let gateway = Gateway {
-            device: "eth0".to_owned(),
-            bsd_device: "em0".to_owned(),
-            framing: Framing { bytes: 18, minimum: 64, atm: false, counted: 14 },
-            up: Some(up),
-            down: None,
-        };
-        let text = commands(&gateway);
+        let text = commands(&gateway(shaper(1_900_000, "fq_codel")));
         // The rate is 1900 · 1500 / 1518.
         assert!(text.contains("dnctl pipe 1 config bw 1877Kbit/s\n"), "{text}");
         assert!(

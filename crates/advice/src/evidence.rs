@@ -38,7 +38,7 @@ pub struct App {
 pub struct Candidate {
     /// The gateway's name.
     pub name: String,
-    /// The gateway in words that follow "with".
+    /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
     /// Whether a household can set it up without its provider.
     pub is_at_home: bool,

@@ -1,25 +1,26 @@
 //! The facts of a conclusion, which its sentences state.
 
 use aqmlab_verdict::Word;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The facts that the sentences state.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Conclusion {
     /// The number of seeds of each condition.
     pub seeds: usize,
-    /// The fastest tier that was run.
+    /// The fastest tested tier.
     pub fastest: String,
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared: today's tier. If it is unknown, it is the slowest
-    /// sufficient tier of the better gateway, and without a better gateway the fastest tier.
+    /// The tier at which gateways are compared: today's tier. If today's tier is unknown, the
+    /// slowest sufficient tier of the better gateway. If no gateway is better, the fastest tier.
     pub compared_at: String,
     /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
-    /// The name of the recommended gateway, if one is better.
-    pub better: Option<String>,
+    /// The recommended gateway, if one is better than today's.
+    pub better: Option<Better>,
     /// The interactive applications that improve most with the better gateway, from bad or from
     /// tolerable; those that are bad today come first.
     pub gains: Vec<Gain>,
@@ -27,18 +28,28 @@ pub struct Conclusion {
     pub costs: Vec<Cost>,
 }
 
+/// The gateway that serves everyone at the slowest tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Better {
+    /// The gateway's name.
+    pub name: String,
+    /// The tier for which it is set up: the tier `compared_at` if it serves everyone there, and
+    /// otherwise its slowest sufficient tier.
+    pub tier: String,
+}
+
 /// A gateway with the tiers that suffice.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GatewayResult {
     /// The gateway's name.
     pub name: String,
-    /// The gateway in words that follow "with".
+    /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// The slowest tier that was run at which no application is bad.
+    /// The slowest tested tier at which no application is bad.
     pub served: Option<String>,
-    /// The slowest tier that was run at which every application is good.
+    /// The slowest tested tier at which every application is good.
     pub well: Option<String>,
-    /// The next slower tier that was run, which does not suffice.
+    /// The next slower tested tier, which does not suffice.
     pub failed: Option<String>,
     /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
     /// applications that are bad at the fastest tier.
@@ -47,16 +58,16 @@ pub struct GatewayResult {
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the slowest sufficient tier.
     pub seeds_served: usize,
-    /// The faster tiers that were run and, against expectation, do not serve everyone.
+    /// The faster tested tiers that, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
     /// The tiers at which more applications miss a need than at the next slower tier.
     pub setbacks: Vec<Setback>,
-    /// The number of applications that are served at each tier that was run.
+    /// The number of applications that are served at each tested tier.
     pub tiers: Vec<TierCount>,
 }
 
 /// The number of applications that are served at a tier.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TierCount {
     /// The tier.
     pub tier: String,
@@ -71,27 +82,27 @@ pub struct TierCount {
 }
 
 /// A tier that suffices for some applications by the median of their round trips.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ByMedian {
     /// The applications in plain words.
     pub apps: Vec<String>,
-    /// The slowest tier that was run and that suffices for these applications by the median.
+    /// The slowest tested tier that suffices for these applications by the median.
     pub tier: String,
 }
 
 /// A tier that serves applications worse than a slower tier.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setback {
     /// The tier.
     pub tier: String,
-    /// The next slower tier that was run.
+    /// The next slower tested tier.
     pub slower: String,
     /// The applications with a worse verdict than at the slower tier, in plain words.
     pub apps: Vec<String>,
 }
 
 /// An application that is not served by today's gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spoiled {
     /// The application in plain words, with its user.
     pub app: String,
@@ -102,7 +113,7 @@ pub struct Spoiled {
 }
 
 /// The round trips of an interactive application.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// The application in plain words.
     pub app: String,
@@ -113,7 +124,7 @@ pub struct Gain {
 }
 
 /// The rate of a bulk transfer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// The application in plain words.
     pub app: String,

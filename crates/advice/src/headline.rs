@@ -1,17 +1,34 @@
 //! The answer in one sentence: the router, the speed, or both.
 
 use aqmlab_verdict::{Report, Word};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusion::named;
 use crate::evidence::{Case, Evidence, got_worse};
 use crate::words::listed;
 
+/// The cause of an unsatisfactory service at a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Today's gateway at this tier is enough.
+    Fine,
+    /// The gateway.
+    Gateway,
+    /// The tier.
+    Tier,
+    /// The gateway and the tier.
+    Both,
+    /// Unknown, because nothing can be compared.
+    Open,
+}
+
 /// The answer in one sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Headline {
-    /// The cause: `fine`, `gateway`, `tier` or `both`; `open` if nothing can be compared.
-    pub kind: &'static str,
+    /// The cause.
+    pub kind: Cause,
     /// The sentence.
     pub text: String,
 }
@@ -25,27 +42,29 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
     for (gateway, case) in [(now, today), (then, better)] {
         if case.service().judged == 0 {
             let text = format!("At {tier}, nothing was measured with {}.", gateway.title);
-            return Some(Headline { kind: "open", text });
+            return Some(Headline { kind: Cause::Open, text });
         }
     }
     let (kind, text) = match (today.serves(), better.serves()) {
         (true, _) if today.service().is_well() => {
-            ("fine", "everything is good with the router that you have".to_owned())
+            (Cause::Fine, "everything is good with the router that you have".to_owned())
         }
         (true, true) if better.service().is_well() => (
-            "gateway",
+            Cause::Gateway,
             "nobody is badly off today, and a better router makes everything good".to_owned(),
         ),
-        (true, _) => ("fine", "nobody is badly off with the router that you have".to_owned()),
+        (true, _) => (Cause::Fine, "nobody is badly off with the router that you have".to_owned()),
         (false, true) => {
             let suffer = suffering(&named(known, today.bad()));
-            ("gateway", format!("it is your router, not your speed: {suffer}"))
+            (Cause::Gateway, format!("it is your router, not your speed: {suffer}"))
         }
         (false, false) if better.bad().count() < today.bad().count() => (
-            "both",
+            Cause::Both,
             format!("it is both your router and your speed: {}", both(known, today, better)),
         ),
-        (false, false) => ("tier", format!("it is your speed: {}", either(known, today, better))),
+        (false, false) => {
+            (Cause::Tier, format!("it is your speed: {}", either(known, today, better)))
+        }
     };
     Some(Headline { kind, text: format!("At {tier}, {text}.") })
 }

@@ -26,15 +26,21 @@ mod headline;
 mod linux;
 mod openwrt;
 mod sentences;
+#[cfg(test)]
+mod testing;
 mod words;
 
 pub use device::{Bottleneck, Framing, Gateway, Setting};
 pub use evidence::{App, Candidate, Case, Evidence};
-pub use facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
-pub use headline::Headline;
-pub use sentences::Sentence;
+pub use facts::{
+    Better, ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount,
+};
+pub use headline::{Cause, Headline};
+pub use sentences::{About, Sentence};
 pub use words::owned;
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 /// The commands that set up one gateway, for three systems.
@@ -69,7 +75,7 @@ pub fn settings(gateway: &str) -> Result<String, String> {
 }
 
 /// The advice: the facts, and the texts that state them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Advice {
     /// The facts.
     pub conclusion: Conclusion,
@@ -86,7 +92,7 @@ pub struct Advice {
 /// compares today's gateway with the second gateway of the list.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
-    let other = conclusion.better.as_ref();
+    let other = conclusion.better.as_ref().map(|better| &better.name);
     let other = other.or_else(|| evidence.gateways.get(1).map(|gateway| &gateway.name));
     Advice {
         headline: other.and_then(|name| headline::of(evidence, &conclusion.compared_at, name)),
@@ -103,4 +109,13 @@ pub fn advice_from(evidence: &Evidence) -> Advice {
 pub fn advice(evidence: &str) -> Result<String, String> {
     let evidence: Evidence = serde_json::from_str(evidence).map_err(|error| error.to_string())?;
     serde_json::to_string(&advice_from(&evidence)).map_err(|error| error.to_string())
+}
+
+/// Returns the JSON Schema of an [`Advice`].
+pub fn json_schema() -> serde_json::Value {
+    SchemaSettings::default()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<Advice>()
+        .into()
 }

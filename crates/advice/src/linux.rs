@@ -89,25 +89,17 @@ fn size_table(framing: Framing) -> String {
 mod tests {
     use super::*;
     use crate::device::Setting;
+    use crate::testing::{gateway, shaper};
 
-    const DOCSIS: Framing = Framing { bytes: 18, minimum: 64, atm: false, counted: 14 };
-
-    fn gateway(down: Option<Bottleneck>) -> Gateway {
+    fn limited() -> Gateway {
         let limit = Setting::Text("1000".to_owned());
-        let params = std::iter::once(("limit".to_owned(), limit)).collect();
-        let up = Bottleneck { bps: 1_900_500, qdisc: "fq_codel".to_owned(), params };
-        Gateway {
-            device: "eth0".to_owned(),
-            bsd_device: "em0".to_owned(),
-            framing: DOCSIS,
-            up: Some(up),
-            down,
-        }
+        let params = [("limit".to_owned(), limit)].into();
+        gateway(Bottleneck { params, ..shaper(1_900_500, "fq_codel") })
     }
 
     #[test]
     fn a_shaper_stays_below_its_rate_and_adds_what_linux_does_not_count() {
-        let text = commands(&gateway(None));
+        let text = commands(&limited());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[7..],
@@ -123,12 +115,8 @@ mod tests {
 
     #[test]
     fn arriving_packets_pass_an_ifb() {
-        let down = Bottleneck {
-            bps: 19_000_000,
-            qdisc: "cake".to_owned(),
-            params: [].into_iter().collect(),
-        };
-        let text = commands(&gateway(Some(down)));
+        let down = Some(shaper(19_000_000, "cake"));
+        let text = commands(&Gateway { down, ..limited() });
         assert!(text.contains("ip link add name ifb4wan type ifb"));
         assert!(
             text.contains("tc qdisc replace dev ifb4wan root handle 10: cake bandwidth 19000kbit")

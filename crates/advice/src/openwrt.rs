@@ -49,7 +49,8 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     let Some((_, package, limit, marks)) = KNOWN.iter().find(|(name, ..)| *name == kind) else {
         return format!("# sqm-scripts cannot set up `{kind}` with HTB as the simulation has it\n");
     };
-    let mut options = shared(gateway, kind);
+    let overhead = gateway.framing.beyond_counted();
+    let mut options = shared(gateway, kind, "simplest.qos", overhead);
     for (way, letter, shaper) in [("egress", 'e', &gateway.up), ("ingress", 'i', &gateway.down)] {
         if let Some(shaper) = shaper {
             options.extend(of_direction(shaper, way, letter, limit, *marks));
@@ -63,15 +64,8 @@ fn of_cake(gateway: &Gateway) -> String {
     let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
         return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
     };
-    let mut options = shared(gateway, "cake");
-    for (name, value) in &mut options {
-        match name.as_str() {
-            "script" => script.clone_into(value),
-            // CAKE counts from the IP packet.
-            "overhead" => *value = gateway.framing.bytes.to_string(),
-            _ => {}
-        }
-    }
+    // CAKE counts from the IP packet.
+    let mut options = shared(gateway, "cake", script, gateway.framing.bytes.into());
     options.extend(own);
     written("sqm-scripts kmod-sched-cake", &options)
 }
@@ -88,8 +82,9 @@ fn written(packages: &str, options: &[(String, String)]) -> String {
     )
 }
 
-/// Returns the options of both directions.
-fn shared(gateway: &Gateway, kind: &str) -> Vec<(String, String)> {
+/// Returns the options of both directions, for the discipline `kind` in `script`. `overhead` is the
+/// framing beyond the bytes that the discipline counts.
+fn shared(gateway: &Gateway, kind: &str, script: &str, overhead: i64) -> Vec<(String, String)> {
     let rate = |shaper: &Option<Bottleneck>| shaper.as_ref().map_or(0, Bottleneck::kbit);
     let framing = gateway.framing;
     let options = [
@@ -97,10 +92,10 @@ fn shared(gateway: &Gateway, kind: &str) -> Vec<(String, String)> {
         ("enabled", "1".to_owned()),
         ("upload", rate(&gateway.up).to_string()),
         ("download", rate(&gateway.down).to_string()),
-        ("script", "simplest.qos".to_owned()),
+        ("script", script.to_owned()),
         ("qdisc", kind.to_owned()),
         ("linklayer", if framing.atm { "atm" } else { "ethernet" }.to_owned()),
-        ("overhead", framing.beyond_counted().to_string()),
+        ("overhead", overhead.to_string()),
         ("linklayer_advanced", "1".to_owned()),
         ("tcMPU", framing.minimum.to_string()),
         // LuCI deletes the options of the directions unless both switches are set.
@@ -110,7 +105,7 @@ fn shared(gateway: &Gateway, kind: &str) -> Vec<(String, String)> {
     options.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Returns the options of one direction, which begins with `letter` in their names.
+/// Returns the options of one direction, whose names begin with `letter` or with `way`.
 fn of_direction(
     shaper: &Bottleneck,
     way: &str,
@@ -140,20 +135,13 @@ fn of_direction(
 mod tests {
     use super::*;
     use crate::device::Framing;
+    use crate::testing::{gateway, shaper};
 
     #[test]
     fn a_direction_without_a_shaper_has_a_rate_of_zero() {
-        let up = Bottleneck {
-            bps: 950_000,
-            qdisc: "fq_codel".to_owned(),
-            params: [].into_iter().collect(),
-        };
         let gateway = Gateway {
-            device: "pppoe-wan".to_owned(),
-            bsd_device: "pppoe0".to_owned(),
             framing: Framing { bytes: 40, minimum: 0, atm: true, counted: 0 },
-            up: Some(up),
-            down: None,
+            ..gateway(shaper(950_000, "fq_codel"))
         };
         let text = commands(&gateway);
         for line in ["upload='950'", "download='0'", "linklayer='atm'", "overhead='40'"] {

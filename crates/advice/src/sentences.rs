@@ -2,17 +2,33 @@
 //!
 //! A sentence mentions only tiers that were run, because the callers pass no other tiers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled};
 use crate::words::{capital, listed, rate, time};
 
-/// A sentence, with its place in the advice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The subject of a sentence, which decides its place in the advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// The slowest sufficient speed, or the router.
+    Tier,
+    /// An application that is not served.
+    Spoils,
+    /// Shorter round trips.
+    Gain,
+    /// The rate of a transfer.
+    Cost,
+    /// A number for a reader who wants to check.
+    Detail,
+}
+
+/// A sentence, with its subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// The kind of the sentence: `tier`, `spoils`, `gain`, `cost`, or `detail` for a reader who
-    /// wants to check.
-    pub about: &'static str,
+    /// The subject.
+    pub about: About,
     /// The sentence.
     pub text: String,
 }
@@ -20,30 +36,34 @@ pub struct Sentence {
 /// Returns the sentences of a conclusion, in the order for a reader. Details come last.
 pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     let mut said = Vec::new();
-    let mut say = |about: &'static str, text: String| said.push(Sentence { about, text });
+    let mut say = |about: About, text: String| said.push(Sentence { about, text });
     for gateway in &known.gateways {
-        say("tier", tier(gateway, known));
+        say(About::Tier, tier(gateway, known));
     }
     if known.better.is_none() {
-        say("tier", no_better(known));
+        say(About::Tier, no_better(known));
     }
     for one in &known.spoiled {
-        say("spoils", spoiled(one, &known.compared_at));
+        say(About::Spoils, spoiled(one, &known.compared_at));
     }
-    let better = known.gateways.iter().find(|one| known.better.as_ref() == Some(&one.name));
+    let name = known.better.as_ref().map(|better| &better.name);
+    let better = known.gateways.iter().find(|one| Some(&one.name) == name);
     if let Some(GatewayResult { title: better, .. }) = better {
-        known.gains.iter().for_each(|one| say("gain", gain(one, better)));
-        known.costs.iter().for_each(|one| say("cost", cost(one, better)));
+        known.gains.iter().for_each(|one| say(About::Gain, gain(one, better)));
+        known.costs.iter().for_each(|one| say(About::Cost, cost(one, better)));
     }
     for one in &known.spoiled {
-        say("detail", format!("{}, {}: {}.", capital(&one.app), known.compared_at, one.because));
+        say(
+            About::Detail,
+            format!("{}, {}: {}.", capital(&one.app), known.compared_at, one.because),
+        );
     }
     for gateway in &known.gateways {
         if let Some(text) = sure(gateway, known.seeds) {
-            say("detail", text);
+            say(About::Detail, text);
         }
-        gateway.setbacks.iter().for_each(|one| say("detail", setback(one, gateway)));
-        gateway.by_median.iter().for_each(|one| say("detail", by_median(one, gateway)));
+        gateway.setbacks.iter().for_each(|one| say(About::Detail, setback(one, gateway)));
+        gateway.by_median.iter().for_each(|one| say(About::Detail, by_median(one, gateway)));
     }
     said
 }
@@ -166,7 +186,7 @@ fn cost(one: &Cost, better: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Conclusion;
+    use crate::facts::{Better, Conclusion};
 
     fn today() -> GatewayResult {
         GatewayResult {
@@ -194,7 +214,7 @@ mod tests {
             gateways,
             compared_at: "12/1 Mbit/s".to_owned(),
             spoiled: vec![],
-            better: Some("sqm".to_owned()),
+            better: Some(Better { name: "sqm".to_owned(), tier: "100/40 Mbit/s".to_owned() }),
             gains: vec![],
             costs: vec![],
         }
@@ -247,7 +267,7 @@ mod tests {
             [
                 "With FQ-CoDel, 95 % of the round trips of the game end within 26 ms instead of \
                  1.2 s.",
-                "The price: with FQ-CoDel, the backup gets 2.0 Mbit/s instead of 4.0 Mbit/s, so a \
+                "The price: with FQ-CoDel, the backup gets 2 Mbit/s instead of 4 Mbit/s, so a \
                  gigabyte takes 67 min instead of 33 min.",
                 "With FQ-CoDel, the film takes about as long as today.",
             ]
@@ -286,8 +306,8 @@ mod tests {
             apps: vec!["the film".to_owned()],
         }];
         let said = of(&known);
-        let detail = said.iter().position(|one| one.about == "detail").unwrap();
-        assert!(said[detail..].iter().all(|one| one.about == "detail"));
+        let detail = said.iter().position(|one| one.about == About::Detail).unwrap();
+        assert!(said[detail..].iter().all(|one| one.about == About::Detail));
         let texts: Vec<_> = said.into_iter().map(|one| one.text).collect();
         assert_eq!(
             texts[1],

@@ -1,4 +1,6 @@
-//! Formats numbers and lists for people at home.
+//! Formats numbers and lists for people at home. Numbers have the same digits as in verdicts.
+
+use aqmlab_verdict::wording::quantity;
 
 /// Joins names into a list in a sentence.
 pub(crate) fn listed(names: &[String]) -> String {
@@ -27,29 +29,18 @@ pub(crate) fn capital(text: &str) -> String {
 
 /// Formats a time with a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
-    if seconds < 1.0 {
-        format!("{:.0} ms", seconds * 1e3)
-    } else if seconds < 120.0 {
-        format!("{} s", digits(seconds))
+    if seconds < 120.0 {
+        quantity(1e3 * seconds, "ms")
     } else if seconds < 7200.0 {
-        format!("{} min", digits(seconds / 60.0))
+        quantity(seconds / 60.0, "min")
     } else {
-        format!("{} h", digits(seconds / 3600.0))
+        quantity(seconds / 3600.0, "h")
     }
 }
 
 /// Formats a rate in Mbit/s.
 pub(crate) fn rate(mbit: f64) -> String {
-    if mbit < 0.1 {
-        format!("{:.0} kbit/s", mbit * 1e3)
-    } else {
-        format!("{} Mbit/s", digits(mbit))
-    }
-}
-
-/// Formats a number with two significant digits if it is below ten, and otherwise without decimals.
-fn digits(value: f64) -> String {
-    if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
+    if mbit < 0.1 { quantity(1e3 * mbit, "kbit/s") } else { quantity(mbit, "Mbit/s") }
 }
 
 #[cfg(test)]
@@ -59,12 +50,12 @@ mod tests {
     #[test]
     fn times_and_rates_have_the_unit_that_suits_them() {
         assert_eq!(
-            [0.026, 1.245, 75.0, 600.0, 9000.0].map(time),
-            ["26 ms", "1.2 s", "75 s", "10 min", "2.5 h"]
+            [0.026, 1.245, 75.0, 600.0, 9000.0, 14_400.0].map(time),
+            ["26 ms", "1.2 s", "75 s", "10 min", "2.5 h", "4 h"]
         );
         assert_eq!(
-            [0.05, 2.34, 9.96, 12.4].map(rate),
-            ["50 kbit/s", "2.3 Mbit/s", "10 Mbit/s", "12 Mbit/s"]
+            [0.05, 2.34, 4.0, 9.96, 12.4].map(rate),
+            ["50 kbit/s", "2.3 Mbit/s", "4 Mbit/s", "10 Mbit/s", "12 Mbit/s"]
         );
     }
 

@@ -1,6 +1,6 @@
 //! Advice from verdicts: the tiers, the better gateway, its gains and its costs.
 
-use aqmlab_advice::{Advice, Evidence, advice_from};
+use aqmlab_advice::{Advice, Better, Cause, Evidence, advice_from};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -55,6 +55,11 @@ fn game(word: &str, p95: f64) -> Vec<Value> {
     vec![verdict("game", word, (p95 / 2.0, p95))]
 }
 
+/// The name of the better gateway.
+fn recommended(told: &Advice) -> Option<String> {
+    told.conclusion.better.as_ref().map(|better| better.name.clone())
+}
+
 #[test]
 fn the_slowest_sufficient_tier_stands_between_what_fails_and_what_is_well() {
     let cases = [
@@ -94,7 +99,7 @@ fn a_case_without_measurements_serves_nobody() {
     let both = told("no data");
     assert_eq!(both.conclusion.gateways[0].served, None);
     assert_eq!(both.conclusion.better, None);
-    assert_eq!(both.headline.expect("both were run").kind, "open");
+    assert_eq!(both.headline.expect("both were run").kind, Cause::Open);
     let texts: Vec<_> = both.sentences.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(
         texts,
@@ -147,7 +152,7 @@ fn the_better_gateway_serves_at_a_slower_tier_or_serves_more_applications_well()
     let well = gateway("sqm", &[("slow", game("good", 50.0))]);
     let none = gateway("today", &[("slow", game("bad", 900.0))]);
     let better =
-        |one: &Value, other: &Value| advised(None, &[one.clone(), other.clone()]).conclusion.better;
+        |one: &Value, other: &Value| recommended(&advised(None, &[one.clone(), other.clone()]));
     assert_eq!(better(&today, &equal), None);
     assert_eq!(better(&today, &well), Some("sqm".to_owned()));
     assert_eq!(better(&none, &equal), Some("sqm".to_owned()));
@@ -156,7 +161,25 @@ fn the_better_gateway_serves_at_a_slower_tier_or_serves_more_applications_well()
     elsewhere["is_at_home"] = json!(false);
     elsewhere["name"] = json!("provider");
     let told = advised(None, &[today, elsewhere, well]);
-    assert_eq!(told.conclusion.better.as_deref(), Some("sqm"));
+    assert_eq!(recommended(&told).as_deref(), Some("sqm"));
+}
+
+#[test]
+fn the_better_gateway_is_set_up_for_the_compared_tier_if_it_serves_everyone_there() {
+    let today = gateway("today", &[("slow", game("bad", 900.0)), ("fast", game("bad", 900.0))]);
+    for (slow, medium, fast, tier) in [
+        ("good", "good", "good", "slow"),
+        ("good", "good", "bad", "slow"),
+        ("bad", "good", "good", "fast"),
+        ("bad", "good", "bad", "medium"),
+    ] {
+        let words = [("slow", slow), ("medium", medium), ("fast", fast)];
+        let cases = words.map(|(tier, word)| (tier, game(word, 50.0)));
+        let compared = if slow == "good" { None } else { Some("fast") };
+        let told = advised(compared, &[today.clone(), gateway("sqm", &cases)]).conclusion;
+        let (name, tier) = ("sqm".to_owned(), tier.to_owned());
+        assert_eq!(told.better, Some(Better { name, tier }), "{words:?}");
+    }
 }
 
 #[test]
@@ -167,7 +190,7 @@ fn a_gateway_that_serves_in_every_seed_is_better_than_one_with_more_good_verdict
     let chance = gateway("pie", &[("slow", vec![chance])]);
     let sure = gateway("sqm", &[("slow", game("tolerable", 150.0))]);
     let told = advised(None, &[none, chance, sure]);
-    assert_eq!(told.conclusion.better.as_deref(), Some("sqm"));
+    assert_eq!(recommended(&told).as_deref(), Some("sqm"));
 }
 
 #[test]
@@ -206,23 +229,27 @@ fn the_headline_tells_the_gateway_from_the_tier() {
     let words = [
         (
             ("bad", "good"),
-            "gateway",
+            Cause::Gateway,
             "At slow, it is your router, not your speed: Anna's online game suffers.",
         ),
         (
             ("bad", "bad"),
-            "tier",
+            Cause::Tier,
             "At slow, it is your speed: Anna's online game suffers with either router.",
         ),
-        (("good", "good"), "fine", "At slow, everything is good with the router that you have."),
+        (
+            ("good", "good"),
+            Cause::Fine,
+            "At slow, everything is good with the router that you have.",
+        ),
         (
             ("tolerable", "bad"),
-            "fine",
+            Cause::Fine,
             "At slow, nobody is badly off with the router that you have.",
         ),
         (
             ("tolerable", "good"),
-            "gateway",
+            Cause::Gateway,
             "At slow, nobody is badly off today, and a better router makes everything good.",
         ),
     ];

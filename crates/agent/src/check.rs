@@ -13,8 +13,8 @@ const MOST_APPS: usize = 250;
 
 /// Refuses a trial that the kernel cannot run.
 pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
-    // The kernel cannot run what the simulator refuses, except trials with controllers that only
-    // the kernel has.
+    // The kernel cannot run trials that the simulator refuses, except trials with controllers that
+    // only the kernel has.
     let mut general = spec.clone();
     general.apps.iter_mut().for_each(tcp_settings::forget_controllers);
     aqmlab_trial::check(&general).map_err(|error| error.to_string())?;

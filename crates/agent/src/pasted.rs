@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::command::run as run_line;
 use crate::{guest, sys};
 
-/// The file that lists the modules for this job only.
+/// The file that lists the modules that only jobs of commands need.
 const MODULES: &str = "/aqmlab/paste-modules";
 
 /// The commands, and the device that they set up.

@@ -1,4 +1,4 @@
-//! The schedule of the loop's periodic work.
+//! The schedule of the periodic work in a trial's main loop.
 
 use aqmlab_trial::{Grain, Spec};
 

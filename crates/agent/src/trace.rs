@@ -59,9 +59,9 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
 }
 
 /// Records one trace. The kernel sometimes misses a probe, because it takes an interrupt while it
-/// serves another probe. Most of these other probes are those of clock readings outside the
-/// discipline. Further attempts therefore probe only the places of the discipline where the first
-/// attempt saw a reading.
+/// serves another probe. Most of these other probes record clock readings outside the discipline.
+/// Further attempts therefore probe only the places of the discipline where the first attempt saw a
+/// reading.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
     let (mut problem, mut readings) = (String::new(), BTreeSet::new());
     for _ in 0..TRIES {

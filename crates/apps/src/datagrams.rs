@@ -40,7 +40,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
     }
 }
 
-/// The arrivals of a numbered flow of datagrams.
+/// The arrivals of a flow of numbered datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     /// The highest sequence number received, including its cycles.

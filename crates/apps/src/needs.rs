@@ -41,7 +41,7 @@ pub enum Measure {
 /// One need of an application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
-    /// The measured quantity, in words that are followed by a number.
+    /// A noun phrase for the measured quantity. Sentences put the number after it.
     pub name: &'static str,
     /// The source of the value.
     pub measure: Measure,

@@ -33,7 +33,7 @@ use crate::scenario::{Measure, Report, Scenario};
 pub struct Composed {
     /// The trial.
     pub spec: Spec,
-    /// The largest round-trip times in milliseconds, by application.
+    /// The largest tolerable round-trip times in milliseconds, by application.
     pub limits_ms: BTreeMap<String, f64>,
 }
 

@@ -175,6 +175,6 @@ pub(crate) struct Measure {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Report {
-    /// The largest round-trip times by application.
+    /// The largest tolerable round-trip times, by application.
     pub(crate) tolerances: Ordered<Plain>,
 }

@@ -257,7 +257,7 @@ pub struct UdpHeader {
 /// of data is number 1. Both numbers are truncated to 32 bits only in the wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
-    /// The number of the first byte (or of the SYN or FIN).
+    /// The sequence number of the first byte (or of the SYN or FIN).
     pub seq: u64,
     /// The next byte expected from the peer; valid with [`TcpFlags::ACK`].
     pub ack: u64,
@@ -286,7 +286,7 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// Returns the number of the first byte after this segment, counting SYN and FIN.
+    /// Returns the sequence number of the first byte after this segment, counting SYN and FIN.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.seq
@@ -345,7 +345,7 @@ impl TcpFlags {
         (self.0 >> 6 & 7) as u8
     }
 
-    /// Returns the bits of an ACE field of `value`, of which the low three bits count.
+    /// Returns the bits of the ACE field that holds the low three bits of `value`.
     #[inline]
     #[must_use]
     pub const fn of_ace(value: u64) -> Self {

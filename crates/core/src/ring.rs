@@ -1,8 +1,12 @@
 //! A queue in a ring of memory whose size is a power of two.
 //!
-//! A position in the ring is a counter of which the low bits are used, so it wraps without a
-//! comparison. A packet passes through several queues, and a `VecDeque` takes more instructions for
-//! each operation.
+//! A position in the ring is a counter. Its low bits select the place, so a position wraps without
+//! a comparison. A packet passes through several queues, and a `VecDeque` takes more instructions
+//! for each operation.
+//!
+//! A caller that keeps the number of a value uses it only while [`Ring::holds`] is true. Builds
+//! without assertions do not check this: [`Ring::get`] returns another value for a number whose
+//! value has left.
 
 use std::fmt;
 
@@ -117,6 +121,22 @@ impl<T: Default> Ring<T> {
         &mut self.places[place]
     }
 
+    /// Returns the number of the first value for which `is_before` is false, or else the number of
+    /// the next value. `is_before` must be true for all values in front of the first such value, as
+    /// in [`slice::partition_point`].
+    pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if is_before(&self.places[self.place_of(middle)]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.head.wrapping_add(low)
+    }
+
     /// Removes the value at the back.
     pub fn pop_back(&mut self) -> Option<T> {
         if self.is_empty() {
@@ -209,9 +229,28 @@ mod tests {
                 *queue.get_mut(queue.first() + last) += 1;
                 plain[last] += 1;
                 assert_eq!(queue.get(queue.first() + last / 2), &plain[last / 2]);
+                assert!(queue.holds(queue.first()) && queue.holds(queue.first() + last));
             }
+            assert!(!queue.holds(queue.first() + plain.len()), "no value has this number yet");
+            assert!(!queue.holds(queue.first().wrapping_sub(1)), "the value has left");
             if value % 100 == 0 {
                 assert!(queue.iter().eq(&plain));
+            }
+        }
+    }
+
+    #[test]
+    fn the_partition_point_is_that_of_a_slice() {
+        for gone in 0..20 {
+            let mut queue = Ring::default();
+            (0..gone).for_each(|value| queue.push(value));
+            queue.skip(gone);
+            let values = [1, 3, 3, 5, 8, 13];
+            values.iter().for_each(|value| queue.push(*value));
+            for limit in 0..15 {
+                let want = values.partition_point(|value| *value < limit);
+                let found = queue.partition_point(|value| *value < limit);
+                assert_eq!(found, queue.first() + want, "{limit} after {gone}");
             }
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! Source: Zander and Armitage, CAIA Technical Report 130730A (2013), and the tool `spp` 0.3.6. One
 //! tap is the *reference*, whose round trips are measured; the other is the *monitor*. Only packets
-//! at both taps count. In the order of the monitor's capture, each packet IN (monitor to reference)
-//! is paired with the last packet OUT (reference to monitor) at the monitor before it. Each OUT is
-//! used at most once, and an IN without a fresh OUT is skipped. The round-trip time is the time
-//! between OUT and IN at the reference, minus the time between OUT and IN at the monitor. An offset
-//! between the clocks therefore cancels. A negative result, caused by coarse clocks, counts as
-//! zero. The time of the round trip is the midpoint of OUT and IN at the reference.
+//! at both taps count. Packets IN go from the monitor to the reference, and packets OUT from the
+//! reference to the monitor. In the order of the monitor's capture, each IN is paired with the last
+//! OUT before it. Each OUT is used at most once, and an IN without a fresh OUT is skipped. The
+//! round-trip time is the time between OUT and IN at the reference, minus the time between OUT and
+//! IN at the monitor. An offset between the clocks therefore cancels. A negative result, caused by
+//! coarse clocks, counts as zero. The time of the round trip is the midpoint of OUT and IN at the
+//! reference.
 //!
 //! Differences from `spp` 0.3.6, each pinned by a test:
 //!

@@ -29,8 +29,8 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// In a fair queue, packets of one connection may leave before earlier packets of another, which
-/// stay queued.
+/// In a fair queue, packets of one connection may leave before earlier packets of another
+/// connection.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {
     let report = report(&[0, 0, 0, 1, 1], &[3, 4]);

@@ -63,7 +63,7 @@ fn a_fixed_delay_gives_twice_itself_from_either_side() {
     // The midpoints of the last two pairs lie after the end of the statistics.
     assert_eq!(down.rtt.count(), down.packets_sent - 2);
     assert_eq!((down.rtt.min(), down.rtt.max()), (Some(D + D), Some(D + D)));
-    // With the home as reference, an answer is paired with a later question.
+    // With the home as reference, a response is paired with a later request.
     assert_eq!((up.rtt.min(), up.rtt.max()), (Some(D + D), Some(D + D)));
     assert_eq!(down.owd.quantile(0.5), Some(D));
     assert_eq!((up.lost, down.lost), (0, 0));

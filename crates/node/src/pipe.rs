@@ -70,8 +70,8 @@ impl Pipe {
     }
 
     /// Returns the pipe with its delay in ticks, as `config_link` counts it. The path after the
-    /// pipe applies the delay. The pipe needs it only because a pipe is not idle while it delays
-    /// packets.
+    /// pipe applies the delay. The pipe needs the delay only because a pipe that delays packets is
+    /// not idle.
     pub(crate) fn delayed_by(self, delay: Duration) -> Self {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
@@ -107,14 +107,16 @@ impl Pipe {
         (self.rest.is_none() && due <= now).then_some(due)
     }
 
-    /// Records a poll at `now` that found the discipline empty.
+    /// Records a poll at `now` that found the discipline empty. The poll may have followed the
+    /// arrival of a packet that the discipline dropped.
     pub(crate) fn rests(&mut self, now: Instant) {
+        self.activate(tick(now));
         self.serve(tick(now));
         self.asked = now;
         // In each tick, dummynet serves all pipes and releases delayed packets before it frees idle
         // instances.
         let watched = now.as_nanos().div_ceil(TICK_NS).max(self.last + self.delay);
-        self.rest.get_or_insert(Rest::Idle { watched });
+        self.rest = Some(Rest::Idle { watched });
     }
 
     /// Returns whether the pipe has been freed by `now`. Each freeing is reported once.
@@ -131,6 +133,16 @@ impl Pipe {
     /// Charges a packet of `size` that is sent at `now`.
     pub(crate) fn charge(&mut self, size: Bytes, now: Instant) {
         let tick = tick(now);
+        self.activate(tick);
+        self.serve(tick);
+        self.asked = now;
+        self.credit -= i128::from(size.0 * 8 * HZ);
+        self.last = self.served + self.wait();
+        self.charged = (self.served, self.credit);
+    }
+
+    /// Ends the idle time of the pipe, if it is idle.
+    fn activate(&mut self, tick: u64) {
         // An idle time begins with the tick in which the pipe found nothing to send, and the credit
         // of that tick is lost.
         let anew = match self.rest.take() {
@@ -141,11 +153,6 @@ impl Pipe {
         if anew {
             (self.credit, self.served) = (0, tick);
         }
-        self.serve(tick);
-        self.asked = now;
-        self.credit -= i128::from(size.0 * 8 * HZ);
-        self.last = self.served + self.wait();
-        self.charged = (self.served, self.credit);
     }
 
     #[expect(clippy::cast_possible_wrap, reason = "no credit comes near 2^127 bits")]

@@ -69,7 +69,7 @@ impl Port {
     }
 
     /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
-    /// delay. The pipe needs it only because a pipe is not idle while it delays packets. Other
+    /// delay. The pipe needs the delay only because a pipe that delays packets is not idle. Other
     /// shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
@@ -253,8 +253,8 @@ impl Port {
         let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
-        // The transmission time of each packet is rounded up to a nanosecond, and the credit of a
-        // pipe is exact.
+        // The credit of a pipe is exact, but the transmission time of each packet is rounded up to
+        // a nanosecond. The difference may therefore exceed `end`.
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 

@@ -70,6 +70,25 @@ fn trial_schema() -> String {
     aqmlab_trial::spec::json_schema().to_string()
 }
 
+/// Returns the JSON Schema of the advice, as text.
+#[pyfunction]
+fn advice_schema() -> String {
+    aqmlab_advice::json_schema().to_string()
+}
+
+/// Returns the time of a trial's start in captures, in seconds since 1970.
+#[pyfunction]
+fn capture_epoch_s() -> u64 {
+    aqmlab_measure::capture::EPOCH.as_nanos() / 1_000_000_000
+}
+
+/// Returns the step of a trial's series in nanoseconds: `step_ns`, doubled until at most `points`
+/// steps fit into `duration_ns`.
+#[pyfunction]
+fn series_step_ns(step_ns: u64, duration_ns: u64, points: u64) -> u64 {
+    aqmlab_trial::coarsen(step_ns, duration_ns, points)
+}
+
 /// Composes the trial of a scenario without loops, in JSON, with the page's own code.
 ///
 /// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
@@ -153,7 +172,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
     module.add_function(wrap_pyfunction!(gateway_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(capture_epoch_s, module)?)?;
+    module.add_function(wrap_pyfunction!(series_step_ns, module)?)?;
     module.add_function(wrap_pyfunction!(advice, module)?)?;
+    module.add_function(wrap_pyfunction!(advice_schema, module)?)?;
     module.add_function(wrap_pyfunction!(owned_activity, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
@@ -166,6 +188,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdicts::difference, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::service, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts::report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::verdict_words, module)?)?;
     Ok(())
 }

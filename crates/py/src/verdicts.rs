@@ -48,11 +48,17 @@ impl Judge {
         Ok(())
     }
 
-    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::verdict::Report`.
+    /// Returns the verdicts as JSON: a list of `aqmlab_verdict::Report`.
     fn verdicts_json(&self) -> PyResult<String> {
         let reports: Vec<_> = self.0.verdicts().iter().map(Verdict::report).collect();
         serde_json::to_string(&reports).map_err(|error| PyValueError::new_err(error.to_string()))
     }
+}
+
+/// Returns the JSON Schema of a verdict, as text.
+#[pyfunction]
+pub(crate) fn report_schema() -> String {
+    aqmlab_verdict::report::json_schema().to_string()
 }
 
 /// Returns the names of the numeric columns of `flows` whose values `Judge.add` takes, in order.
@@ -83,9 +89,8 @@ pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValu
     seeds::difference(&these, &baseline).map(parts)
 }
 
-/// Counts the applications of a case by their verdicts: the number that can be judged, those that
-/// are bad and those that are not good, and whether the case serves them. Raises `ValueError` for
-/// an unknown word.
+/// Counts the applications of a case by their verdicts: judged, bad and not good. Also states
+/// whether the case serves them. Raises `ValueError` for an unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();

@@ -180,7 +180,7 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Returns queue `index` and the state of its law.
+    /// Returns queue `index` and the state of the queue's control law.
     #[inline]
     pub fn turn(&mut self, index: usize) -> (Turn<'_>, &mut S) {
         let flow = &mut self.table[index];
@@ -194,8 +194,8 @@ impl<S> Flows<S> {
     }
 
     /// Records that flow `index` had nothing to send. A new flow moves to the old list, because
-    /// single packets could otherwise starve the old flows (RFC 8290 §4.2). In Linux it does so
-    /// only if there are old flows. Returns whether the flow is now on neither list.
+    /// single packets could otherwise starve the old flows (RFC 8290 §4.2). In Linux it moves only
+    /// if there are old flows. Returns whether the flow is now on neither list.
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);

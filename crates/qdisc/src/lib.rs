@@ -46,8 +46,8 @@ pub struct Parent {
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were
-///   due since the last call, each with the backlog at the time when it was due. No driver needs to
-///   run the timer.
+///   due since the last call. Each update uses the backlog at the time when it was due. No driver
+///   needs to run the timer.
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
 pub trait Qdisc: Send {
@@ -74,7 +74,7 @@ pub trait Qdisc: Send {
     }
 
     /// Returns the time before which `dequeue` returns no packet. A discipline with a shaper of its
-    /// own returns the time of its next packet; others are always ready.
+    /// own returns the time of its next packet. Other disciplines are always ready.
     fn ready_at(&self) -> Instant {
         Instant::ZERO
     }

@@ -222,8 +222,8 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
-/// Runs the operations on two equal disciplines. Packets pass the first one where it is empty, and
-/// are enqueued and dequeued at the second one.
+/// Runs the operations on two equal disciplines. Packets pass the first discipline while it is
+/// empty. The second discipline enqueues and dequeues every packet.
 fn compare_passing(
     kind: &Kind<dyn Qdisc>,
     args: &Args,

@@ -213,7 +213,7 @@ fn c170_the_last_packet_of_a_queue_is_never_dropped() {
     for id in 0..20 {
         let at = START + Duration::from_millis(200 * id);
         rig.offer(at, hashed(id, 5));
-        // Each waits far beyond the target, and a signal is due for most.
+        // Each packet waits far beyond the target, and a signal is due for most packets.
         assert!(rig.take(at + Duration::from_millis(190)).is_some());
     }
     assert!(rig.ledger.dropped.is_empty());
@@ -230,7 +230,7 @@ fn c171_the_memory_limit_follows_the_rate() {
     assert_eq!(statistic(&cake(&[bytes("memlimit", 0)]), "memory_limit"), 15_503_360);
 }
 
-/// With `autorate-ingress`, the rate approaches 15/16 of that of the arrivals.
+/// With `autorate-ingress`, the rate approaches 15/16 of the arrival rate.
 #[test]
 fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     let mut rig = cake(&[mbit(1), flag("autorate_ingress")]);

@@ -16,7 +16,8 @@ fn packet(id: u64, header: TcpHeader) -> Packet {
     PacketFields { header: Header::Tcp(header), ..PacketFields::plain(id, 1, ip_len) }.into()
 }
 
-/// Queues segments behind a data packet of another flow. Returns the numbers of those removed.
+/// Queues segments behind a data packet of another flow. Returns the numbers of the removed
+/// segments.
 fn removed(filter: &str, headers: impl IntoIterator<Item = TcpHeader>) -> Vec<u64> {
     rig_after(filter, headers).ledger.drops()
 }
@@ -88,7 +89,7 @@ fn c175_duplicate_acknowledgements_stay() {
         let selective = |id| with_sack(ack(id, 1_000), &[(2_000, 3_000)]);
         assert_eq!(removed(filter, (0..5).map(selective)), []);
     }
-    // Each selects more than the one before.
+    // Each acknowledgement selectively acknowledges more than the preceding acknowledgement.
     let growing = |id: u64| with_sack(ack(id, 1_000), &[(2_000, 3_000 + 1_000 * id)]);
     assert_eq!(removed("on", (0..3).map(growing)), [0]);
     let lost = [growing(5), growing(1), growing(0)];

@@ -113,7 +113,7 @@ fn c162_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
 
 #[test]
 fn c178_hosts_are_counted_in_each_tin_by_itself() {
-    // Host 1 has ten flows in the bulk tin. Its flow in best effort competes with that of host 2.
+    // Host 1 has ten flows in the bulk tin. Its best-effort flow competes with the flow of host 2.
     let mut rig = cake(&[mbit(100)]);
     for id in 0..600 {
         for conn in 0..10 {

@@ -92,8 +92,8 @@ fn c23_a_spent_flow_gets_one_quantum_and_waits_behind_the_old_ones() {
             flows.push(2, of(1, 1_000 + id, 300), Instant::ZERO);
         }
         let order: Vec<_> = (0..61).map(|_| serve(&mut flows).0).collect();
-        // In the long run, five small packets are sent for each large one, because a large packet
-        // costs five quanta.
+        // In the long run, five small packets are sent for each large packet, because a large
+        // packet costs five quanta.
         let large: Vec<_> = (0..order.len()).filter(|&at| order[at] == 1).skip(1).take(6).collect();
         let gaps: Vec<_> = large.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [6; 5], "{rules:?}: {order:?}");

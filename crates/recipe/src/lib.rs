@@ -7,7 +7,11 @@
 //!
 //! Only tests depend on this crate.
 
+mod phase;
+
 use aqmlab_core::{Bytes, Duration, Value};
+
+pub use phase::{Lengths, Phase, Sizes};
 
 /// The random generator `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]

@@ -2,17 +2,13 @@
 
 use std::io::{self, Write};
 
-use aqmlab_core::{Direction, Duration, Event};
-use aqmlab_measure::capture::{Endpoints, write_captures};
+use aqmlab_core::{Direction, Event};
+use aqmlab_measure::capture::{EPOCH, Endpoints, write_captures};
 use aqmlab_measure::{PacketRecord, Records};
 
 use crate::Outcome;
 use crate::taps::Taps;
 use crate::world::World;
-
-/// The start of simulated runs in captures: midnight UTC on the first day of 2020. A capture needs
-/// a date, and a fixed date gives the same bytes in every run.
-const EPOCH: Duration = Duration::from_secs(1_577_836_800);
 
 /// Every packet of a run, and the five-tuples of the packets.
 pub(crate) struct Captures {

@@ -57,10 +57,11 @@ pub(crate) struct End {
     pub(crate) slot: Slot,
     /// The place of the end's next call.
     pub(crate) next: Order,
-    /// Whether the next call is that of an application that is awake, which waits outside the
-    /// agenda.
+    /// Whether the next call is the call of an application that is awake. This call waits outside
+    /// the agenda.
     pub(crate) reads_next: bool,
-    /// The place of its entry in the agenda, which is not later than a next call that waits there.
+    /// The place of the end's entry in the agenda. If the next call waits in the agenda, the entry
+    /// is not later than this call.
     pub(crate) entry: Order,
     pub(crate) finished: bool,
 }
@@ -122,8 +123,8 @@ pub(crate) struct Source {
 }
 
 /// Returns the five-tuple of a connection between the hosts of these numbers. The host on the
-/// internet has the number of the application. Addresses and ports are those of TEACUP's testbed:
-/// the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
+/// internet has the number of the application. Addresses and ports are the same as on TEACUP's
+/// testbed: the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
 pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
     let [home, wan] = hosts.map(|host| 2 + host % 250);
     let protocol = match open.transport {

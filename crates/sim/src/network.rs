@@ -282,6 +282,14 @@ impl<O: Observer> Network<O> {
             }
         }
         let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
+        self.call_link(index, due);
+    }
+
+    /// Requests the next call of a link at `due`, or none if `due` is never. A request stands until
+    /// it is changed, also after its time.
+    #[inline]
+    pub(crate) fn call_link(&mut self, index: usize, due: Instant) {
+        let link = &mut self.links[index];
         if link.called != due {
             link.called = due;
             if due == Instant::NEVER {

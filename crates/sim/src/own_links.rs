@@ -1,8 +1,8 @@
 //! The bytes in the hosts' own links, by connection. TCP small queues limit this memory.
 //!
 //! Linux counts a segment from its transmission until the device reports that the segment has left.
-//! This module counts a segment only until it leaves the queue for the wire, which is one segment
-//! earlier.
+//! This module counts a segment only until it leaves the queue for the wire. The count therefore
+//! falls earlier, by the segment's transmission time.
 
 use aqmlab_core::{Bytes, Direction, Packet, Side};
 

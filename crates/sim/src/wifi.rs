@@ -52,11 +52,8 @@ impl<O: Observer> Network<O> {
             self.observer.departed(link, &packet, Departure { sojourn, done: self.now });
             cell.accept(place.radio, packet, self.now);
         }
-        let of = &mut self.links[link];
-        if let Some(ready) = of.port.ready_after(self.now).filter(|&ready| ready != of.called) {
-            of.called = ready;
-            self.agenda.set(of.slot, ready);
-        }
+        let ready = self.links[link].port.ready_after(self.now);
+        self.call_link(link, ready.unwrap_or(Instant::NEVER));
         self.call_medium(place.medium);
     }
 

@@ -53,11 +53,11 @@ pub(crate) struct World<O> {
 /// The next call of an end, and its entry in the agenda, when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// Both, if there are any, are in the future.
+    /// The next call and the entry are in the future, if they exist.
     Waits,
-    /// The next call is the one that the agenda makes now, and the entry is for a future call.
+    /// The agenda makes the next call now, and the entry is for a future call.
     Served,
-    /// Both are those that the agenda has reached.
+    /// The agenda has reached the entry, which is for the next call.
     Reached,
 }
 
@@ -107,7 +107,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Adds the ends whose packets have left their own link to the touched ends.
+    /// Marks an end as touched if a packet of the end has left the end's own link.
     #[inline]
     fn touch_released(&mut self) {
         if self.network.own.has_released() {

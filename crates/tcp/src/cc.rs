@@ -44,7 +44,7 @@ impl Window {
 }
 
 /// An acknowledgement of new data, cumulative or selective.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// The arrival time of the acknowledgement.
     pub now: Instant,
@@ -125,9 +125,13 @@ pub enum Signal {
 /// Other events of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcEvent {
-    /// A segment is sent while none is in flight (Linux `CA_EVENT_TX_START`). The value is the
-    /// length of the idle period before it.
-    TransmitStart(Duration),
+    /// A segment is sent while none is in flight (Linux `CA_EVENT_TX_START`).
+    TransmitStart {
+        /// The length of the idle period before the segment.
+        idle: Duration,
+        /// Whether the application limited the sender before the segment.
+        app_limited: bool,
+    },
     /// `cwnd` restarts after an idle period (Linux `CA_EVENT_CWND_RESTART`).
     IdleRestart,
     /// The retransmission timer expired, and all outstanding data counts as lost.
@@ -174,8 +178,7 @@ pub trait CongestionControl: Send {
         EcnNeed::None
     }
 
-    /// Records the result of the handshake, before [`CongestionControl::on_established`]. Only
-    /// Linux's stack calls this function.
+    /// Records the result of the handshake, before [`CongestionControl::on_established`].
     fn on_start(&mut self, start: &Start) {
         let _ = start;
     }
@@ -207,12 +210,6 @@ pub trait CongestionControl: Send {
     /// application.
     fn limits_samples(&self) -> bool {
         false
-    }
-
-    /// Processes the start of a transmission while no segment is in flight (`CA_EVENT_TX_START`).
-    /// `app_limited` states whether the application limited the sender before it.
-    fn on_transmit_start(&mut self, window: &mut Window, now: Instant, app_limited: bool) {
-        let _ = (window, now, app_limited);
     }
 
     /// Processes the totals of an acknowledgement (Linux's `in_ack_event`). The connection calls

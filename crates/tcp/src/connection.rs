@@ -50,8 +50,8 @@ impl Connection {
     /// Returns an endpoint that waits for a SYN.
     pub fn passive(config: Config) -> Self {
         let stack = StackState::new(&config);
-        let expiry = stack.expiry(&config.profile);
-        Self { tcb: Tcb::new(config, expiry), stack, handshake: Handshake::default() }
+        let (expiry, offer) = (stack.expiry(&config.profile), stack.ecn_offer(&config));
+        Self { tcb: Tcb::new(config, expiry, offer), stack, handshake: Handshake::default() }
     }
 
     /// Processes a segment that has arrived with the ECN field `ecn`.
@@ -165,13 +165,13 @@ impl Connection {
         self.stack.note_waiting(&mut self.tcb, memory)
     }
 
-    /// Whether [`Self::poll_transmit`] may return a segment.
+    /// Returns whether [`Self::poll_transmit`] may return a segment.
     #[inline]
     pub fn has_output(&self) -> bool {
         self.tcb.app_acted || !self.tcb.out.is_empty()
     }
 
-    /// Whether [`Self::poll_event`] returns an event.
+    /// Returns whether [`Self::poll_event`] returns an event.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.tcb.events.is_empty()

@@ -129,7 +129,7 @@ profile! {
     /// The slack of the timer, which is added to the delay of a compressed acknowledgement.
     @Linux ack_compression_slack (duration) = Duration::from_micros(100);
     /// The time until the scheduler wakes an application that waits for data, for space in the send
-    /// buffer or for the connection; zero for an application that acts at once.
+    /// buffer or for the connection. It is zero for an application that acts at once.
     wakeup (duration) = Duration::from_micros(25);
     /// Whether the receive buffer grows.
     receive_tuning (flag) = true;

@@ -3,6 +3,7 @@
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
 use crate::common::clock::Expiry;
+use crate::common::ecn::Offer;
 use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::freebsd::FreeBsd;
 use crate::linux::Linux;
@@ -41,6 +42,8 @@ impl StackState {
     dispatch! {
         /// Returns the rule for the expiry of timers.
         fn expiry(&, profile: &Profile) -> Expiry;
+        /// Returns the ECN that the host requests and accepts.
+        fn ecn_offer(&, config: &Config) -> Offer;
         /// Processes a segment that arrives in ESTABLISHED.
         #[inline]
         fn process_established(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);

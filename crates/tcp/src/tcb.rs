@@ -9,13 +9,13 @@ use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
 use crate::common::challenge::ChallengeLimit;
 use crate::common::clock::{Clock, Expiry};
 use crate::common::delivery_rate::DeliveryRate;
-use crate::common::ecn::EcnState;
+use crate::common::ecn::{EcnState, Offer};
 use crate::common::pacer::Pacer;
 use crate::common::receive_sequence::ReceiveSequence;
 use crate::common::rtt::Rtt;
 use crate::common::scoreboard::Scoreboard;
 use crate::common::send_sequence::SendSequence;
-use crate::common::transmissions::Transmissions;
+use crate::common::tx_records::TxRecords;
 use crate::common::wakeup::Wakeup;
 use crate::common::writer::Writer;
 use crate::metrics::Stats;
@@ -39,7 +39,7 @@ pub(crate) struct Tcb {
     pub(crate) rtt: Rtt,
     pub(crate) rate: DeliveryRate,
     pub(crate) pacer: Pacer,
-    pub(crate) transmissions: Transmissions,
+    pub(crate) tx_records: TxRecords,
     pub(crate) rcv: ReceiveSequence,
     pub(crate) wakeup: Wakeup,
     pub(crate) timers: Timers,
@@ -56,8 +56,7 @@ pub(crate) struct Tcb {
 }
 
 impl Tcb {
-    pub(crate) fn new(config: Config, expiry: Expiry) -> Self {
-        let ecn = EcnState::new(&config);
+    pub(crate) fn new(config: Config, expiry: Expiry, offer: Offer) -> Self {
         let profile = config.profile;
         let mss = config.mtu.max(68 + 40) - 40;
         let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
@@ -78,14 +77,14 @@ impl Tcb {
                 mss_clamp: 536,
                 ..NegotiatedOptions::default()
             },
-            ecn,
+            ecn: EcnState::new(offer),
             snd: SendSequence::default(),
             writer: Writer::default(),
             board: Scoreboard::default(),
             rtt: Rtt::new(&profile),
             rate: DeliveryRate::default(),
             pacer: Pacer::default(),
-            transmissions: Transmissions::default(),
+            tx_records: TxRecords::default(),
             rcv: ReceiveSequence::default(),
             wakeup: Wakeup::default(),
             timers: Timers::new(),
@@ -121,8 +120,8 @@ impl Tcb {
         segments * self.window.segment
     }
 
-    /// Returns a window of `segments`. If it exceeds two segments, `bytes` limits it, unless
-    /// `bytes` is zero.
+    /// Returns a window of `segments`. A window of more than two segments is limited to `bytes`,
+    /// unless `bytes` is zero.
     pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return self.units(segments);
@@ -185,9 +184,8 @@ impl Tcb {
     pub(crate) fn on_data_sent(&mut self) {
         if self.board.in_flight() == 0 {
             let idle = self.now().since(self.snd.last_sent);
-            self.notify(CcEvent::TransmitStart(idle));
             let app_limited = self.rate.app_limited != 0;
-            self.cc.on_transmit_start(&mut self.window, self.clock.now, app_limited);
+            self.notify(CcEvent::TransmitStart { idle, app_limited });
         }
         self.snd.last_sent = self.clock.now;
         self.pacer.on_segment_sent();

@@ -211,14 +211,14 @@ fn a_restart_from_idle_is_paced_at_the_bandwidth() {
     }
     let probing = script.cc.pacing_rate();
     script.now += Duration::from_secs(2);
-    let idle = CcEvent::TransmitStart(Duration::from_secs(2));
+    let idle = CcEvent::TransmitStart { idle: Duration::from_secs(2), app_limited: true };
     script.cc.on_event(&mut script.window, idle, script.now);
     let restarted = script.cc.pacing_rate();
     let ratio = probing.unwrap().as_bps() as f64 / restarted.unwrap().as_bps() as f64;
     assert!((ratio - 1.25).abs() < 0.001, "{ratio}");
 }
 
-/// The drain phase ends as soon as the data in flight fits the path.
+/// The drain phase ends as soon as the data in flight is at most the bandwidth-delay product.
 #[test]
 fn the_draining_phase_ends_early_once_drained() {
     let mut script = Script::new();
@@ -262,7 +262,7 @@ fn a_restart_from_idle_does_not_probe_the_round_trip() {
         script.start();
         script.now += Duration::from_secs(11);
         if idle {
-            let event = CcEvent::TransmitStart(Duration::from_secs(11));
+            let event = CcEvent::TransmitStart { idle: Duration::from_secs(11), app_limited: true };
             script.cc.on_event(&mut script.window, event, script.now);
         }
         script.round(4, 0, false);
@@ -340,7 +340,7 @@ fn repair_after_a_timeout_keeps_the_rate() {
     }
     let rate = script.cc.pacing_rate();
     script.cc.on_event(&mut script.window, CcEvent::RtoEntered, script.now);
-    let event = CcEvent::TransmitStart(Duration::from_millis(300));
+    let event = CcEvent::TransmitStart { idle: Duration::from_millis(300), app_limited: true };
     script.cc.on_event(&mut script.window, event, script.now);
     assert_eq!(script.cc.pacing_rate(), rate);
 }

@@ -109,7 +109,10 @@ impl Connection {
                     self.window.cwnd = self.window.cwnd.min(10 * self.window.segment);
                     self.tell(CcEvent::IdleRestart);
                 }
-                self.tell(CcEvent::TransmitStart(Duration::from_micros(us)));
+                self.tell(CcEvent::TransmitStart {
+                    idle: Duration::from_micros(us),
+                    app_limited: true,
+                });
             }
         }
     }

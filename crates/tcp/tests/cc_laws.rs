@@ -179,7 +179,7 @@ fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
     // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments.
     for (name, friendly, want) in [
         ("cubic", &[("tcp_friendliness", Value::Flag(true))][..], 14.0 + 50.0 * 0.53),
-        // In RFC 9438, the growth is 0.529 up to the former maximum, and one from there.
+        // In RFC 9438, the growth factor α is 0.529 up to the former maximum, and 1 above it.
         ("cubic_rfc", &[][..], 20.0 + (50.0 - 6.0 / 0.529)),
         // The cubic function gives 0.4·(0.5−2.5)³+20, which is about 17.
         ("cubic", &[("tcp_friendliness", Value::Flag(false))][..], 17.0),
@@ -278,8 +278,8 @@ fn a_loss_takes_away_the_credit_gathered_for_growth() {
         }
         window.cwnd - before
     };
-    // The window grows by one segment per twenty. Nineteen segments are not sufficient, and do not
-    // count after the loss.
+    // The window grows by one segment per twenty acknowledged segments. Nineteen segments are not
+    // sufficient, and do not count after the loss.
     assert_eq!(acknowledge(&mut window, 19, false), 0);
     assert_eq!(acknowledge(&mut window, 1, true), 0);
 }
@@ -325,7 +325,8 @@ fn idle_time_is_no_time_to_grow() {
             let two = Duration::from_secs(2);
             acknowledge_for(&mut *cc, &mut window, (from, two, rtt), |_, _, _| {});
             let resumed = from + two + Duration::from_secs(idle);
-            let event = CcEvent::TransmitStart(Duration::from_secs(idle));
+            let event =
+                CcEvent::TransmitStart { idle: Duration::from_secs(idle), app_limited: true };
             cc.on_event(&mut window, event, resumed);
             acknowledge_for(&mut *cc, &mut window, (resumed, two, rtt), |_, _, _| {});
             window.cwnd

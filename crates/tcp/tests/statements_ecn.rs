@@ -145,7 +145,8 @@ fn each_change_of_the_ecn_field_is_acknowledged_at_once() {
         end.now += Duration::from_millis(1);
         end.arrive(ace(5), 1, 1_448, field).len()
     };
-    // The first acknowledgements are prompt. An odd number of later segments leaves one pending.
+    // The first acknowledgements are prompt. An odd number of later segments leaves one
+    // acknowledgement pending.
     let quiet = (0..30).map(|_| step(Ecn::Ect0)).collect::<Vec<_>>();
     assert!(quiet[16..].windows(2).all(|pair| pair[0] + pair[1] == 1), "{quiet:?}");
     if quiet[29] == 0 {
@@ -213,8 +214,8 @@ fn every_packet_of_accurate_ecn_is_capable() {
     assert!(again.iter().all(|segment| segment.ecn == Ecn::Ect0), "{again:?}");
 }
 
-/// Lets `windows` windows of 100 segments pass, of which `marked` each are marked. Returns the
-/// estimate in 1024ths.
+/// Lets `windows` windows of 100 segments pass, with `marked` marked segments in each window.
+/// Returns the estimate in 1024ths.
 fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     let changes = [("dctcp_alpha_on_init", Value::Count(initial))];
     let mut cc = cc_path::controller("dctcp", &changes);

@@ -18,7 +18,7 @@ pub struct Findings {
     pub links: Vec<LinkFindings>,
     /// The findings on each connection, in the order of opening. Datagram flows are included.
     pub conns: Vec<ConnFindings>,
-    /// The states at regular times, if the trial takes samples.
+    /// The samples of TCP and queue state, if the trial takes samples.
     pub samples: Option<Samples>,
     /// The number of events in the simulator; zero for other engines.
     pub events: u64,

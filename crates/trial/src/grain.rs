@@ -54,7 +54,7 @@ impl Grain {
 }
 
 /// Returns `step`, doubled until at most `most` steps fit into `length`.
-fn coarsen(step: u64, length: u64, most: u64) -> u64 {
+pub fn coarsen(step: u64, length: u64, most: u64) -> u64 {
     let mut step = step.max(1);
     while length.div_ceil(step) > most.max(1) {
         step = step.saturating_mul(2);

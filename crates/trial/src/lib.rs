@@ -46,7 +46,7 @@ pub mod tables;
 pub use app_runner::{AppRunner, Engine};
 pub use error::SpecError;
 pub use findings::Findings;
-pub use grain::Grain;
+pub use grain::{Grain, coarsen};
 pub use impairments::Impairments;
 pub use notes::{Note, Notes};
 pub use parse::parse;

@@ -31,7 +31,7 @@ pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
     ("atm", overhead(40, 0, true, FRAME)),
 ];
 
-/// The header of an Ethernet frame, which Linux counts.
+/// The length in bytes of the Ethernet header. Linux counts this header.
 const FRAME: u64 = 14;
 
 const fn overhead(bytes: u64, minimum: u64, atm: bool, counted: u64) -> OverheadSpec {

@@ -1,6 +1,7 @@
 //! A need and its value over seeds: the word for the value, the margin and the text.
 
 use aqmlab_apps::needs::Need;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::seeds::{self, BySeed};
@@ -8,9 +9,11 @@ use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application. Later words are worse.
 ///
-/// An application without measurements comes between the tolerable and the good ones, because a
+/// The word for an application without measurements comes between tolerable and good, because a
 /// reader must notice it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "&'static str", try_from = "String")]
 pub enum Word {
     /// Nothing is known of the application's needs.
@@ -208,6 +211,21 @@ mod tests {
 
     fn late() -> Need {
         Need::up_to("late", Measure::Own(&[]), [0.0, 5.0], "%")
+    }
+
+    #[test]
+    fn the_tolerable_range_is_the_scale_if_only_the_best_value_is_good() {
+        let stars = |tolerable| Need::from("stars", Measure::Own(&[]), [5.0, 5.0, tolerable], "");
+        for (need, value, want) in [
+            (late(), 2.0, -0.4),
+            (late(), 10.0, -2.0),
+            (stars(3.0), 4.0, -0.5),
+            (stars(3.0), 5.0, 1.0),
+            (stars(5.0), 4.0, -1.0),
+        ] {
+            let margin = margin(&need, value);
+            assert!((margin - want).abs() < 1e-9, "{} of {value}: {margin}", need.name);
+        }
     }
 
     #[test]

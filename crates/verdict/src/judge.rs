@@ -25,9 +25,9 @@ const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {
-    /// Largest round-trip times in milliseconds.
+    /// The largest tolerable round-trip times in milliseconds.
     pub limits_ms: BTreeMap<String, f64>,
-    /// Lowest rates in Mbit/s.
+    /// The lowest sufficient rates in Mbit/s.
     pub rates_mbit: BTreeMap<String, f64>,
 }
 
@@ -190,8 +190,8 @@ impl Judged {
         findings
     }
 
-    /// Returns the median over seeds. The median is marked as projected if the time of any seed is
-    /// projected.
+    /// Returns the median over seeds of a transfer's time. The median is marked as projected if the
+    /// time of any seed is projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();
@@ -217,8 +217,8 @@ impl Judged {
     }
 }
 
-/// Returns a need whose limits are multiplied by the ratio of `most` to its best value, or by 1 if
-/// the ratio is larger.
+/// Returns `need` with its best value and its limits scaled down, so that the best value is at most
+/// `most`.
 fn scaled(need: &Need, most: f64) -> Need {
     let scale = (most / need.best).min(1.0);
     Need {

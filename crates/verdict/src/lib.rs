@@ -15,6 +15,7 @@
 //! | [`seeds`]    | medians, intervals and paired differences over seeds                   |
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
 //! | [`verdict`]  | the findings on one application                                        |
+//! | [`report`]   | verdicts as plain data                                                 |
 //! | `judge`      | the collection of trials                                               |
 //! | [`service`]  | the applications of a case, counted by their verdicts                  |
 //! | [`wording`]  | numbers in the form for people                                         |
@@ -27,6 +28,7 @@ pub mod finding;
 mod judge;
 mod measured;
 pub mod medians;
+pub mod report;
 pub mod rows;
 pub mod seeds;
 pub mod service;
@@ -38,7 +40,8 @@ pub mod wording;
 pub use finding::{Finding, Word};
 pub use judge::{Judge, Stated, is_transfer};
 pub use medians::Medians;
+pub use report::{FindingReport, MeasureName, Report};
 pub use rows::{AppRow, FlowRow};
 pub use service::Service;
 pub use trial::Trial;
-pub use verdict::{FindingReport, MeasureName, Report, Verdict};
+pub use verdict::Verdict;

@@ -1,5 +1,6 @@
 //! The measurements that a reader compares between conditions, whatever an application needs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measured::Measured;
@@ -7,7 +8,7 @@ use crate::seeds::median;
 
 /// The medians over seeds of an application's measurements. Each measurement is taken in the
 /// direction in which it is worst.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Medians {
     /// The median of the round trips.
     pub rtt_p50_ms: Option<f64>,

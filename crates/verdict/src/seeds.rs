@@ -7,6 +7,7 @@
 //! difference is therefore usually narrower than the intervals of the two conditions.
 
 use aqmlab_core::math;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The confidence that an interval must reach.
@@ -16,7 +17,7 @@ const CONFIDENCE: f64 = 0.95;
 pub type BySeed = Vec<(u64, Option<f64>)>;
 
 /// A median over seeds, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

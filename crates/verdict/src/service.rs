@@ -7,9 +7,9 @@ use crate::finding::Word;
 pub struct Service {
     /// The applications that can be judged.
     pub judged: usize,
-    /// Those that are bad.
+    /// The judged applications that are bad.
     pub bad: usize,
-    /// Those that are good.
+    /// The judged applications that are good.
     pub good: usize,
 }
 

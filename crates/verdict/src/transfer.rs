@@ -4,6 +4,7 @@
 //! continue at the measured goodput.
 
 use aqmlab_apps::needs::{BULK_BYTES, BULK_MS};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{AppRow, FlowRow};
@@ -13,7 +14,7 @@ use crate::trial::{App, Trial};
 pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
 /// The time of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferTime {
     /// The bytes of all connections of the transfer.
     pub size_bytes: u64,

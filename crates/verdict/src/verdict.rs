@@ -1,12 +1,10 @@
 //! The verdict on an application: its findings, the deciding finding, and the texts.
 
-use aqmlab_apps::needs::{Measure, Needs};
-use serde::{Deserialize, Serialize};
+use aqmlab_apps::needs::Needs;
 
 use crate::fair_share::FairShare;
 use crate::finding::{Finding, Word};
 use crate::medians::Medians;
-use crate::seeds::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
@@ -37,8 +35,8 @@ pub struct Verdict {
     pub medians: Medians,
 }
 
-/// Returns the finding that decides: the worst that was measured, and among equally bad findings
-/// the finding with the smallest margin.
+/// Returns the finding that decides: the worst measured finding, and among equally bad findings the
+/// finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
     let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
@@ -61,20 +59,20 @@ impl Verdict {
     }
 
     /// Returns the reason in short. A good verdict names the need with the smallest margin. Any
-    /// other verdict names all needs that are missed as badly as the worst.
-    pub fn because(&self) -> String {
+    /// other verdict names all needs that are missed as badly as the worst need.
+    pub(crate) fn because(&self, told: &[String]) -> String {
         let mut parts: Vec<String> = match (self.word(), self.deciding()) {
             (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],
             (Word::NoData, _) => vec![String::from("nothing was measured")],
             (Word::Good, Some(deciding)) => vec![deciding.brief()],
             (word, _) => self.equally(word).map(Finding::brief).collect(),
         };
-        parts.extend(self.told());
+        parts.extend_from_slice(told);
         parts.join(", ")
     }
 
     /// Returns the effect that a person at home notices, as a clause.
-    pub fn felt(&self) -> String {
+    pub(crate) fn felt(&self) -> String {
         match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
             word @ (Word::Tolerable | Word::Bad) => {
@@ -86,24 +84,25 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict as a sentence for a person at home.
-    pub fn sentence(&self) -> String {
-        let (word, felt) = (self.word(), self.felt());
+    /// Returns the verdict as a sentence for a person at home, with the effect `felt` and the notes
+    /// `told`.
+    pub(crate) fn sentence(&self, felt: &str, told: &[String]) -> String {
+        let word = self.word();
         let numbers: Vec<String> = match word {
             Word::Good => self.deciding().map(Finding::text).into_iter().collect(),
             Word::Tolerable | Word::Bad => self.equally(word).map(Finding::text).collect(),
             Word::NoData | Word::NoNeeds => Vec::new(),
         };
         let mut parts = vec![format!("{}: {}", self.app, word.text())];
-        parts.extend(Some(felt).filter(|text| !text.is_empty()));
+        parts.extend(Some(felt).filter(|text| !text.is_empty()).map(str::to_owned));
         parts.extend(numbers);
-        parts.extend(self.told());
+        parts.extend_from_slice(told);
         parts.join(", ")
     }
 
     /// Returns further notes for a reader: the rest of a fair share, the time of a transfer, and a
     /// peculiarity of the kind.
-    pub fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         let time = self.time.map(|time| {
             let mark = if time.projected { " (projected)" } else { "" };
             format!("{} in {}{mark}", size(time.size_bytes), clock(time.ms))
@@ -133,115 +132,4 @@ impl Verdict {
     fn equally(&self, word: Word) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.word() == word)
     }
-
-    /// Returns the verdict as plain data.
-    pub fn report(&self) -> Report {
-        let deciding = self.deciding().map(|finding| finding.need.name);
-        let finding = |finding: &Finding| FindingReport {
-            need: finding.need.name.to_owned(),
-            measure: finding.need.measure.into(),
-            unit: finding.need.unit.to_owned(),
-            value: finding.value,
-            good: finding.need.good,
-            tolerable: finding.need.tolerable,
-            more_is_better: finding.need.more_is_better,
-            word: finding.word(),
-            margin: finding.margin(),
-            decides: deciding == Some(finding.need.name),
-            brief: finding.brief(),
-            text: finding.text(),
-            least: finding.known().into_iter().reduce(f64::min),
-            most: finding.known().into_iter().reduce(f64::max),
-            over_seeds: seeds::estimate(&finding.known()),
-            is_sure: finding.words_of_interval().is_none(),
-            by_seed: finding.by_seed.clone(),
-        };
-        Report {
-            condition: self.condition,
-            app: self.app.clone(),
-            kind: self.kind.clone(),
-            word: self.word(),
-            because: self.because(),
-            felt: self.felt(),
-            sentence: self.sentence(),
-            told: self.told().join(", "),
-            seeds: self.words_by_seed.len(),
-            words_by_seed: self.words_by_seed.clone(),
-            time: self.time,
-            medians: self.medians,
-            findings: self.findings.iter().map(finding).collect(),
-        }
-    }
-}
-
-/// A verdict as plain data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs)] // the members of `Verdict`
-pub struct Report {
-    pub condition: u32,
-    pub app: String,
-    pub kind: String,
-    pub word: Word,
-    pub because: String,
-    pub felt: String,
-    pub sentence: String,
-    pub told: String,
-    pub seeds: usize,
-    pub words_by_seed: Vec<(u64, Word)>,
-    pub time: Option<TransferTime>,
-    pub medians: Medians,
-    pub findings: Vec<FindingReport>,
-}
-
-/// A measured quantity as plain data: a [`Measure`] without the names of an application's own
-/// measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // the variants of `Measure`
-pub enum MeasureName {
-    Own,
-    OneWayDelay,
-    RoundTrip,
-    Loss,
-    FairShare,
-    TransferTime,
-    Rate,
-}
-
-impl From<Measure> for MeasureName {
-    fn from(measure: Measure) -> Self {
-        match measure {
-            Measure::Own(_) => Self::Own,
-            Measure::OneWayDelay => Self::OneWayDelay,
-            Measure::RoundTrip => Self::RoundTrip,
-            Measure::Loss => Self::Loss,
-            Measure::FairShare => Self::FairShare,
-            Measure::TransferTime => Self::TransferTime,
-            Measure::Rate => Self::Rate,
-        }
-    }
-}
-
-/// A finding as plain data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs)] // the members of `Finding`
-pub struct FindingReport {
-    pub need: String,
-    pub measure: MeasureName,
-    pub unit: String,
-    pub value: Option<f64>,
-    pub good: f64,
-    pub tolerable: f64,
-    pub more_is_better: bool,
-    pub word: Word,
-    pub margin: Option<f64>,
-    pub decides: bool,
-    pub brief: String,
-    pub text: String,
-    pub least: Option<f64>,
-    pub most: Option<f64>,
-    pub over_seeds: Option<Estimate>,
-    /// Whether the word is the same at both ends of the median's interval.
-    pub is_sure: bool,
-    pub by_seed: seeds::BySeed,
 }

@@ -269,16 +269,21 @@ fn a_limit_is_lowered_by_what_was_offered() {
     let trial = home(&[app("a", "dash", &json!({}))]);
     let played = |lines: f64, offered: f64| {
         let metrics = [("picture_mean_lines", lines), ("offered_lines", offered)];
-        let apps = metrics.map(|(metric, value)| own("a", metric, value));
+        let mut apps = metrics.map(|(metric, value)| own("a", metric, value)).to_vec();
+        // Neither another application's measure nor one that is not a number counts.
+        apps.push(own("b", "picture_mean_lines", 144.0));
+        apps.push(own("a", "picture_mean_lines", f64::NAN));
         let found = judged(&trial, &[], &apps, &Stated::default()).swap_remove(0);
         let picture = found.findings.into_iter().find(|one| one.need == "picture");
         let picture = picture.expect("a video has a picture");
-        (picture.word, picture.good)
+        (picture.word, picture.good, picture.tolerable, picture.margin)
     };
-    assert_eq!(played(720.0, 1_080.0), (Word::Good, 720.0));
-    assert_eq!(played(719.0, 1_080.0), (Word::Tolerable, 720.0));
-    assert_eq!(played(360.0, 540.0), (Word::Good, 360.0));
-    assert_eq!(played(360.0, 2_160.0), (Word::Bad, 720.0));
+    assert_eq!(played(720.0, 1_080.0), (Word::Good, 720.0, 480.0, Some(0.0)));
+    assert_eq!(played(630.0, 1_080.0), (Word::Tolerable, 720.0, 480.0, Some(1.0 - 450.0 / 360.0)));
+    assert_eq!(played(450.0, 540.0), (Word::Good, 360.0, 240.0, Some(0.5)));
+    assert_eq!(played(240.0, 540.0), (Word::Tolerable, 360.0, 240.0, Some(1.0 - 300.0 / 180.0)));
+    assert_eq!(played(239.0, 540.0).0, Word::Bad);
+    assert_eq!(played(360.0, 2_160.0), (Word::Bad, 720.0, 480.0, Some(1.0 - 720.0 / 360.0)));
 }
 
 #[test]

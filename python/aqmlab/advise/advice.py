@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
+from aqmlab.advise.facts import Facts, Sentence
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
@@ -56,11 +57,11 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The recommended gateway at the tier for which `settings` set it up; `None` without one."""
-    facts: Mapping[str, Any]
+    """The recommended gateway at the tier that `settings` are for; `None` if there is none."""
+    facts: Facts
     headline: str
     """The answer in one sentence."""
-    sentences: Sequence[Mapping[str, str]]
+    sentences: Sequence[Sentence]
     settings: Mapping[str, str]
     note: str
     """The assumption under which the settings are valid; empty if there is none."""
@@ -78,9 +79,9 @@ class Advice:
             "tiers": [str(tier) for tier in self.tiers],
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
-            "conclusion": dict(self.facts),
+            "conclusion": to_builtins(self.facts),
             "headline": self.headline,
-            "sentences": [dict(one) for one in self.sentences],
+            "sentences": to_builtins(self.sentences),
             "settings": {
                 "for": None if self.case is None else self.case.label,
                 "note": self.note,
@@ -131,14 +132,13 @@ def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
 def _advice(
     bench: Bench, setup: Setup, scenario: Scenario, tiers: Sequence[Tier], conclusion: Conclusion
 ) -> Advice:
-    better = conclusion.better
-    case = None if better is None else _recommended(better, conclusion.at)
+    case = conclusion.case
     commands = {} if case is None else settings(setup, case)
     return Advice(
         title=scenario.title,
         tiers=tuple(tiers),
         results=conclusion.results,
-        better=better,
+        better=conclusion.better,
         case=case,
         facts=conclusion.facts,
         headline=conclusion.headline,
@@ -149,18 +149,6 @@ def _advice(
         trials=bench.trials,
         folder=bench.folder,
     )
-
-
-def _recommended(better: GatewayResult, at: Tier) -> GatewayCase:
-    """The better gateway at the compared tier if it serves everyone there.
-
-    Otherwise, the better gateway at the slowest tier at which it serves everyone.
-    """
-    outcome = better.outcomes.get(at)
-    if outcome is not None and outcome.service.serves:
-        return outcome.case
-    assert better.served is not None
-    return better.outcomes[better.served].case
 
 
 def _source(
@@ -181,7 +169,7 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names, or else the household's; none if the scenario's path is kept."""
+    """The line that `asked` names, or else the household's line; none if the path is kept."""
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")

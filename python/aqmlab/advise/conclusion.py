@@ -14,8 +14,9 @@ from msgspec import structs
 
 from aqmlab import _core
 from aqmlab.advise.bench import CaseOutcome
-from aqmlab.advise.cases import Setup
+from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
+from aqmlab.advise.facts import AdviceReport, Facts, Sentence
 from aqmlab.results.verdicts.verdict import Verdict
 
 
@@ -59,46 +60,49 @@ class GatewayResult:
 class Conclusion:
     """The facts of the conclusion, and the texts that state them."""
 
-    facts: Mapping[str, Any]
+    facts: Facts
     headline: str
     """The answer in one sentence.
 
     It is empty if today's gateway or the gateway compared with it has not been run at `at`.
     """
-    sentences: Sequence[Mapping[str, str]]
+    sentences: Sequence[Sentence]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     """The gateway that serves everyone at the slowest tier.
 
-    It is `None` if that is today's gateway, or if no gateway serves everyone.
+    It is `None` if this gateway is today's gateway, or if no gateway serves everyone.
     """
+    case: GatewayCase | None
+    """The better gateway at the tier for which it is set up; `None` without a better gateway."""
     at: Tier
     """The tier at which gateways are compared."""
 
 
 def concluded(setup: Setup, runs: Runs) -> Conclusion:
     """The conclusion from some runs."""
-    told = msgspec.json.decode(_core.advice(_evidence(setup, runs)), type=dict[str, Any])
-    facts, headline = told["conclusion"], told["headline"]
+    report = msgspec.json.decode(_core.advice(_evidence(setup, runs)), type=AdviceReport)
+    facts, headline, better = report.conclusion, report.headline, report.conclusion.better
     tiers: dict[str | None, Tier] = {str(tier): tier for tier in runs.tiers}
     results = {
-        one["name"]: GatewayResult(
-            name=one["name"],
-            title=one["title"],
-            served=tiers.get(one["served"]),
-            well=tiers.get(one["well"]),
-            seeds_served=one["seeds_served"],
-            outcomes=runs.found[one["name"]],
+        one.name: GatewayResult(
+            name=one.name,
+            title=one.title,
+            served=tiers.get(one.served),
+            well=tiers.get(one.well),
+            seeds_served=one.seeds_served,
+            outcomes=runs.found[one.name],
         )
-        for one in facts["gateways"]
+        for one in facts.gateways
     }
     return Conclusion(
         facts=facts,
-        headline="" if headline is None else headline["text"],
-        sentences=told["sentences"],
+        headline="" if headline is None else headline.text,
+        sentences=report.sentences,
         results=results,
-        better=results.get(facts["better"]),
-        at=tiers[facts["compared_at"]],
+        better=None if better is None else results[better.name],
+        case=None if better is None else runs.found[better.name][tiers[better.tier]].case,
+        at=tiers[facts.compared_at],
     )
 
 

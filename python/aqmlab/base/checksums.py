@@ -59,7 +59,7 @@ def mismatch(
         size_bytes = path.stat().st_size
         if path.is_file() and size_bytes not in {one.size_bytes for one in expected}:
             return f"it has {size_bytes} bytes, not the {expected[-1].size_bytes} recorded"
-        # The size is an expected one, so the read is bounded.
+        # The file has an expected size, so the read is bounded.
         found = measure(path)
     except FileNotFoundError:
         return "it is missing"

@@ -19,7 +19,7 @@ AHEAD = 2
 
 
 class TrialExecutor(Protocol):
-    """An executor of trials, on this machine or on others."""
+    """An executor of trials, on this machine or on other machines."""
 
     @property
     def room(self) -> int:
@@ -31,7 +31,7 @@ class TrialExecutor(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """Whether trials run on machines without the files and programs of this one."""
+        """Whether trials run on machines without the files and programs of this machine."""
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
         """Starts a trial. `moved` may receive its progress, from any thread."""

@@ -26,7 +26,7 @@ _MOST_WORKERS = 1024
 """The maximum number of workers on one machine, even if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""The open files of this process: the most per worker, also during its start, and all others."""
+"""The maximum number of open files of this process: for each worker, and for everything else."""
 
 
 class Processes(AbstractContextManager["Processes"]):

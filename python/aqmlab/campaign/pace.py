@@ -145,7 +145,7 @@ class Pace:
         return sum(one.last[0] for one in own)
 
     def _pace(self, engine: str) -> float | None:
-        """The seconds for one unit of an engine's cost, in this run or else in earlier runs."""
+        """The seconds per unit of an engine's cost, from this run or else from earlier runs."""
         work = self._engines[engine]
         cost_run, busy_s = work.timed, work.busy_s
         for one in self._running.values():

@@ -18,7 +18,7 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""The maximum number of scenarios in the cache for each engine; the most recent ones stay."""
+"""The maximum number of scenarios in the cache for each engine; the most recent scenarios stay."""
 
 
 class _Measured(Struct, frozen=True):

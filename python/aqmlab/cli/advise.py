@@ -81,9 +81,9 @@ def _show(advice: Advice) -> None:
     if advice.headline:
         print(advice.headline)
     for sentence in advice.sentences:
-        if sentence["about"] != "detail":
-            print(sentence["text"])
-    details = [sentence["text"] for sentence in advice.sentences if sentence["about"] == "detail"]
+        if sentence.about != "detail":
+            print(sentence.text)
+    details = [sentence.text for sentence in advice.sentences if sentence.about == "detail"]
     if details:
         print("\nIn detail:", *details, sep="\n")
     if advice.case is not None and advice.settings:

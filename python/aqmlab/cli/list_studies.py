@@ -7,7 +7,7 @@ from aqmlab.cli.listed import Listed
 
 
 def entries(topic: str, name: str | None) -> list[Listed]:
-    """The built-in studies, or the one study with the name or in the folder `name`."""
+    """The built-in studies, or only the study whose name or folder is `name`."""
     found = (studies.load(one) for one in ([name] if name else studies.names()))
     return [
         {

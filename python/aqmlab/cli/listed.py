@@ -61,7 +61,10 @@ def refuse_unknown(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def only(topic: str, name: str | None, entries: Sequence[Listed]) -> list[Listed]:
-    """The entry called `name`, or all; raises `RequestError` if there is none."""
+    """The entry called `name`, or all entries if `name` is `None`.
+
+    Raises `RequestError` if no entry has the name.
+    """
     if name is None:
         return list(entries)
     refuse_unknown(f"entry of {topic}", name, (entry["name"] for entry in entries))

@@ -57,7 +57,7 @@ def _cut(line: str) -> str:
 
 
 def _span(names: list[str]) -> str:
-    """The first and the last of several names, and how many there are; or the only name."""
+    """The first name, the last name and the number of names; or the only name."""
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 

@@ -61,7 +61,7 @@ def _usual_names() -> list[str]:
 
 
 def _kept(household: Household, key: str, text: str) -> Household:
-    """The household with the answer `text`, or unchanged if it is empty."""
+    """The household with the answer `text`, or unchanged if `text` is empty."""
     return _with(household, key, text, key) if text.strip() else household
 
 

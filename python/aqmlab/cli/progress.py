@@ -142,7 +142,7 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar with the remaining time, which `Pace` estimates for trials, and otherwise rich."""
+    """A bar with the remaining time, which `Pace` estimates if trials run, and rich otherwise."""
     from rich.progress import (
         BarColumn,
         Progress,

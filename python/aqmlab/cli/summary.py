@@ -40,7 +40,7 @@ MOST_ROWS = 80
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"
 _EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
-"""Columns that are omitted, in this order, until the remaining ones fit."""
+"""Columns that are omitted, in this order, until the remaining columns fit."""
 
 _NAME = 12
 """The number of characters of an application's name that are never broken across lines."""

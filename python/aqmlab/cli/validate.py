@@ -108,6 +108,8 @@ def _regenerate(
     console.talk(f"{kinds or 'nothing to run'} in {growth.seconds:.0f} s")
     there, wanted = reference.complete(cells)
     console.talk(f"the set has {there} of {wanted} trials of these cells")
+    for path in reference.strays(grids.load().cells):
+        console.talk(f"warning: {path}: the grid has no such cell; the file can be removed")
     return 0 if growth.well else 1
 
 

@@ -130,7 +130,7 @@ def identity(names: str, versions: Mapping[str, str]) -> str:
 def made_by(names: str, versions: Mapping[str, str]) -> str:
     """Describes the engines `names` and their versions.
 
-    The names may be those of engines that no longer exist.
+    The names may belong to engines that no longer exist.
 
     >>> made_by("sim", {"core": "0.1.0", "build": "9f"})
     'sim (core 0.1.0, build 9f)'

@@ -32,7 +32,7 @@ class Device(Value):
 
 
 class Line(Value):
-    """A kind of access line. `words` are other names of it that people say."""
+    """A kind of access line. `words` are other names that people use for it."""
 
     title: str
     words: tuple[str, ...] = ()

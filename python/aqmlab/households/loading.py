@@ -87,7 +87,7 @@ def _of_layer(layer: Layer, path: Path, text: str) -> FoundHousehold:
 
 
 def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
-    """The tables of a file, merged over those of the household that the file extends."""
+    """The tables of a file, merged over the tables of the household that the file extends."""
     parent = layer.data.pop("extends", None)
     if parent is None:
         return layer

@@ -53,7 +53,7 @@ def said_tier(text: str) -> str:
 
 
 def is_one_rate(text: str) -> bool:
-    """Whether a text states one rate or one number.
+    """Returns whether a text states one rate or one number.
 
     >>> is_one_rate("50 Mbit/s"), is_one_rate("50"), is_one_rate("50/20 Mbit/s")
     (True, True, False)

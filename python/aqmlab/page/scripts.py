@@ -37,7 +37,7 @@ def _collect(
 
 
 def _function(name: str, text: str) -> str:
-    """A module as a call whose value is the object of its exports."""
+    """The JavaScript of a module as a function call, which returns an object with the exports."""
     exports = ", ".join(_EXPORT.findall(text))
     plain = _EXPORT.sub("", _IMPORT.sub(r"const {\1} = module_\2;\n", text))
     if re.search(r"^(import|export)\b", plain, re.MULTILINE):

@@ -36,7 +36,7 @@ def _python(value: TomlValue) -> str:
 
 
 def writable(address: str, value: TomlValue) -> TomlValue:
-    """Converts a value to one that the notation of `address` can write.
+    """Converts a value to a value that the notation of `address` can write.
 
     TOML has no null, so `None` becomes "off".
 
@@ -112,6 +112,6 @@ def variation_text(one: Variation) -> str:
 
 
 def _listed(address: str, value: TomlValue) -> str:
-    # A second value after it shows whether a quote or a bracket remains open.
+    # A second value is appended, because an open quote or bracket in `value` would contain it.
     is_plain = isinstance(value, str) and _values(address, f"{value},0") == [value, 0]
     return str(value) if is_plain else _notation(address).write(value)

@@ -113,9 +113,6 @@ def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
 
 def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
     """The link of a direction ("up" or "down") on the air."""
-    if wifi.qdisc.kind == "cake" and kind_spec(wifi.qdisc).params.get("bandwidth"):
-        problem = "CAKE's own shaper is not modelled before a radio"
-        raise ScenarioError("path.wifi.qdisc", problem, "omit `bandwidth`")
     down, _, up = wifi.mcs.partition("/")
     mcs = int(up if way == "up" and up else down)
     width_mhz = int(wifi.width.split()[0])

@@ -31,7 +31,7 @@ def unlikely(spec: TrialSpec) -> Iterator[str]:
 
 
 def _holds_one(qdisc: KindSpec) -> bool:
-    """Whether a queue has room for a single packet."""
+    """Returns whether a queue has room for a single packet."""
     param = catalogue.load()["disciplines"][qdisc.kind].params.get("limit")
     return param is not None and param.type == "count" and qdisc.params.get("limit") == 1
 

@@ -22,9 +22,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""The maximum number of scenarios and figures in the cache, which keeps the latest drawn."""
+"""The maximum number of scenarios and figures in the cache; the last drawn stay."""
 _MOST_DRAWINGS = 10
-"""The maximum number of drawings in the cache for each scenario or figure, the latest."""
+"""The maximum number of drawings in the cache for each scenario or figure; the latest stay."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 

@@ -52,7 +52,7 @@ class CampaignLine(Struct, frozen=True, kw_only=True):
 
 
 def below(path: Path) -> tuple[list[CampaignLine], bool]:
-    """The campaigns below a folder, newest first, and whether the list may lack some."""
+    """The campaigns below a folder, newest first, and whether the list may be incomplete."""
     folders, is_cut = _folders(path)
     found = sorted(((_changed(one), one) for one in folders), reverse=True)
     lines = [_line(folder, at) for at, folder in found[:MOST_LISTED]]

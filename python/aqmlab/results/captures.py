@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from aqmlab import _core
 from aqmlab.base.failures import DiskError, LabError, RequestError
 from aqmlab.base.files import refuse_special, unfinished
 from aqmlab.campaign.store import own_files
@@ -21,7 +22,7 @@ from aqmlab.engines import registry
 from aqmlab.engines.engine import Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 
-EPOCH_S = 1_577_836_800
+EPOCH_S = _core.capture_epoch_s()
 """The time at which captures begin: midnight of 1 January 2020, in Unix time."""
 
 

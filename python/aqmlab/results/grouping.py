@@ -1,7 +1,7 @@
 """The grouping of trials into seeds of one condition.
 
-Every number over seeds combines trials with one label. This module raises an error if different
-conditions have one label, wherever the labels come from.
+Every number over seeds combines trials with the same label. This module raises an error if
+different conditions have the same label, wherever the labels come from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.results.labels import Label, label_trials
 def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
     """The label of each trial of a manifest, by the trial's name.
 
-    Raises `LabError` if trials with one label are not seeds of one condition.
+    Raises `LabError` if trials with the same label are not seeds of one condition.
     """
     labels = label_trials(trials)
     refuse_merged(trials, labels)
@@ -25,7 +25,7 @@ def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
 
 
 def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None:
-    """Raises `LabError` if trials with one label have one seed, or differ in more than seeds."""
+    """Raises `LabError` if trials with the same label have equal seeds or differ in other facts."""
     firsts: dict[Label, TrialEntry] = {}
     seen: dict[tuple[Label, int], TrialEntry] = {}
     for trial, label in zip(trials, labels, strict=True):

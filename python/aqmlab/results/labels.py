@@ -134,7 +134,7 @@ def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> b
 
 
 def _is_another_number(text: str, rtt: str) -> bool:
-    """Whether `text` is a plain number, or a time that differs from the time in `rtt`."""
+    """Returns whether `text` is a plain number, or a time that differs from the time in `rtt`."""
     try:
         return Duration.parse(text) != Duration.parse(rtt)
     except BadValueError:

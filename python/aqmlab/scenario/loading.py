@@ -28,7 +28,7 @@ def read_builtin(name: str) -> Layer:
 
 
 class Found(NamedTuple):
-    """A scenario's text, and its tables merged over those of the scenarios that it extends."""
+    """A scenario's text, and its tables merged over the tables of the scenarios that it extends."""
 
     layer: Layer
     name: str
@@ -80,7 +80,7 @@ def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:
 
 
 def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
-    """The layer of the extended scenario: a built-in one, or a file in the same folder."""
+    """The layer of the extended scenario: a built-in scenario, or a file in the same folder."""
     if isinstance(name, str) and name in builtin_names():
         return _read(builtin_text(name), f"{name}.toml", None, depth + 1)
     hint = f"name a .toml file beside this one, or a built-in: {', '.join(builtin_names())}"

@@ -55,7 +55,7 @@ def rate_pair(text: str) -> tuple[str, str]:
 
 
 def has_no_unit(text: str) -> bool:
-    """Whether a text states two numbers without a unit.
+    """Returns whether a text states two numbers without a unit.
 
     >>> has_no_unit("25/5"), has_no_unit("25/5 Mbit/s")
     (True, False)

@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Loop:
-    """A varied parameter, or several that vary together."""
+    """A varied parameter, or several parameters that vary together."""
 
     name: str
     steps: tuple[Step, ...]
@@ -72,7 +72,7 @@ def loops(vary: Mapping[str, object]) -> tuple[Loop, ...]:
 
 
 def _refuse_alike(loop: Loop) -> None:
-    """Raises `BadMemberError` if two steps have equal conditions, or a step two equal columns."""
+    """Raises `BadMemberError` if two steps have equal conditions, or two columns are equal."""
     seen: dict[tuple[tuple[str, str], ...], int] = {}
     for number, step in enumerate(loop.steps):
         names = [name.casefold() for name, _ in step.conditions]

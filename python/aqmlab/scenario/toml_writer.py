@@ -44,7 +44,7 @@ def _key(key: str) -> str:
 
 
 def _string(text: str) -> str:
-    # TOML's escapes are those of JSON, and TOML also requires an escape for DEL.
+    # TOML has the same escapes as JSON, and also requires an escape for DEL.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -106,7 +106,7 @@ class CheckGroup:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the contradicting check, or the weakest one that must hold."""
+        """The check that decides: the contradicting check, or the weakest check that must hold."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property

@@ -78,7 +78,7 @@ def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:
 
 
 def _is_slip(error: Exception) -> bool:
-    """Whether an error is independent of the missing numbers."""
+    """Returns whether an error is independent of the missing numbers."""
     if isinstance(error, (NameError, AttributeError, TypeError)):
         # Without values, a variable may be unset or `None`.
         return not isinstance(error, UnboundLocalError) and "NoneType" not in str(error)

@@ -127,7 +127,10 @@ class Study:
         return found
 
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
-        """The figures with these `numbers`, or all; "3" also selects 3a, 3b and 3c."""
+        """The figures with these `numbers`, or all figures if `numbers` is empty.
+
+        The number "3" also selects 3a, 3b and 3c.
+        """
         if not numbers:
             return list(self.figures.values())
         found: dict[str, Figure] = {}
@@ -140,7 +143,7 @@ class Study:
         return list(found.values())
 
     def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
-        """The claims with these `numbers`, or all."""
+        """The claims with these `numbers`, or all claims if `numbers` is empty."""
         for number in numbers:
             if number not in self.claims:
                 hint = suggestion(number, self.claims)
@@ -157,7 +160,7 @@ class Study:
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations in a study's module: the value of the variable named as the module."""
+        """The declarations in a study's module: the variable with the module's name."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
@@ -199,7 +202,7 @@ def _loaded(name: str, path: Path) -> ModuleType:
 
 
 def _belongs(number: str, asked: str) -> bool:
-    """Whether a figure has a requested number, or is a part of that figure, as "3b" is of "3"."""
+    """Returns whether a figure has the requested number or is a part of it, as "3b" is of "3"."""
     rest = number.removeprefix(asked)
     return number == asked or (rest != number and not rest[:1].isdigit())
 

@@ -42,7 +42,7 @@ class Case:
     """The bound on differences by chance, relative to the kernel's median; `None` for one seed."""
 
     def within(self, tolerance: float) -> bool:
-        """Whether the error is within `tolerance` or the kernel's own spread."""
+        """Returns whether the error is within `tolerance` or the kernel's own spread."""
         return self.error <= tolerance or self.in_spread
 
     @property
@@ -122,7 +122,7 @@ def _pairs(
 
 
 def _present(measured: Sequence[Measured], metric: str, item: str) -> list[float]:
-    """The values that exist; empty unless more than half of the trials have one."""
+    """The values that exist; empty unless more than half of the trials have a value."""
     found = [one.values.get(metric, {}).get(item) for one in measured]
     present = [value for value in found if value is not None]
     return present if 2 * len(present) > len(found) else []

@@ -1,6 +1,6 @@
 """The comparison of an engine with the reference set, by metric and cell.
 
-A cell is within the error limit of a metric (`Rule`) when every one of its cases is.
+A cell is within the error limit of a metric (`Rule`) if each of its cases is within the limit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Conversion of records from agents that counted throughput in whole steps.
 
 These agents counted arrivals in the steps (`measure.step`) that begin while an application is
-scheduled to run, and divided their bytes by the time of those steps. Throughput is now counted from
-an application's actual start, which includes its jitter, until its end (docs/reference/results.md).
-If the scheduled start is at the beginning of a step, nothing arrives between the two starts. The
-bytes are then equal, and only the time differs.
+scheduled to run. They divided the bytes of the arrivals by the time of these steps. Throughput is
+now counted from an application's actual start, which includes its jitter, until its end
+(docs/reference/results.md). If the scheduled start is at the beginning of a step, nothing arrives
+between the two starts. The bytes are then equal, and only the time differs.
 
 A transfer that ends sends its last acknowledgement of 52 bytes in the direction of its data, during
 the rest of the last step. The other direction may then carry a backlog of acknowledgements, so the

@@ -61,7 +61,7 @@ class ReferenceTrial:
         }
 
     def same_result(self, other: ReferenceTrial) -> bool:
-        """Whether every byte of the result is equal; the recipes may differ."""
+        """Returns whether every byte of the result is equal; the recipes may differ."""
         mine, theirs = (
             json.dumps([one.digest, one.record], sort_keys=True) for one in (self, other)
         )

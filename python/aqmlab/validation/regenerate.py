@@ -116,9 +116,9 @@ def _trials(
 
 
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
-    """`jobs`, each with the agent of its stored result, or else with the set's usual agent.
+    """The tasks of `jobs`, with the agent of each stored result, or else the set's usual agent.
 
-    Raises `RequestError` if that agent cannot be rebuilt, and `MissingError` for missing programs.
+    Raises `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.
     """
     usual = (reference.usual_recipe() or {}).get("agent")
     has = {cell.name: reference.trials(cell) for cell, _ in jobs}
@@ -205,7 +205,7 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def grow(
     tasks: Sequence[Task], reference: Reference, *, parallel: int, progress: Progress
 ) -> Growth:
-    """Runs `tasks` and stores new results; compares the others with the stored results.
+    """Runs `tasks` and stores new results; compares all other results with the stored results.
 
     Renewed trials replace the stored trials. Agents that no trial names any more are removed.
     """

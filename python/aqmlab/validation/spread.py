@@ -28,7 +28,8 @@ The cell then also contributes to the standard deviation of its kin.
 """
 
 LEAST_SEEDS = 3
-"""The minimum number of seeds for a spread. Student's factor for two would excuse any difference.
+"""The minimum number of seeds for a spread. Student's factor for two seeds would excuse any
+difference.
 """
 
 KIN_WEIGHT = 4

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import pytest
 from aqmlab.engines import kernel
-from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel import agent
+from support import machines
 
 _BOOTS = ("boot", "vm")
 
 
 def missing() -> str | None:
-    """The missing requirements of a virtual machine; builds nothing."""
+    """The missing requirements of a virtual machine with an agent; builds nothing."""
     try:
-        machine.find_qemu()
-        image.find_kernel()
-        for tool in image.TOOLS:
-            image._program(tool)
         agent.where()
     except kernel.MissingError as error:
         return f"{error.problem} ({error.hint})"
-    return None
+    return machines.missing()
 
 
 @pytest.hookimpl(trylast=True)  # after the deselection of tests that were not requested

@@ -113,7 +113,7 @@ def test_a_fifo_that_is_full_drops() -> None:
     assert max(tables["queue_series"]["backlog_packets"]) <= 20
     assert tables["queue_drops"]["link"] == ["down"]
     assert [*tables["queue_drops"]["drops"]] == [drops]
-    # There is only one connection, so the hosts' counters are those of the connection.
+    # There is only one connection, so the hosts' counters are the connection's counters.
     assert tables["conns"]["fast_recoveries"][0] > 0 == tables["conns"]["ece_reductions"][0]
 
 

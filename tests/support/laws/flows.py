@@ -123,7 +123,7 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 
 
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
-    """The mean is the bytes divided by the active time.
+    """The mean throughput is the bytes divided by the active time.
 
     For flows active to the end, all bytes count.
     """

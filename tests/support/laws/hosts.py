@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
-    """The active time of a host spans its applications', and its bytes are their sum."""
+    """A host's bytes are the sum over its applications, and its active time spans theirs."""
     for row in run.tables["hosts"]:
         place = f"{row['host']} {row['direction']}"
         flows = [flow for flow in run.tables["flows"] if flow["direction"] == row["direction"]]
@@ -27,8 +27,9 @@ def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
             yield f"{place}: active from {row['active_from_s']} to {row['active_to_s']} s"
         if not math.isclose(_bytes(row), row["bytes_arrived"], rel_tol=1e-6, abs_tol=1):
             yield f"{place}: {row['throughput_mean_mbit']} Mbit/s of {row['bytes_arrived']} B"
-        share = 100 * row["bytes_arrived"] / max(1, sum(map(_bytes, flows)))
-        if not math.isclose(row["share_percent"], share, rel_tol=1e-6, abs_tol=1e-6):
+        total = sum(map(_bytes, flows))
+        share = 100 * row["bytes_arrived"] / total if total else math.nan
+        if not _equal(row["share_percent"], share):
             yield f"{place}: a share of {row['share_percent']} %, not {share} %"
 
 
@@ -36,3 +37,10 @@ def _bytes(row: Row) -> float:
     """The bytes that arrived in the active time."""
     active_s = row["active_to_s"] - row["active_from_s"]
     return row["throughput_mean_mbit"] * active_s * 1e6 / 8 if active_s else 0.0
+
+
+def _equal(value: float, other: float) -> bool:
+    """Returns whether two shares are equal. A share of a total of zero is NaN."""
+    if math.isnan(other):
+        return math.isnan(value)
+    return math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-6)

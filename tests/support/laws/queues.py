@@ -89,7 +89,7 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """Packets that leave a link enter the next one.
+    """Packets that leave a link enter the next link.
 
     After the last link they arrive or are in transit.
     """
@@ -108,10 +108,11 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
         if arrived > rows[names[-1]]["packets_out"]:
             yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
         # If reordering is possible, a packet that later packets have overtaken counts as lost at
-        # the end.
+        # the end. DualPI2 reorders a connection with ECN: only its data enters the L queue.
+        links = [run.spec["links"][number] for number in next(iter(routes))]
         lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
         lossless = lossless and not any(
-            run.spec["links"][number].get("wifi") for number in next(iter(routes))
+            link.get("wifi") or link["qdisc"]["kind"].startswith("dualpi2") for link in links
         )
         lost = sum(row["lost"] for row in flows)
         if lossless and lost > sum(dropped(rows[name]) for name in names):
@@ -133,7 +134,8 @@ def _limit_bytes(link: dict[str, Any]) -> float:
     if param is None or param.type != "bytes":  # CAKE limits the memory of packets
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
-    if not limit and kind.name == "dualpi2_rfc":  # 250 ms at the link's rate; a radio's is unknown
+    if not limit and kind.name == "dualpi2_rfc":
+        # The limit is 250 ms at the link's rate. The rate of a radio is unknown.
         limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
@@ -191,7 +193,8 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
     """Drops and marks of flows add up to the drops and marks of the link.
 
-    Marks require ECN at both ends, or an application that sends datagrams with ECN.
+    Marks require ECN at both ends, or an application that sends datagrams with ECN. The SYN or
+    SYN-ACK of a controller that needs ECN is ECN-capable even if the other end has no ECN.
     """
     rows = by_link(run)
     drops: Counter[str] = Counter()
@@ -200,8 +203,9 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
         drops[row["link"]] += row["drops"]
         marks[row["link"]] += row["marks"]
         ends = run.apps[row["flow"]]
-        of_hosts = _may_use_ecn(ends["home"]) and _may_use_ecn(ends["wan"])
-        if row["marks"] and not of_hosts and not _sends_with_ecn(ends["app"]):
+        hosts = (ends["home"], ends["wan"])
+        may_mark = all(map(_may_use_ecn, hosts)) or any(map(_needs_ecn, hosts))
+        if row["marks"] and not may_mark and not _sends_with_ecn(ends["app"]):
             yield f"{row['flow']} was marked without ECN"
     for link, row in rows.items():
         if drops[link] != dropped(row) or marks[link] != row["marks"]:
@@ -209,9 +213,12 @@ def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
 
 
 def _may_use_ecn(host: dict[str, Any]) -> bool:
-    """Whether a host may negotiate ECN: by its key, its setting, or its congestion control."""
-    cc = (host["cc"] or {}).get("kind")
-    return host["ecn"] or "tcp_ecn" in host["settings"] or cc in ("dctcp", "prague")
+    """Returns whether a host may negotiate ECN: by a key, a setting or its congestion control."""
+    return host["ecn"] or "tcp_ecn" in host["settings"] or _needs_ecn(host)
+
+
+def _needs_ecn(host: dict[str, Any]) -> bool:
+    return (host["cc"] or {}).get("kind") in ("dctcp", "prague")
 
 
 def _sends_with_ecn(app: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def another_order(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """In another order, applications start and send at the same times."""
+    """If applications are listed in another order, they start and send at the same times."""
     names = list(table["apps"])
     if len(names) == 1:
         return None

@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def values(one: Any, other: Any) -> bool:
-    """Whether two values are equal. Two absent values count as equal."""
+    """Returns whether two values are equal. Two absent values count as equal."""
     return bool(one == other or (one != one and other != other))
 
 

@@ -8,10 +8,11 @@
 //!
 //! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges the packet
 //! afterwards. A link shaped by HTB has tc's default bucket, [`BURST`]. A link with the shaper
-//! `line` has a bucket worth [`SLACK_NS`] of the link's time, so it is never ahead of an ideal link
-//! by more than this time. A bucket of one packet would send two packets at once after a pause. The
-//! bucket also compensates late timers, so that a busy link carries its whole rate. HTB releases a
-//! packet at the beginning of its time on the wire; for a line, `testbed::netem` adds that time.
+//! `line` has a bucket worth [`SLACK_NS`] of the link's time. The link is therefore never ahead of
+//! an ideal link by more than this time. A bucket of one packet would send two packets at once
+//! after a pause. The bucket also compensates late timers, so that a busy link carries its whole
+//! rate. HTB releases a packet at the beginning of its time on the wire; for a line,
+//! `testbed::netem` adds that time.
 //!
 //! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the device's own, without HTB.
 //! The size table is then CAKE's.

@@ -6,6 +6,7 @@
 //! computes them.
 
 use aqmlab_core::Instant;
+use aqmlab_measure::capture::EPOCH;
 
 const MAGIC: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
@@ -14,8 +15,6 @@ const SNAPLEN: usize = 96;
 /// The maximum size of one capture in bytes, about half a million packets. The capture stays in the
 /// memory of the virtual machine until the end of the trial.
 const MOST: usize = 48 << 20;
-/// The start of a trial in captures: midnight UTC on 1 January 2020, as in the simulator.
-const EPOCH_NS: u64 = 1_577_836_800_000_000_000;
 
 /// The capture of one tap.
 pub(crate) struct Capture {
@@ -44,7 +43,7 @@ impl Capture {
             self.full = true;
             return;
         }
-        let time = EPOCH_NS + at.as_nanos();
+        let time = EPOCH.as_nanos() + at.as_nanos();
         let (seconds, rest) = (time / 1_000_000_000, time % 1_000_000_000);
         for field in [seconds as u32, rest as u32, head.len() as u32, ip_len] {
             self.bytes.extend(field.to_le_bytes());

@@ -16,7 +16,8 @@ pub(crate) struct Trace {
     pub(crate) ecn: Vec<u8>,
     /// The packets to send, in order.
     pub(crate) arrivals: Vec<Arrival>,
-    /// The headers of each packet, from the IP header on, if packets are sent as they are.
+    /// The headers of each packet, from the IP header on, if the job states them. Otherwise the
+    /// list is empty.
     pub(crate) heads: Vec<Vec<u8>>,
     /// Whether the discipline is the device's own, without HTB above it.
     pub(crate) root: bool,

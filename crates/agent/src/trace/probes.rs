@@ -155,7 +155,7 @@ pub(crate) fn set(
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
-    // Full packet addresses, not hashed addresses, identify the packets.
+    // The address of an `skb` identifies its packet, so the trace must not hash addresses.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
     for line in lines(doors, types, raw)?.into_iter().chain(clock(readings)) {

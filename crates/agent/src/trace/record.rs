@@ -102,7 +102,7 @@ struct Reader<'a> {
     later: Vec<(usize, u64)>,
     /// Random numbers, in the upper bits of 64 bits, with the operations that drew them.
     draws: Vec<(usize, u64)>,
-    /// The destination of the last random number requested.
+    /// The address of the buffer for the last requested random number.
     asked: u64,
     /// Operations that follow the expiry of a timer.
     updates: Vec<usize>,
@@ -200,8 +200,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Records the hashes that the discipline computed for the packet just enqueued. It computes
-    /// that of the flow only if its packets have none.
+    /// Records the hashes that the discipline computed for the packet just enqueued. The discipline
+    /// computes the hash of the flow only if its packets have no hash.
     fn know_keys(&mut self, trace: &Trace) -> Result<(), String> {
         let keys = std::mem::take(&mut self.keys);
         let [destination, source, ref flow @ ..] = keys[..] else { return Ok(()) };

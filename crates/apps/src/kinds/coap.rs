@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 7252 §4.2 and §4.8. A request is repeated after a time drawn between `ACK_TIMEOUT`
 //! and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most `MAX_RETRANSMIT` times.
-//! `NSTART` is 1, so the next request waits until the current one ends. The acknowledgement carries
-//! the response (§5.2.1). A repeated request gets the stored response again (§4.5).
+//! `NSTART` is 1, so the next request waits until the current request ends. The acknowledgement
+//! carries the response (§5.2.1). A repeated request gets the stored response again (§4.5).
 //!
 //! A retransmission is spurious if a response to an earlier copy arrives after the retransmission
 //! was sent. A real acknowledgement does not distinguish copies; the tag does, for this measurement

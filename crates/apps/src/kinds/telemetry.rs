@@ -122,8 +122,8 @@ pub const NEEDS: &[Needs] = &[
 /// Returns the bytes of a message and the time between two messages, for a sensor of `bps`.
 fn pace(bps: u64) -> (u64, Duration) {
     let samples = (bps / (8 * SAMPLE)).clamp(1, SAMPLES_PER_MESSAGE);
-    // At 50 or more samples per second, this is the time of 50 samples; at fewer, it is about a
-    // second.
+    // At 50 or more samples per second, this is the time of 50 samples. At fewer samples per
+    // second, it is about a second.
     let nanos = u128::from(samples * 8 * SAMPLE) * 1_000_000_000 / u128::from(bps);
     (samples * SAMPLE, Duration::from_nanos(nanos as u64))
 }

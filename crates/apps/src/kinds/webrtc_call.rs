@@ -3,7 +3,7 @@
 //!
 //! Source: libwebrtc as of June 2025; each module names the files that it follows. `gcc` is the
 //! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
-//! `nack` the repair, `protection` the part of the rate that repairs take, `playout` the de-jitter
+//! `nack` the repair, `protection` the part of the rate that repairs take, `timing` the de-jitter
 //! buffer of the picture, `speech` the sound. The following choices are judgements, because an
 //! encoder's choices are not part of libwebrtc's congestion control, or because one simple rule
 //! stands for many:
@@ -45,6 +45,7 @@ use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 mod encoder;
 mod end;
+mod expiry;
 mod feedback;
 mod frames;
 mod gcc;
@@ -52,7 +53,6 @@ mod measures;
 mod nack;
 mod needs;
 mod pacer;
-mod playout;
 mod protection;
 mod receiver;
 mod screen;
@@ -61,10 +61,11 @@ mod settings;
 mod speech;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod wire;
 
-/// The length of the headers above UDP in the largest packet.
-const HEADERS: u32 = RTP + RTX;
+/// The length of the headers above UDP in the largest packet, a retransmission.
+const ABOVE_UDP: u32 = RTP + RTX;
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// The bounds of a video rate: from below the minimum of the smallest picture to the controller's
 /// ceiling.
@@ -121,7 +122,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "payload",
             default: bytes(1_200),
-            bounds: Bounds::Whole(100, MOST_DATAGRAM - HEADERS as u64),
+            bounds: Bounds::Whole(100, MOST_DATAGRAM - ABOVE_UDP as u64),
             doc: "Maximum bytes of video in a packet.",
         },
         Param {
@@ -191,7 +192,7 @@ impl WebrtcCall {
             let phase = if leg == 0 { 0 } else { io.rng().below(frame_ns as u64) };
             let began = io.now() + Duration::from_nanos(phase);
             let sender = Sender::new(self.settings, began);
-            let room = self.settings.payload + HEADERS;
+            let room = self.settings.payload + ABOVE_UDP;
             let receiver = Receiver::new(room, sender.top_lines(), began);
             session.legs.push(Leg { direction, sender, receiver });
             let wire = &mut session.wires[0];
@@ -221,25 +222,28 @@ impl Session {
         let Some(direction) = self.legs.get(leg).map(|leg| leg.direction) else { return };
         let (near, conn) = (sends_in(direction), self.conn);
         let reverse = self.reverse(near.peer());
-        let part = &mut self.legs[leg];
-        if matches!(
-            timer,
-            Timer::Begin | Timer::Picture | Timer::Speech | Timer::Pacer | Timer::Process
-        ) {
-            let wire = &mut self.wires[near.index()];
-            part.sender.wake(timer, &mut End { io, wire, conn, side: near, leg });
-        }
-        if matches!(timer, Timer::Begin | Timer::Report | Timer::Missing | Timer::KeyFrame) {
-            let (side, wire) = (near.peer(), &mut self.wires[near.peer().index()]);
-            part.receiver.wake(timer, reverse, &mut End { io, wire, conn, side, leg });
-        }
-        if matches!(timer, Timer::Begin | Timer::Note) {
-            if timer == Timer::Note {
-                measures::note(part, io);
+        let Leg { sender, receiver, .. } = &mut self.legs[leg];
+        let [home, far] = &mut self.wires;
+        let (wire, peer) = if near == Side::Home { (home, far) } else { (far, home) };
+        match timer {
+            Timer::Begin => {
+                sender.begin(&mut End { io, wire, conn, side: near, leg });
+                receiver.begin(&mut End { io, wire: peer, conn, side: near.peer(), leg });
+                let next = io.now() + NOTE_EVERY;
+                End { io, wire, conn, side: near, leg }.wake(next, Timer::Note);
             }
-            let wire = &mut self.wires[near.index()];
-            let next = io.now() + NOTE_EVERY;
-            End { io, wire, conn, side: near, leg }.wake(next, Timer::Note);
+            Timer::Sender(timer) => {
+                sender.wake(timer, &mut End { io, wire, conn, side: near, leg });
+            }
+            Timer::Receiver(timer) => {
+                let mut end = End { io, wire: peer, conn, side: near.peer(), leg };
+                receiver.wake(timer, reverse, &mut end);
+            }
+            Timer::Note => {
+                measures::note(&mut self.legs[leg], io);
+                let next = io.now() + NOTE_EVERY;
+                End { io, wire, conn, side: near, leg }.wake(next, Timer::Note);
+            }
         }
     }
 
@@ -288,8 +292,8 @@ impl App for WebrtcCall {
 
     fn datagram(&self) -> Option<Datagram> {
         let video = Datagram {
-            bytes: self.settings.payload + HEADERS,
-            headers: HEADERS,
+            bytes: self.settings.payload + ABOVE_UDP,
+            headers: ABOVE_UDP,
             set_by: "payload",
         };
         let audio =

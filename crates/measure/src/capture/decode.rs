@@ -115,7 +115,7 @@ pub(super) fn decode(
     Some(identify(&ip, ip_len, translation))
 }
 
-/// The fields of either version of IP.
+/// The fields of an IPv4 header or an IPv6 header.
 struct Ip<'a> {
     start: *const u8,
     source: IpAddr,

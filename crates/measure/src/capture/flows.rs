@@ -14,7 +14,7 @@ use super::sides::Sides;
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
 /// The maximum number of packets held because no packet of their flow was captured at both taps
-/// yet. Of more, the oldest are discarded.
+/// yet. If there are more, the oldest packets are discarded.
 const EARLY: usize = 4_096;
 
 /// A flow, before and after its direction is known.
@@ -34,14 +34,16 @@ pub(super) struct Flows {
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,
-    /// Packets of flows without a packet at both taps so far. They count if such a packet follows.
+    /// Packets of flows without a packet at both taps so far. They count if a later packet of the
+    /// flow is captured at both taps.
     early: VecDeque<Settled>,
     /// The number of packets of flows beyond [`Options::max_flows`].
     pub(super) left_out: u64,
 }
 
 impl Flows {
-    /// Processes a packet with a known fate. `begun` has the start time of each capture.
+    /// Processes a packet whose search for a match has ended. `begun` has the start time of each
+    /// capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let flows = self.all.len();
         let Some((place, forward)) = self.find(packet, options) else {

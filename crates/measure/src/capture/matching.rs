@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::decode::{Decoded, Tuple};
 use crate::pairs::difference;
 
-/// A packet at a tap, with a known fate.
+/// A packet at a tap, after the search for its match at the other tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     /// The tap: 0 or 1.
@@ -47,9 +47,9 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Window {
     packets: VecDeque<Waiting>,
-    /// The number in the capture of the first packet of `packets`.
+    /// The position in the capture of the first packet of `packets`.
     first: u64,
-    /// The fingerprint and number of each packet without a match.
+    /// The fingerprint and position of each packet without a match.
     index: BTreeSet<(u64, u64)>,
 }
 
@@ -62,8 +62,8 @@ impl Window {
         self.packets.push_back(waiting);
     }
 
-    /// Matches the oldest unmatched packet with this fingerprint to `mate`, and returns that
-    /// packet.
+    /// Matches `mate` to the oldest unmatched packet of this window with this fingerprint. Returns
+    /// the oldest packet's tuple and time.
     fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
         let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
         let &key = same.next()?;
@@ -73,7 +73,7 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// Removes and returns the first packet, if its fate is known or the window is full.
+    /// Removes and returns the first packet, if it has a match or the window is full.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {
@@ -116,7 +116,7 @@ impl Matching {
         self.windows[tap].push(Waiting { decoded, at, mate });
     }
 
-    /// Returns the next packet of a tap with a known fate.
+    /// Returns the next packet of a tap whose search for a match has ended.
     pub(super) fn settle(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, self.room)
     }

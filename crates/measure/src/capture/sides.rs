@@ -20,8 +20,8 @@ const HOSTS: usize = 65_536;
 pub(super) struct Sides {
     /// The tap on whose side each host is.
     hosts: BTreeMap<IpAddr, usize>,
-    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest of a packet
-    /// from tap 1 to tap 0.
+    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest time
+    /// difference of a packet from tap 1 to tap 0.
     least_up: Option<i64>,
     most_down: Option<i64>,
 }

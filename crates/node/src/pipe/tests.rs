@@ -142,3 +142,20 @@ fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
         assert_eq!(left_us(1_000_000, &[(first_us, 40), (second_us, 40)]), want);
     }
 }
+
+/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, also if the
+/// discipline drops the packet. The pipe gains no credit for the time in which it was idle.
+#[test]
+fn a_drop_at_an_idle_pipe_gives_no_credit() {
+    let limit = [("limit", Value::Bytes(Bytes(1_000)))];
+    let start = Instant::from_millis(5);
+    let later = Instant::from_micros(39_300);
+    let packets = [(start, 500), (later, 1_500), (later, 500), (later, 500)];
+    let packet = |(id, (at, len))| (at, Packet::plain(id, 0, len));
+    let packets: Vec<_> = (0..).zip(packets).map(packet).collect();
+    let left = sent_of(&mut port("bfifo", 1_000_000, &limit), &packets);
+    assert_eq!(left.iter().map(|&(id, _)| id).collect::<Vec<_>>(), [0, 2, 3]);
+    // At 1 Mbit/s, 500 bytes take four ticks.
+    assert_eq!(left[1].1, Instant::from_millis(43));
+    assert_eq!(left[2].1, Instant::from_millis(47));
+}

@@ -1,7 +1,9 @@
 //! Arrivals drawn from a seed in integer arithmetic, which every platform reproduces.
 
 use aqmlab_core::Instant;
-use aqmlab_recipe::Mixer;
+use aqmlab_recipe::{Lengths, Mixer, Phase, Sizes};
+
+const LENGTHS: Lengths = Lengths { small: 40, least: 40, most: 1_500 };
 
 /// A packet that arrives at the pipe.
 #[derive(Clone, Copy, Debug)]
@@ -12,59 +14,36 @@ pub(crate) struct Arrival {
     pub(crate) capable: bool,
 }
 
-/// A period with one arrival pattern.
-struct Phase {
-    left: u64,
-    /// The load in per cent of the rate; 0 stands for arrivals at fixed intervals.
-    load: u64,
-    pause_ns: u64,
-    first_flow: u64,
-    flows: u64,
-    sizes: u64,
-}
+/// The flows of a phase: the first flow and their number.
+type Flows = (u64, u64);
 
-impl Phase {
-    /// Draws a phase, or the length of an idle period in nanoseconds.
-    fn draw(mixer: &mut Mixer, flows: u64) -> Result<Self, u64> {
-        let kind = mixer.below(8);
-        let (first_flow, spread) = (mixer.below(flows), 1 + mixer.below(flows));
-        let sizes = mixer.below(4);
-        let mut left = 20 + mixer.below(280);
-        let load = match kind {
-            0 => 30 + mixer.below(60),
-            1 | 2 => 90 + mixer.below(50),
-            3 | 4 => 140 + mixer.below(180),
-            _ => 0,
-        };
-        let pause_us = match kind {
-            5 => 1 + mixer.below(20),
-            6 => 8_000 + mixer.below(60_000),
-            _ => 0,
-        };
-        match kind {
-            5 => left = 2 + mixer.below(150),
-            6 => left = 2 + mixer.below(12),
-            7 => {
-                let most_ms = if mixer.below(4) > 0 { 300 } else { 1_500 };
-                return Err(1_000_000 * (5 + mixer.below(most_ms)));
-            }
-            _ => {}
+/// Draws a phase, or the length of an idle period in nanoseconds.
+fn phase(mixer: &mut Mixer, flows: u64) -> Result<(Phase, Flows), u64> {
+    let kind = mixer.below(8);
+    let chosen = (mixer.below(flows), 1 + mixer.below(flows));
+    let sizes = Sizes::draw(mixer);
+    let mut left = 20 + mixer.below(280);
+    let load = match kind {
+        0 => 30 + mixer.below(60),
+        1 | 2 => 90 + mixer.below(50),
+        3 | 4 => 140 + mixer.below(180),
+        _ => 0,
+    };
+    let pause_us = match kind {
+        5 => 1 + mixer.below(20),
+        6 => 8_000 + mixer.below(60_000),
+        _ => 0,
+    };
+    match kind {
+        5 => left = 2 + mixer.below(150),
+        6 => left = 2 + mixer.below(12),
+        7 => {
+            let most_ms = if mixer.below(4) > 0 { 300 } else { 1_500 };
+            return Err(1_000_000 * (5 + mixer.below(most_ms)));
         }
-        Ok(Self { left, load, pause_ns: 1_000 * pause_us, first_flow, flows: spread, sizes })
+        _ => {}
     }
-
-    fn len(&self, mixer: &mut Mixer) -> u64 {
-        let which = if self.sizes == 3 { mixer.below(3) } else { self.sizes };
-        match which {
-            0 => 40,
-            1 => 1_500,
-            _ => 40 + mixer.below(1_461),
-        }
-    }
-
-    fn mean_gap_ns(&self, len: u64, rate: u64) -> u64 {
-        if self.load > 0 { len * 800_000_000_000 / (rate * self.load) } else { self.pause_ns }
-    }
+    Ok((Phase { left, load, pause_ns: 1_000 * pause_us, sizes }, chosen))
 }
 
 /// Returns `count` arrivals of 1 to 24 flows at a pipe of `rate` bit/s: loads below and above the
@@ -76,22 +55,20 @@ pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
     let mut at_ns = 0;
     let mut arrivals = Vec::with_capacity(count);
     while arrivals.len() < count {
-        let mut phase = match Phase::draw(&mut mixer, flows) {
+        let (mut phase, (first, spread)) = match phase(&mut mixer, flows) {
             Ok(phase) => phase,
             Err(silence_ns) => {
                 at_ns += silence_ns;
                 continue;
             }
         };
-        while phase.left > 0 && arrivals.len() < count {
-            phase.left -= 1;
-            let len = phase.len(&mut mixer);
-            let mean_ns = phase.mean_gap_ns(len, rate);
-            at_ns += mean_ns / 2 + mixer.below(mean_ns + 1);
+        while arrivals.len() < count {
+            let Some((len, gap_ns)) = phase.next(LENGTHS, rate, &mut mixer) else { break };
+            at_ns += gap_ns;
             // Whether an arrival exactly at a tick comes before or after the tick is undefined, so
             // arrivals avoid ticks.
             at_ns += u64::from(at_ns % 1_000_000 == 0);
-            let flow = (phase.first_flow + mixer.below(phase.flows)) % flows;
+            let flow = (first + mixer.below(spread)) % flows;
             arrivals.push(Arrival {
                 at: Instant::from_nanos(at_ns),
                 flow: flow as u32,

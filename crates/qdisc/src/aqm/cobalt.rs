@@ -61,7 +61,7 @@ pub struct Cobalt {
 /// The decision on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// CoDel signals the packet: an ECN-capable packet is marked, another one dropped.
+    /// CoDel signals the packet: an ECN-capable packet is marked, and any other packet is dropped.
     pub signal: bool,
     /// BLUE drops the packet, ECN-capable or not.
     pub blue: bool,
@@ -154,7 +154,7 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Forgets one signal for each that was due below the target.
+    /// Decrements the count for each signal that was due below the target.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;
@@ -229,7 +229,8 @@ impl Cobalt {
     }
 }
 
-/// 1/√n as a fraction of 2³²: four Newton steps from the entry before. The entry of 2 is too small.
+/// 1/√n as a fraction of 2³²: four Newton steps from the preceding entry. The entry for 2 is too
+/// small.
 const INV_SQRT: [u32; 16] = {
     let mut table = [u32::MAX; 16];
     let mut x = u32::MAX;

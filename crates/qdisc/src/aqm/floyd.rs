@@ -4,7 +4,7 @@
 //! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
 //! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
 //! `wait`. As in both simulators, RED keeps the first packet that finds the average queue length
-//! above the lower threshold, and any packet that finds at most one packet queued.
+//! above the lower threshold. It also keeps any packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!

@@ -5,11 +5,11 @@
 //! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
-//! is used until the next signal. A packet is signalled when the product of two numbers reaches
-//! that random number: the average above the lower threshold, and the packets since the last
-//! signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd, Gummadi and
-//! Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p` before the
-//! step, so `max_p` ranges from 0.9 % to 51 %.
+//! is used until the next signal. One factor is the excess of the average over the lower threshold,
+//! and the other is the number of packets since the last signal. A packet is signalled when the
+//! product of both reaches the random number. The gaps between signals are therefore uniform. The
+//! adaptive variant (Floyd, Gummadi and Shenker 2001) changes `max_p` every half second. Linux
+//! tests the bounds of `max_p` before the step, so `max_p` ranges from 0.9 % to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
 //! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns

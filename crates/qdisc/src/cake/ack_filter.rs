@@ -57,8 +57,9 @@ fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags.0 & TcpFlags::ECE.with(TcpFlags::CWR).0
 }
 
-/// Returns whether a segment only acknowledges, and has no timestamp newer than that of `after`. The
-/// kernel does not know the flag AE, so a segment with it does more.
+/// Returns whether a segment only acknowledges, and has no timestamp newer than the timestamp of
+/// `after`. The kernel does not know the flag AE, so a segment with AE is not a pure
+/// acknowledgement.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;
     let newer = |one: u32, other: u32| (1..1 << 31).contains(&one.wrapping_sub(other));
@@ -67,7 +68,7 @@ fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     flags == TcpFlags::ACK.0 && header.payload == 0 && !is_newer
 }
 
-/// Returns whether `after` acknowledges all that `header` does, and more.
+/// Returns whether `after` acknowledges all data that `header` acknowledges, and more data.
 fn is_covered(header: &TcpHeader, after: &TcpHeader) -> bool {
     match (header.ack.cmp(&after.ack), compare_sacks(header, after)) {
         (Ordering::Greater, _) | (_, None) => false,
@@ -76,8 +77,8 @@ fn is_covered(header: &TcpHeader, after: &TcpHeader) -> bool {
     }
 }
 
-/// Returns whether `after` selects more bytes than `header`; `None` if `header` selects a byte that
-/// `after` does not select, or has a duplicate block.
+/// Returns whether `after` selectively acknowledges more bytes than `header`; `None` if `after`
+/// omits a byte that `header` selectively acknowledges, or if `header` has a duplicate block.
 fn compare_sacks(header: &TcpHeader, after: &TcpHeader) -> Option<bool> {
     let all: u64 = after.sack.iter(after.ack).map(|(start, end)| end - start).sum();
     let mut ours = 0;

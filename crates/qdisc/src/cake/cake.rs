@@ -28,7 +28,7 @@ const LIMIT: u64 = 10_240;
 pub struct Cake {
     pub(super) settings: Settings,
     pub(super) tins: Vec<Tin>,
-    /// The tin that is served. It may be an unused one before the first turn.
+    /// The tin that is served. Before the first turn, this may be an unused tin.
     pub(super) turn: usize,
     pub(super) shaper: Shaper,
     pub(super) autorate: Autorate,
@@ -114,7 +114,7 @@ pub(super) fn law(rate: Rate, mtu: u32, target: Duration, interval: Duration) ->
     cobalt::Params { interval, target: raised, mtu_time }
 }
 
-/// Returns the memory limit: the given one, or the arrivals of four intervals.
+/// Returns the memory limit: the given limit, or the arrivals of four intervals.
 fn memory_limit(settings: &Settings) -> Bytes {
     let given = settings.memory_limit.map_or(0, |limit| limit.0);
     let wanted = match (given, settings.rate) {

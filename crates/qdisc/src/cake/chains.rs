@@ -9,7 +9,7 @@ pub(super) enum Chain {
     New,
     /// Flows that used up their first quantum.
     Old,
-    /// Empty flows whose law has not come to rest.
+    /// Empty flows whose COBALT state decays.
     Decaying,
 }
 

@@ -45,7 +45,7 @@ impl Cake {
         self.choose_by_weight()
     }
 
-    /// Chooses the last tin that is on schedule, or else the one whose schedule is next.
+    /// Chooses the last tin that is on schedule, or else the tin whose schedule is next.
     #[inline]
     fn choose_by_schedule(&mut self, now: Instant) {
         let mut best = Instant::NEVER;

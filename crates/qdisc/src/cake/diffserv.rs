@@ -111,18 +111,18 @@ const DIFFSERV8: [u8; 64] = [
     7, 2, 2, 2, 2, 2, 2, 2, //
 ];
 
-/// The codepoints of voice: CS4, CS5, VA, EF, CS6 and CS7. Those of video: 4, CS2, CS3, and the
-/// classes 2 to 4 of assured forwarding. Those of bulk: LE and CS1.
+/// Voice has the codepoints CS4, CS5, VA, EF, CS6 and CS7. Video has 4, CS2, CS3, and the classes 2
+/// to 4 of assured forwarding. Bulk has LE and CS1.
 const DIFFSERV4: [u8; 64] = tins(&[
     (1, &[1, 8]),
     (2, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),
     (3, &[32, 40, 44, 46, 48, 56]),
 ]);
 
-/// The codepoints of voice: 4, VA, EF, CS6 and CS7. Those of bulk: LE and CS1.
+/// Voice has the codepoints 4, VA, EF, CS6 and CS7. Bulk has LE and CS1.
 const DIFFSERV3: [u8; 64] = tins(&[(1, &[1, 8]), (2, &[4, 44, 46, 48, 56])]);
 
-/// Returns the table with these codepoints in tins; all others are best effort.
+/// Returns the table with these codepoints in tins; all other codepoints are best effort.
 const fn tins(given: &[(u8, &[u8])]) -> [u8; 64] {
     let mut table = [0; 64];
     let mut tin = 0;

@@ -2,9 +2,9 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_heapify`, `cake_heapify_up` and the head of `cake_drop`.
 //! The heap has an entry for each queue of eight tins. The kernel's function sifts an entry down by
-//! one level only, unless a lower level has a longer queue than the upper one. The root is therefore
-//! the longest queue right after the heap is built, and often but not always later. The model does
-//! the same.
+//! one level. It continues only if a queue further down is longer than the queue that has just
+//! moved up. The root is therefore the longest queue right after the heap is built, and often but
+//! not always later. The model does the same.
 
 use super::diffserv::TINS;
 use super::sets::SLOTS;

@@ -12,7 +12,7 @@ pub enum Framing {
     None,
     /// Packets are padded to cells with 48 bytes of payload and 53 bytes in all.
     Atm,
-    /// Each 64 bytes, or part of them, have one more byte.
+    /// One byte is added for each 64 bytes and for the remaining bytes.
     Ptm,
 }
 

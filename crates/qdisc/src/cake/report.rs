@@ -41,7 +41,7 @@ impl TinCounters {
     }
 }
 
-/// Declares the statistics of a tin, and the names of those of every tin.
+/// Declares the statistics of a tin, and the names of the statistics of all tins.
 macro_rules! statistics {
     ($($name:ident: $value:expr;)+) => {
         /// Returns the statistics of a tin in the order of [`names`].
@@ -94,7 +94,7 @@ statistics! {
     flow_quantum: |tin, _| f64::from(tin.flow_quantum);
 }
 
-/// Returns the statistics by tc's names. Those of a tin have its name before them.
+/// Returns the statistics by tc's names. The names of a tin's statistics begin with the tin's name.
 pub(super) fn gauges(cake: &Cake) -> Vec<(&'static str, f64)> {
     let [network, adjusted] = cake.lengths;
     let mut all = vec![

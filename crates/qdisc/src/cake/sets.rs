@@ -19,9 +19,9 @@ fn ways(hash: u32) -> impl Iterator<Item = usize> {
 pub(super) enum Way {
     /// The flow's own slot has its tag and is in use.
     Direct,
-    /// A slot has the flow's tag; `true` if it is not the flow's own.
+    /// A slot has the flow's tag; `true` if the slot is not the flow's own slot.
     Tagged(bool),
-    /// No slot has the flow's tag, and this one is free.
+    /// No slot has the flow's tag, and this slot is free.
     Free,
     /// All slots of the set are in use by other flows. The flow takes over its own slot.
     Collision,
@@ -76,8 +76,8 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// Returns the slot of the host with this hash: a slot with its tag, else one without bulk
-    /// flows, else its own.
+    /// Returns the slot of the host with this hash: a slot with the host's tag, else a slot without
+    /// bulk flows, else the hash's own slot.
     pub(super) fn find(&mut self, hash: u32) -> u16 {
         let slot = ways(hash).find(|&slot| self.tags[slot] == hash).unwrap_or_else(|| {
             let idle = ways(hash).find(|&slot| self.bulk_flows[slot] == 0);

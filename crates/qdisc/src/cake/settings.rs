@@ -26,7 +26,8 @@ pub struct Settings {
     pub memory_limit: Option<Bytes>,
     /// The removal of redundant acknowledgements.
     pub ack_filter: AckFilter,
-    /// Whether drops are charged to the shaper, because they have used the link before it.
+    /// Whether drops are charged to the shaper, because dropped packets have used the link in front
+    /// of CAKE.
     pub is_ingress: bool,
     /// Whether the rate follows the arrivals.
     pub is_autorate: bool,
@@ -41,11 +42,12 @@ pub struct Settings {
 /// The removal of redundant acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckFilter {
-    /// None are removed.
+    /// No acknowledgement is removed.
     Off,
-    /// The older of two is removed.
+    /// Of two redundant acknowledgements, the older is removed.
     On,
-    /// A single one is removed too, if its successor follows it directly.
+    /// A single redundant acknowledgement is also removed if the newer acknowledgement follows it
+    /// directly.
     Aggressive,
 }
 
@@ -54,9 +56,10 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source and the destination choose the queue, or limit the flow.
+    /// Whether the source, and whether the destination, takes part in the choice of the queue or in
+    /// the limits.
     pub hosts: [bool; 2],
-    /// Whether the flows of one source, or to one destination, share its part of the rate.
+    /// Whether the flows of one source, or to one destination, share one part of the rate.
     pub limits: [bool; 2],
 }
 
@@ -127,12 +130,13 @@ pub const LINK_WORDS: &[&str] = &{
     words
 };
 
-/// The words for the framing: that of the link layer, or another.
+/// The words for the framing. `link` keeps the framing of the link layer, and the other words
+/// replace it.
 pub const FRAMING_WORDS: &[&str] = &["link", "noatm", "atm", "ptm"];
 
 impl Charge {
-    /// Returns the charged length of a link layer in [`LINK_WORDS`] with `extra` bytes more. The
-    /// word `framing` and an `mpu` above zero replace those of the link layer.
+    /// Returns the rules of a link layer in [`LINK_WORDS`], with `extra` bytes added to its
+    /// overhead. The word `framing` and an `mpu` above zero replace the link layer's own values.
     pub fn of_link(link: &str, extra: u16, framing: &str, mpu: u16) -> Self {
         let (_, overhead, of_link, least) =
             LINKS.iter().find(|(word, ..)| *word == link).copied().unwrap_or(LINKS[0]);

@@ -14,7 +14,7 @@ use super::rate::Rate;
 pub(super) enum Fate {
     /// The packet leaves.
     Delivered,
-    /// The packet is dropped, and had used the link before.
+    /// The packet is dropped. It has used the link in front of the shaper.
     Dropped,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Shaper {
     pub(super) rate: Rate,
     /// The time from which the next packet may leave (`time_next_packet`).
     next: Instant,
-    /// The time from which it may leave in any case (`failsafe_next_packet`).
+    /// The time from which the next packet may leave in any case (`failsafe_next_packet`).
     failsafe: Instant,
     /// The number of times that the shaper delayed a packet.
     pub(super) overlimits: u64,

@@ -148,7 +148,7 @@ fn c156_a_tin_is_ahead_of_its_schedule_by_one_packet_at_most() {
         clock.charge(1_000, now);
         assert!(clock.next <= now + Duration::from_millis(1));
     }
-    // Late by much, it catches up packet by packet.
+    // A tin that is far behind its schedule catches up packet by packet.
     let late = NOW + Duration::from_millis(50);
     let before = clock.next;
     clock.charge(1_000, late);
@@ -224,7 +224,7 @@ fn tags_are_searched_from_the_own_slot_on() {
 fn the_heap_sifts_down_by_one_level_only() {
     let mut heap = Heap::default();
     let mut backlogs = vec![0_u32; 8_192];
-    // Places of the heap, from the root down.
+    // The backlogs at these places of the heap; place 0 is the root. The other queues are empty.
     for (place, backlog) in [(0, 100), (1, 90), (2, 10), (3, 80), (4, 5), (7, 70)] {
         backlogs[place] = backlog;
     }
@@ -236,6 +236,6 @@ fn the_heap_sifts_down_by_one_level_only() {
     assert_eq!(number(heap.longest(|queue| backlogs[number(queue)])), 1);
     backlogs[1] = 2;
     heap.root_shrank(|queue| backlogs[number(queue)]);
-    // The queue of 80 bytes is below the one of a single byte.
+    // In the heap, the queue of 80 bytes is below a queue of a single byte.
     assert_eq!(number(heap.longest(|queue| backlogs[number(queue)])), 2);
 }

@@ -25,7 +25,7 @@ pub(super) enum Set {
     SparseWait,
     /// Beyond its first quantum.
     Bulk,
-    /// Empty, with a law that has not come to rest.
+    /// Empty, while the state of COBALT decays.
     Decaying,
 }
 
@@ -251,7 +251,8 @@ impl Tin {
         self.chains.append(slot, Chain::Old);
     }
 
-    /// Records that a flow was served and is empty. It leaves the lists once its law is at rest.
+    /// Records that a flow was served and is empty. The flow leaves the lists when the state of
+    /// COBALT has decayed.
     pub(super) fn emptied(&mut self, slot: usize, now: Instant) {
         let flow = &mut self.flows[slot];
         let blue = flow.cobalt.emptied(&self.params, now);

@@ -85,7 +85,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
 
 const ACK_FILTER_WORDS: &[&str] = &["off", "on", "aggressive"];
 
-/// The rate of the shaper. The least rate is that of one byte per second in netlink.
+/// The rate of the shaper. The lowest rate is one byte per second, which is the unit of netlink.
 const BANDWIDTH: Param = Param {
     name: "bandwidth",
     default: Value::MaybeRate(None),

@@ -348,7 +348,7 @@ impl Depths {
         (next < self.slots).then_some(next)
     }
 
-    /// Moves slot `index` from one depth to a neighbouring one.
+    /// Moves slot `index` from one depth to a neighbouring depth.
     fn relink(&mut self, index: usize, from: usize, to: usize) {
         let Link { next, prev } = self.links[index];
         self.links[prev].next = next;

@@ -12,7 +12,7 @@ pub struct SentTcp {
     pub flags: u8,
     /// The number of bytes of data.
     pub payload: u32,
-    /// The selected blocks.
+    /// The SACK blocks.
     #[serde(default)]
     pub sack: Vec<(u64, u64)>,
     /// The timestamp value and its echo, if there is a timestamp option.

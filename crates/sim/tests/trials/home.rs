@@ -16,8 +16,8 @@ fn a_lone_download_fills_the_link_and_no_more() {
         let outcome = run(&spec);
         let row = [("flow", "file"), ("direction", "down")];
         let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
-        // When CoDel drops a packet, CUBIC reduces the window to 0.7 of the sum of the path's
-        // capacity and 5 ms of queue, which costs some throughput.
+        // When CoDel drops a packet, the window is the path's capacity and 5 ms of queue. CUBIC
+        // reduces it to 0.7 of this size, which costs some throughput.
         assert!((11.0..=12.01).contains(&mbit), "{mbit} Mbit/s under {qdisc}");
     }
 }

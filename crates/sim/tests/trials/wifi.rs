@@ -68,6 +68,20 @@ fn a_discipline_does_not_control_what_waits_below_it() {
     assert!(controlled < rtt / 2.0, "{controlled} ms with a short driver's queue, {rtt} with 124");
 }
 
+/// The shaper of CAKE lets packets wait although the driver has room. A call that fills the driver
+/// must not be repeated at the same instant.
+#[test]
+fn the_shaper_of_cake_limits_a_radio() {
+    let mut spec = wireless("cake", 7, &bulk("down"));
+    for link in [2, 3] {
+        spec["links"][link]["qdisc"]["params"] = json!({"bandwidth": 12_000_000});
+        spec["links"][link]["wifi"]["driver"] = json!(1);
+    }
+    let row = [("flow", "file"), ("direction", "down")];
+    let mbit = number(&run(&spec), "flows", &row, "throughput_mean_mbit");
+    assert!((10.0..=12.01).contains(&mbit), "{mbit} Mbit/s");
+}
+
 #[test]
 fn nobody_else_s_queue_grows_when_frames_are_lost() {
     let mut spec = wireless("fq_codel", 7, &bulk("up"));

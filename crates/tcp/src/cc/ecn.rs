@@ -46,7 +46,7 @@ pub struct Totals {
     pub snd_nxt: u64,
     /// Segments delivered, cumulatively or selectively (Linux's `delivered`).
     pub delivered: u64,
-    /// Segments delivered with a CE mark (`delivered_ce`). With classic ECN, every segment counts
-    /// that an acknowledgement with ECE delivers.
+    /// Segments delivered with a CE mark (`delivered_ce`). With classic ECN, every segment that an
+    /// acknowledgement with ECE delivers counts as marked.
     pub delivered_ce: u64,
 }

@@ -1,11 +1,10 @@
-//! What a connection tells a controller that asks for more than [`super::Ack`] says.
+//! Feedback of a connection to controllers that need more than [`super::Ack`].
 
 use super::ecn::Totals;
 pub use crate::state::CaState;
 use aqmlab_core::Instant;
 
-/// Further facts about an acknowledgement, in segments. Linux's `rate_sample` and `tcp_sock` have
-/// them.
+/// Further values of an acknowledgement, in segments, from Linux's `rate_sample` and `tcp_sock`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Feedback {
     /// The totals after the acknowledgement.
@@ -29,7 +28,7 @@ pub struct Feedback {
     pub cwnd_limited: bool,
     /// Whether the receiver probably delayed the acknowledgement (`is_ack_delayed`).
     pub ack_delayed: bool,
-    /// Whether the acknowledgement may be that of a tail loss probe (`is_acking_tlp_retrans_seq`).
+    /// Whether the segment may acknowledge a tail loss probe (`is_acking_tlp_retrans_seq`).
     pub acks_probe: bool,
     /// The state of recovery (`icsk_ca_state`).
     pub ca: CaState,

@@ -71,7 +71,7 @@ impl PendingSample {
     }
 }
 
-/// Returns whether a segment was transmitted after another. Each segment is given by its
+/// Returns whether a segment was transmitted after another segment. Each segment is given by its
 /// transmission time and its end.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {

@@ -13,6 +13,6 @@ pub(crate) mod rtt;
 pub(crate) mod sack_report;
 pub(crate) mod scoreboard;
 pub(crate) mod send_sequence;
-pub(crate) mod transmissions;
+pub(crate) mod tx_records;
 pub(crate) mod wakeup;
 pub(crate) mod writer;

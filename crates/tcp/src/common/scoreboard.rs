@@ -32,7 +32,7 @@ pub(crate) struct Originals {
 /// The retransmission queue with its counters.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    /// The segments; their ids are their numbers.
+    /// The segments. The id of a segment is its number in the ring.
     queue: Ring<Sent>,
     /// The first segment in order of transmission.
     head: u32,
@@ -180,16 +180,7 @@ impl Scoreboard {
 
     /// Returns the id of the first segment that ends after `seq`.
     pub(crate) fn id_at(&self, seq: u64) -> u32 {
-        let (mut low, mut high) = (self.first(), self.end_id());
-        while low < high {
-            let middle = u32::midpoint(low, high);
-            if self.get(middle).end() <= seq {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
     /// Returns the number of `skb`s of the outstanding segments. `ends` has the ends of the `skb`s

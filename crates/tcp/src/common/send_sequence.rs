@@ -26,9 +26,9 @@ pub(crate) struct SendSequence {
     pub(crate) early: u64,
     /// Whether the application has closed the sending direction.
     pub(crate) fin_wanted: bool,
-    /// Whether the FIN has been sent; its number is `max - 1`.
+    /// Whether the FIN has been sent. Its sequence number is `max - 1`.
     pub(crate) fin_sent: bool,
-    /// The number after the last byte in the buffer.
+    /// The sequence number after the last byte in the buffer.
     written: u64,
 }
 

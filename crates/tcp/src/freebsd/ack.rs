@@ -75,7 +75,8 @@ impl FreeBsd {
     }
 
     /// Processes the selective acknowledgements. The holes are used to repair losses, and the
-    /// scoreboard to sample delivery rates. Returns whether a hole or the highest end has changed.
+    /// scoreboard to sample delivery rates. Returns whether a hole or the end of the highest block
+    /// has changed.
     fn process_sacks(
         &mut self,
         tcb: &mut Tcb,

@@ -45,7 +45,8 @@ impl FreeBsd {
         RepeatedSyn::AnswerAndRestart
     }
 
-    /// Notifies the congestion control of the timeout of a SYN, as for other timeouts.
+    /// Handles the timeout of a SYN: notifies the congestion control, as other timeouts do, and
+    /// sets the next timeout. The timeout of a SYN-ACK changes nothing.
     pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb, kind: SynKind, retransmits: u32) {
         if kind == SynKind::Syn {
             tcb.reduced_ssthresh(Signal::Rto);

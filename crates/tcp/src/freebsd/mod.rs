@@ -22,7 +22,9 @@ mod timer;
 
 use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
 
+use crate::cc::EcnNeed;
 use crate::common::clock::Expiry;
+use crate::common::ecn::Offer;
 use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
@@ -95,6 +97,12 @@ impl FreeBsd {
     /// Returns the expiry rule of FreeBSD's callouts.
     pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
         Expiry::Callout
+    }
+
+    /// Returns the ECN that the host requests and accepts. FreeBSD 10 has classic ECN only, and does
+    /// not know the needs of controllers.
+    pub(crate) fn ecn_offer(&self, config: &Config) -> Offer {
+        Offer::new(config.ecn, 0, EcnNeed::None)
     }
 
     /// Responds to a segment for a closed port with a reset.

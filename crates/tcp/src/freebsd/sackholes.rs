@@ -184,8 +184,8 @@ impl SackHoles {
         }
     }
 
-    /// Returns the number at which go-back-N at `nxt` continues. The function skips the ranges
-    /// between holes, which have arrived.
+    /// Returns the sequence number at which go-back-N at `nxt` continues. The function skips the
+    /// ranges between holes, which have arrived.
     pub(super) fn skip(&self, nxt: u64) -> u64 {
         if self.list.is_empty() || nxt >= self.highest {
             return nxt;

@@ -159,7 +159,7 @@ struct Mbufs {
 }
 
 impl Mbufs {
-    /// Stores `bytes`, starting at the number `start`, in mbufs.
+    /// Stores `bytes` in mbufs, starting at the sequence number `start`.
     fn append(&mut self, mut start: u64, mut bytes: u64) {
         let (mut wanted, mut headers) = (bytes + HEADERS, HEADERS);
         while bytes > 0 {

@@ -56,6 +56,10 @@ impl Linux {
     /// Returns the segments that a plain acknowledgement covers. A plain acknowledgement is
     /// cumulative, and nothing suggests a loss, a reordering or congestion. Nearly all
     /// acknowledgements of a transfer are plain.
+    ///
+    /// [`Self::process_plain_ack`] and `remove_originals` repeat a part of
+    /// [`Self::process_current_ack`] and `clean_rtx_queue`. A new feature of acknowledgements must
+    /// be added to both, or must make this function return `None`.
     #[expect(
         clippy::inline_always,
         reason = "nearly every acknowledgement passes; a call costs 1 % of a run"
@@ -143,12 +147,12 @@ impl Linux {
             self.set_xmit_timer(tcb);
         }
         let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
-        if tcb.transmissions.are_kept {
+        if tcb.tx_records.are_kept {
             let prior = Prior { in_flight: prior_in_flight, delivered_ce: prior_ce };
             self.give_feedback(tcb, &ack, prior, acks_probe && !is_reneging);
         }
         self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
-        if tcb.transmissions.are_kept && tcb.cc.limits_samples() {
+        if tcb.tx_records.are_kept && tcb.cc.limits_samples() {
             tcb.rate.app_limited = (tcb.rate.delivered + u64::from(tcb.board.in_flight())).max(1);
         }
         self.xmit_recovery(tcb, rexmit);

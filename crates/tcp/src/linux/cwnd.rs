@@ -88,7 +88,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Reduces the window by PRR.
+    /// Sets the window by the rule of PRR during a reduction (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u64, lost: u64, advanced: bool) {
         if !tcb.profile.prr || delivered == 0 || self.prr.prior_cwnd() == 0 {
             return;

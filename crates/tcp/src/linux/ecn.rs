@@ -8,6 +8,7 @@ use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::Linux;
 use super::ack::{AckState, flag};
+use crate::common::ecn::DctcpReceiver;
 use crate::segment::Transmission;
 use crate::tcb::Tcb;
 
@@ -69,15 +70,15 @@ impl Linux {
     /// sent with the previous state, and the new state is then reported at once
     /// (`dctcp_ece_ack_update`).
     fn echo_precisely(&mut self, tcb: &mut Tcb, is_marked: bool) {
-        let (was_marked, prior) = tcb.ecn.precise;
+        let DctcpReceiver { ce_state: was_marked, prior_rcv_nxt } = tcb.ecn.dctcp;
         if was_marked != is_marked {
             if tcb.timers.delayed_ack != Instant::NEVER {
                 tcb.ecn.echo = was_marked;
-                self.acknowledge_until(tcb, prior);
+                self.acknowledge_until(tcb, prior_rcv_nxt);
             }
             self.delack.require_now();
         }
-        tcb.ecn.precise = (is_marked, tcb.rcv.nxt);
+        tcb.ecn.dctcp = DctcpReceiver { ce_state: is_marked, prior_rcv_nxt: tcb.rcv.nxt };
         tcb.ecn.echo = is_marked;
     }
 

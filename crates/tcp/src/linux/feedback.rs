@@ -24,7 +24,7 @@ impl Tcb {
     #[inline(never)]
     pub(super) fn record_transmission(&mut self, end: u64) {
         let in_flight = self.board.in_flight() + 1;
-        self.transmissions.record(end, in_flight, self.rate.lost, self.ecn.delivered_ce);
+        self.tx_records.record(end, in_flight, self.rate.lost, self.ecn.delivered_ce);
     }
 
     /// Tells the controller that a segment was marked as lost.
@@ -32,7 +32,7 @@ impl Tcb {
     #[inline(never)]
     pub(super) fn tell_of_loss(&mut self, id: u32) {
         let sent = self.board.get(id);
-        let Some(record) = self.transmissions.get(sent.end()) else { return };
+        let Some(record) = self.tx_records.get(sent.end()) else { return };
         let lost = LostSegment {
             now: self.clock.now,
             delivered: self.rate.delivered,
@@ -67,7 +67,7 @@ impl Linux {
             ..Feedback::default()
         };
         if let Some(end) = ack.rate.newest_end().filter(|_| !self.recovery.is_reneging())
-            && let Some(record) = tcb.transmissions.get(end)
+            && let Some(record) = tcb.tx_records.get(end)
         {
             feedback.delivered = tcb.rate.delivered - ack.rate.prior_delivered;
             feedback.delivered_ce = totals.delivered_ce - record.delivered_ce;
@@ -75,7 +75,7 @@ impl Linux {
             feedback.tx_in_flight = u64::from(record.in_flight);
         }
         tcb.cc.on_feedback(&feedback);
-        tcb.transmissions.forget_below(tcb.snd.una);
+        tcb.tx_records.forget_below(tcb.snd.una);
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use crate::common::scoreboard::Sent;
     use crate::linux::testing;
 
-    /// Linux's count includes the whole burst. Here each segment has its own.
+    /// Linux's count includes the whole burst. Here each segment has its own count.
     #[test]
     fn each_segment_of_a_burst_has_its_own_count_of_data_in_flight() {
         let (_, mut tcb) = testing::open("bbr3");
@@ -94,7 +94,7 @@ mod tests {
             tcb.board.push(sent);
         }
         for number in 1..=3 {
-            let record = tcb.transmissions.get((number + 1) * 1_448).expect("it was sent");
+            let record = tcb.tx_records.get((number + 1) * 1_448).expect("it was sent");
             assert_eq!(u64::from(record.in_flight), number);
         }
     }

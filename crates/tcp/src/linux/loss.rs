@@ -19,7 +19,7 @@ impl Tcb {
     pub(super) fn mark_lost(&mut self, id: u32) {
         if self.board.mark_lost(id) {
             self.rate.lost += 1;
-            if self.transmissions.are_kept {
+            if self.tx_records.are_kept {
                 self.tell_of_loss(id);
             }
         }

@@ -39,6 +39,7 @@ mod zero_window;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use crate::common::clock::Expiry;
+use crate::common::ecn::Offer;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Profile};
@@ -106,6 +107,11 @@ impl Linux {
     /// Returns the expiry rule: the timer wheel, or whole ticks on a host without a wheel.
     pub(crate) fn expiry(&self, profile: &Profile) -> Expiry {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
+    }
+
+    /// Returns the ECN that the host requests and accepts.
+    pub(crate) fn ecn_offer(&self, config: &Config) -> Offer {
+        Offer::new(config.ecn, config.profile.tcp_ecn, config.cc.ecn_need())
     }
 
     /// Ignores a segment for a closed connection.

@@ -63,7 +63,7 @@ impl Tcb {
         self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe
     }
 
-    /// Minshall's rule: a small segment waits while another small one is unacknowledged.
+    /// Minshall's rule: a small segment waits while another small segment is unacknowledged.
     pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
             && self.snd.small_end > self.snd.una
@@ -181,7 +181,7 @@ impl Linux {
         self.emit(tcb, (seq, payload), control, Transmission::Original);
         sent.sent = tcb.clock.now;
         tcb.rate.on_sent(&mut sent, nothing_out);
-        if tcb.transmissions.are_kept {
+        if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
         }
         tcb.board.push(sent);

@@ -2,7 +2,7 @@
 //!
 //! Sources: RFC 6937; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`).
 
-/// The progress of a reduction.
+/// The progress of a reduction of the congestion window.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
     /// The window at the start of the reduction (`prior_cwnd`).

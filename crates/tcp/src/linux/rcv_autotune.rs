@@ -113,8 +113,8 @@ impl RcvAutotune {
     }
 
     /// Records that the application has read up to `end`. At the end of a round trip, returns the
-    /// bytes of this round trip and the maximum of earlier round trips, if this maximum is lower
-    /// and the buffer may grow.
+    /// bytes of this round trip and the maximum of earlier round trips. Returns them only if this
+    /// maximum is lower and the buffer may grow.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {

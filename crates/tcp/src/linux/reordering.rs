@@ -38,7 +38,7 @@ impl Reordering {
         self.seen > 0
     }
 
-    /// Returns whether the degree exceeds the initial one.
+    /// Returns whether the degree exceeds its initial value.
     #[inline]
     pub(super) fn has_grown(&self) -> bool {
         u64::from(self.degree) > self.initial
@@ -66,8 +66,8 @@ impl Reordering {
         self.seen += 1;
     }
 
-    /// Reduces the degree if a timeout follows at least as many duplicates as the initial degree,
-    /// because the degree was too high.
+    /// Limits the degree to its initial value after a timeout, if `sacked` is at least this value.
+    /// The degree was then too high (`tcp_enter_loss`).
     pub(super) fn on_timeout_after(&mut self, sacked: u32) {
         let initial = saturated(self.initial);
         if sacked >= initial {

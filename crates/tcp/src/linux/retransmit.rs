@@ -89,7 +89,7 @@ impl Linux {
         self.emit(tcb, (sent.seq, sent.len), sent.control(), Transmission::Retransmission);
         let now = tcb.now();
         tcb.rate.on_sent(tcb.board.resend(id, now), nothing_out);
-        if tcb.transmissions.are_kept {
+        if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
         }
         true

@@ -9,9 +9,9 @@
 //! space wakes when a third of the limit is free. This condition is checked after each burst. Each
 //! check raises the limit while the congestion window is not full.
 //!
-//! An `skb` carries PSH (`tcp_mark_push`) in two cases: a write ended in the `skb`, and the next
-//! write did not continue the `skb`; or the `skb` was full, and more than half of the peer's
-//! largest window had been written since the last PSH.
+//! An `skb` carries PSH (`tcp_mark_push`) in two cases. First, a write ended in the `skb`, and the
+//! next write did not continue the `skb`. Second, the `skb` was full, and more than half of the
+//! peer's largest window had been written since the last PSH.
 
 use std::collections::VecDeque;
 

@@ -16,7 +16,8 @@ pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Lin
     let mut config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
     config.send_buffer = send_buffer;
     let linux = Linux::new(&config);
-    let mut tcb = Tcb::new(config, Expiry::Wheel);
+    let offer = linux.ecn_offer(&config);
+    let mut tcb = Tcb::new(config, Expiry::Wheel, offer);
     tcb.state = State::Established;
     tcb.options.sack = true;
     (tcb.window.mss, tcb.window.segment, tcb.options.mss_clamp) = (1_448, 1, 1_460);

@@ -148,7 +148,8 @@ impl Linux {
         sent
     }
 
-    /// Processes the acknowledgement of a probe. Returns whether it may be that of the original.
+    /// Processes the acknowledgement of a probe. Returns whether the acknowledgement may cover the
+    /// original segment instead of the probe.
     pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) -> bool {
         let high = self.tlp.high_seq;
         if number < high {

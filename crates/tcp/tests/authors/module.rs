@@ -120,9 +120,7 @@ impl Controller for Module {
                 CcEvent::ProbeRepaired { app_limited, delivered: conn.delivered }
             }
             Change::TransmitStart => {
-                let app_limited = conn.app_limited != 0;
-                self.cc.on_transmit_start(&mut self.window, now, app_limited);
-                return;
+                CcEvent::TransmitStart { idle: Duration::ZERO, app_limited: conn.app_limited != 0 }
             }
         };
         self.cc.on_event(&mut self.window, event, now);

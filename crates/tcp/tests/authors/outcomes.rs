@@ -1,7 +1,9 @@
 //! Recorded outcomes: a line names a run and, after the bar, its outcome.
 
+use aqmlab_core::Digest;
+
 use super::module::Module;
-use super::play::{Recipe, outcome, play, whole};
+use super::play::{Decision, Line, Recipe, play};
 
 /// Compares the module with every recorded outcome. `build` makes the module for a seed.
 pub fn compare(outcomes: &str, build: impl Fn(u64) -> Module) {
@@ -32,4 +34,25 @@ pub fn compare_whole(text: &str, build: impl Fn(u64) -> Module) {
         }
         assert_eq!(got.lines().count(), want.lines().count(), "seed {seed}");
     }
+}
+
+/// Formats the outcome of a run: its acknowledgements, and a digest of all decisions.
+pub fn outcome(lines: &[Line]) -> String {
+    let mut digest = Digest::default();
+    for (at, decision) in lines {
+        for number in [*at, decision.cwnd, decision.ssthresh, decision.rate, decision.mss] {
+            digest.fold(number);
+        }
+        digest.fold(decision.burst);
+    }
+    format!("{} {digest}", lines.len())
+}
+
+/// Formats every decision of a run: time, window, threshold, rate, segment size, burst.
+pub fn whole(lines: &[Line]) -> String {
+    let line = |(at, one): &Line| {
+        let Decision { cwnd, ssthresh, rate, mss, burst, .. } = one;
+        format!("{at} {cwnd} {ssthresh} {rate} {mss} {burst}\n")
+    };
+    lines.iter().map(line).collect()
 }

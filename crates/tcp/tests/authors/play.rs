@@ -1,125 +1,20 @@
 //! A sender on a bottleneck, for comparisons of a controller with its authors' code.
 //!
-//! The sender is simpler than a connection: an acknowledgement covers the packets that arrived
-//! together, a packet is lost when a third later one has arrived, and a lost packet is not sent
+//! The sender is simpler than a connection. An acknowledgement covers the packets that arrived
+//! together. A packet is lost when a third later packet has arrived. A lost packet is not sent
 //! again. It calls the controller as Linux does. All numbers are whole, so every platform
 //! reproduces a run.
 
+mod controller;
+mod recipe;
+
 use std::collections::VecDeque;
 
-use aqmlab_core::Digest;
 use aqmlab_recipe::Mixer;
 use aqmlab_tcp::cc::CaState;
 
-/// The path and the application of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Recipe {
-    pub seed: u64,
-    /// The rate of the link in kbit/s, and the factor in per cent by which it changes halfway.
-    pub kbit: u64,
-    pub step: u64,
-    pub rtt_us: u64,
-    /// The queue in packets, the delay from which it marks (zero for never), and the probability of
-    /// a random loss in a million.
-    pub buffer: u64,
-    pub mark_us: u64,
-    pub loss: u64,
-    /// The interval at which acknowledgements arrive together; zero if each arrives without waiting.
-    pub batch_us: u64,
-    /// Whether the application pauses, whether the link fails for a while, and whether some
-    /// recoveries are spurious.
-    pub pauses: bool,
-    pub outage: bool,
-    pub spurious: bool,
-    pub seconds: u64,
-}
-
-/// The state of the connection, in packets and microseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Conn {
-    pub now: u64,
-    pub delivered: u64,
-    pub delivered_ce: u64,
-    pub lost: u64,
-    pub delivered_at: u64,
-    pub srtt8: u64,
-    pub min_rtt: u64,
-    pub in_flight: u64,
-    pub app_limited: u64,
-    pub snd_una: u64,
-    pub snd_nxt: u64,
-    pub ca: CaState,
-    pub cwnd_limited: bool,
-    pub max_packets_out: u64,
-    pub departure: u64,
-}
-
-/// The facts of an acknowledgement (`rate_sample`).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Facts {
-    pub rtt: u64,
-    pub acked: u64,
-    pub losses: u64,
-    pub marks: u64,
-    pub prior_in_flight: u64,
-    /// The interval of the sample, or `None` if it is shorter than the minimum RTT.
-    pub interval: Option<u64>,
-    pub prior_delivered: u64,
-    pub delivered: u64,
-    pub delivered_ce: u64,
-    pub lost: u64,
-    pub tx_in_flight: u64,
-    pub app_limited: bool,
-    pub acks_probe: bool,
-}
-
-/// A lost packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Lost {
-    pub tx_in_flight: u64,
-    pub losses: u64,
-    pub app_limited: bool,
-}
-
-/// A change of the connection's state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    Recovery,
-    Cwr,
-    Open,
-    Rto,
-    Undo,
-    ProbeRepaired { app_limited: bool },
-    TransmitStart,
-}
-
-/// What a controller decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    pub cwnd: u64,
-    /// The threshold; `u32::MAX` before the first reduction.
-    pub ssthresh: u64,
-    /// The pacing rate in bytes per second.
-    pub rate: u64,
-    pub mss: u64,
-    pub burst: u64,
-    /// Whether samples count as limited by the application.
-    pub limits_samples: bool,
-}
-
-/// A controller under comparison: its authors' code or the module.
-pub trait Controller {
-    fn start(&mut self, conn: &Conn);
-    /// Learns of a round-trip sample, before losses are detected.
-    fn sample(&mut self, conn: &Conn);
-    fn lost(&mut self, conn: &Conn, lost: &Lost);
-    /// Asks for the threshold of a reduction.
-    fn reduce(&mut self, conn: &Conn, by_timeout: bool);
-    fn change(&mut self, conn: &Conn, change: Change);
-    fn set_cwnd(&mut self, cwnd: u64);
-    fn ack(&mut self, conn: &Conn, facts: &Facts);
-    fn decision(&self) -> Decision;
-}
+pub use controller::*;
+pub use recipe::Recipe;
 
 /// A packet that is neither acknowledged nor lost.
 #[derive(Clone, Copy, Debug)]
@@ -131,11 +26,12 @@ struct Packet {
     prior: Conn,
     app_limited: bool,
     tx_in_flight: u64,
-    /// The time of its acknowledgement, and whether it is marked; `None` if it was dropped.
+    /// The time of the packet's acknowledgement, and whether the packet is marked; `None` if it was
+    /// dropped.
     fate: Option<(u64, bool)>,
 }
 
-/// A number of an acknowledgement for records: time and decision.
+/// The time of an acknowledgement and the decision after it, for records.
 pub type Line = (u64, Decision);
 
 struct Play<'a, C> {
@@ -158,23 +54,7 @@ struct Play<'a, C> {
 /// Plays a recipe; returns the decisions after all acknowledgements.
 pub fn play(recipe: Recipe, to: &mut impl Controller) -> Vec<Line> {
     let start = 1_000_000;
-    let conn = Conn {
-        now: start,
-        delivered: 1,
-        delivered_ce: 0,
-        lost: 0,
-        delivered_at: start,
-        srtt8: recipe.rtt_us * 8,
-        min_rtt: recipe.rtt_us,
-        in_flight: 0,
-        app_limited: 0,
-        snd_una: 1,
-        snd_nxt: 1,
-        ca: CaState::Open,
-        cwnd_limited: false,
-        max_packets_out: 0,
-        departure: 0,
-    };
+    let conn = Conn::new(start, recipe.rtt_us);
     to.start(&conn);
     let mut play = Play {
         recipe,
@@ -420,48 +300,5 @@ impl<C: Controller> Play<'_, C> {
         self.to.reduce(&self.conn, true);
         self.to.set_cwnd(1);
         self.enter(CaState::Loss, Change::Rto);
-    }
-}
-
-/// Formats the outcome of a run: its acknowledgements, and a digest of all decisions.
-pub fn outcome(lines: &[Line]) -> String {
-    let mut digest = Digest::default();
-    for (at, decision) in lines {
-        for number in [*at, decision.cwnd, decision.ssthresh, decision.rate, decision.mss] {
-            digest.fold(number);
-        }
-        digest.fold(decision.burst);
-    }
-    format!("{} {digest}", lines.len())
-}
-
-/// Formats every decision of a run: time, window, threshold, rate, segment size, burst.
-pub fn whole(lines: &[Line]) -> String {
-    let line = |(at, one): &Line| {
-        let Decision { cwnd, ssthresh, rate, mss, burst, .. } = one;
-        format!("{at} {cwnd} {ssthresh} {rate} {mss} {burst}\n")
-    };
-    lines.iter().map(line).collect()
-}
-
-impl Recipe {
-    /// Draws the recipe of a run.
-    pub fn draw(seed: u64) -> Self {
-        let mut mixer = Mixer(seed ^ 0x5eed);
-        let rates = [500, 2_000, 5_000, 12_000, 25_000, 50_000];
-        Self {
-            seed,
-            kbit: mixer.one_of(&rates),
-            step: mixer.one_of(&[100, 100, 10, 50, 200, 400]),
-            rtt_us: mixer.one_of(&[500, 2_000, 4_000, 10_000, 25_000, 40_000, 100_000, 200_000]),
-            buffer: mixer.one_of(&[5, 20, 100, 1_000]),
-            mark_us: mixer.one_of(&[0, 0, 500, 1_000, 5_000, 20_000]),
-            loss: mixer.one_of(&[0, 0, 0, 100, 2_000, 20_000]),
-            batch_us: mixer.one_of(&[0, 0, 0, 2_000, 10_000]),
-            pauses: mixer.below(3) == 0,
-            outage: mixer.below(5) == 0,
-            spurious: mixer.below(3) == 0,
-            seconds: 7 + mixer.below(7),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Single steps of a controller: a loss, an acknowledgement, and a time without queues.
 
 use aqmlab_core::{Duration, Instant};
-use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
+use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
 use super::MSS;
 
@@ -28,14 +28,13 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
         bytes: u64::from(MSS),
         in_flight: window.cwnd,
         prior_in_flight: window.cwnd,
-        until_departure: Duration::ZERO,
         rtt: Some(rtt),
         srtt: Some(rtt),
         min_rtt: Some(rtt),
         cwnd_limited: true,
         snd_una: number * u64::from(MSS),
         snd_nxt: (number + window.cwnd / window.segment) * u64::from(MSS),
-        rate: RateSample::default(),
+        ..Ack::default()
     }
 }
 

@@ -37,7 +37,7 @@ number! {
         |at| at.map(Instant::as_nanos);
     /// A rate; zero means that there is none.
     rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
-    /// A size in the range of a packet field.
+    /// A size that fits into 32 bits, as packets store it.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;
     maybe_bytes: Option<Bytes>, Option<u64>, |bytes| bytes.map(Bytes), |bytes| bytes.map(|one| one.0);
 }

@@ -23,7 +23,7 @@ _MOST_BYTES = 2**24
 """The largest record that is read. The record of a hundred trials has a few kilobytes."""
 
 Alternatives = Annotated[tuple[FileChecksum, ...], Meta(min_length=1, max_length=2)]
-"""The valid checksums of a file. There are two while the file is being replaced."""
+"""The valid checksums of a file. Two checksums are valid while the file is being replaced."""
 
 
 class ChunkRecord(Struct, frozen=True):

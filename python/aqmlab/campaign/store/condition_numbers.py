@@ -5,8 +5,8 @@ it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations,
 `_bytes` for sizes, `_percent` for shares. Two rates, "12/1 Mbit/s", give `_down_mbit` and
 `_up_mbit`.
 
-Every trial also has the columns of its path: `rate_down_mbit` and `rate_up_mbit`, the rates of the
-slowest links of its applications, and `rtt_base_ms`, the round-trip time without queues. In a row
+Every trial also has the columns of its path. `rate_down_mbit` and `rate_up_mbit` are the rates of
+the slowest links of its applications. `rtt_base_ms` is the round-trip time without queues. In a row
 of an application, `rtt_base_ms` is the application's round-trip time. In any other row, it is the
 most common round-trip time of the trial.
 """

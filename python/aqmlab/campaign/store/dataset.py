@@ -209,7 +209,7 @@ class Dataset:
         self._records[chunk] = record
 
     def _seal(self, chunk: int) -> None:
-        """Writes tables and record of a finished chunk, then removes its trial files."""
+        """Writes the tables and the record of a finished chunk, then removes its trial files."""
         self._folder.refuse_replaced()
         if chunk not in self._records:
             self._keep_record(chunk, self._write_tables(chunk))

@@ -82,7 +82,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rtt_base_ms: Mapping[str, _Number]
     """The round-trip time of each application without queues."""
     apps: Mapping[str, str] = {}
-    """The kind of each application whose kind differs from that in `CampaignFacts.apps`."""
+    """The kind of each application whose kind differs from `CampaignFacts.apps`."""
     duration_s: _Number | None = None
     measure_from_s: _Number | None = None
     measure_to_s: _Number | None = None

@@ -50,7 +50,7 @@ class Headed:
 
 
 def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
-    """Gives the packets of `plain` headers. Some flows become acknowledgements of TCP.
+    """Adds headers to the packets of `plain`. Some flows become acknowledgements of TCP.
 
     `length` replaces lengths that the trace must not have.
 

@@ -87,7 +87,7 @@ def run(
         files |= extra or {}
         trial = cpio.archive(files)
         base = image.initramfs.read_bytes()
-        # The kernel unpacks concatenated archives. Each starts at a multiple of four bytes.
+        # The kernel unpacks concatenated archives. Each archive starts at a multiple of four bytes.
         (place / "initrd").write_bytes(base + b"\0" * (-len(base) % 4) + trial)
         words = " -- ours" if qdisc_source == "sim" else ""
         command = [*_leash(), *_command(qemu, image, place, seed, words)]

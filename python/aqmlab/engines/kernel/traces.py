@@ -139,7 +139,7 @@ class TraceComparison:
 
     @property
     def difference(self) -> str | None:
-        """Describes the first difference."""
+        """The first difference between simulator and recording; `None` if they are equal."""
         return self.same["difference"]
 
 

@@ -1,4 +1,4 @@
-"""The parameters of a kind: those of the trial, and Linux's defaults for all others."""
+"""The parameters of a kind: the trial's values, and Linux's defaults for all other parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KindParameters:
         return cls(defaults | given.params)
 
     def has(self, name: str) -> bool:
-        """Whether the kind has a parameter."""
+        """Returns whether the kind has a parameter."""
         return name in self._values
 
     def optional(self, name: str) -> int | None:

@@ -176,7 +176,7 @@ def _discipline(link: LinkSpec) -> tuple[str, Attributes, int]:
 
 
 def _as_ip(size: float) -> int:
-    """The IP bytes of as many full packets as `size` has full frames."""
+    """Converts a size in full frames to the IP bytes of the same number of full packets."""
     return int(size * FULL_BYTES / _FRAME_BYTES)
 
 

@@ -1,7 +1,7 @@
 """Tables of a trial in ns-3, made from the times of packets at the hosts and the queue.
 
-Definitions are those of docs/reference/results.md. The tables have only the columns that the
-metrics need.
+The definitions are in docs/reference/results.md. The tables have only the columns that the metrics
+need.
 """
 
 from __future__ import annotations

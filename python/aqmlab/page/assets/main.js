@@ -21,6 +21,7 @@ const EMPTY = "Nobody is at home. Add somebody, or a thing.";
 const IDLE = "Nobody does anything yet. Choose what somebody does.";
 const ESTIMATE = "First estimate. The whole minute is still being simulated.";
 const SIDES = /** @type {const} */ (["today", "better"]);
+const SHOWN_AT_HOME = /** @type {const} */ (["people", "things", "tiers"]);
 
 const simulator = new Simulator(() => refresh());
 /** @type {Home} */
@@ -28,6 +29,12 @@ let home;
 /** The visitor's scenario that runs. The text may have been edited since. @type {string | null} */
 let own = null;
 let isPlanned = false;
+/** The last conclusion, with the home and the runs from which it was drawn. */
+let concluded = {
+  home: /** @type {unknown} */ (null),
+  runs: /** @type {unknown[]} */ ([]),
+  advice: /** @type {import("./answer.js").Advice | undefined} */ (undefined),
+};
 /** The data for the views of both gateways. */
 const drawn = {
   today: /** @type {unknown} */ (null),
@@ -35,7 +42,10 @@ const drawn = {
   home: /** @type {unknown} */ (null),
   settings: /** @type {unknown} */ (null),
   ran: /** @type {unknown} */ (null),
+  people: /** @type {Home | null} */ (null),
 };
+/** The parts of the page that are drawn after the answer. @type {Map<string, () => void>} */
+const waiting = new Map();
 
 /**
  * The job of one side at a tier.
@@ -82,17 +92,52 @@ function jobs() {
 
 /** The best known answer of a side: for several evenings, one evening, or the start of an evening. */
 function best(at, side) {
+  return evening(at, side) ?? simulator.answer(job(at, side, quick(at)).key);
+}
+
+/** The answer of a side for several evenings or for one evening. */
+function evening(at, side) {
   const known = (span) => simulator.answer(job(at, side, span).key);
-  return known(SURE) ?? known(WHOLE) ?? known(quick(at));
+  return known(SURE) ?? known(WHOLE);
 }
 
 /** Replaces the home. @param {Home} changed */
 function change(changed) {
   home = changed;
-  writeLink();
-  showHome(home, change);
+  later("link", writeLink);
+  showPeople();
   showLine(home, change);
   plan();
+}
+
+/** Shows who is at home, if this has changed. Its controls change only their own members. */
+function showPeople() {
+  const isSame = SHOWN_AT_HOME.every((member) => drawn.people?.[member] === home[member]);
+  if (isSame) return;
+  const shown = home;
+  drawn.people = shown;
+  showHome(shown, (changed) => {
+    const members = Object.entries(changed).filter(([name, value]) => value !== shown[name]);
+    change({ ...home, ...Object.fromEntries(members) });
+  });
+}
+
+/** Draws a part of the page after the browser has shown the answer. Only the last call counts. */
+function later(part, draw) {
+  if (waiting.size === 0) requestAnimationFrame(() => setTimeout(drawWaiting));
+  waiting.set(part, draw);
+  document.body.dataset.drawn = "false";
+}
+
+function drawWaiting() {
+  if (simulator.isUrgent) {
+    setTimeout(drawWaiting, 20);
+    return;
+  }
+  const parts = [...waiting.values()];
+  waiting.clear();
+  for (const draw of parts) draw();
+  document.body.dataset.drawn = "true";
 }
 
 function writeLink() {
@@ -118,20 +163,19 @@ function refresh() {
   const isEmpty = apps.length === 0;
   const ran = (side) => tiersOf(home).map((tier) => judged(tier, side));
   const ladder = { today: ran("today"), better: ran("better") };
-  /** @type {import("./answer.js").Advice | undefined} */
-  const advice = simulator.ask({ do: "advice", evidence: evidence(ladder, home, apps) })?.advice;
+  const advice = advised(ladder, apps);
   const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
-  const sentences = advice && !isEmpty && isWhole(ladder) ? advice.sentences : [];
+  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
+  const sentences = advice && !isEmpty && isMinute && isWhole(ladder) ? advice.sentences : [];
   const nothing = home.people.length > 0 ? IDLE : EMPTY;
   const open = { kind: "open", text: isEmpty ? nothing : "Simulating your home…" };
   showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
   const kind = advice?.headline?.kind;
   if (simulator.isStarted && (drawn.settings !== home || drawn.kind !== kind)) {
     Object.assign(drawn, { settings: home, kind });
-    showDo(home, gatewaySettings(), kind);
+    later("do", () => showDo(home, gatewaySettings(), kind));
   }
   const [today, better] = SIDES.map((side) => best(home, side));
-  const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
   document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
   const isEstimate = !isEmpty && advice?.headline && !isMinute;
   byId("estimate").textContent = isEstimate ? ESTIMATE : "";
@@ -145,15 +189,34 @@ function refresh() {
     Object.assign(drawn, { today, better, home });
     const { title } = choices.gateways[home.better.kind];
     showApps(apps, today, better, title);
-    showQueue(today, better, title, isFair());
+    later("queue", () => showQueue(today, better, title, isFair()));
   }
-  check();
+  later("check", check);
 }
 
-/** The best known answer at a tier; `null` before it has been run. */
+/**
+ * The answer at a tier; `null` before it has been run. Only at the home's own tier is this possibly
+ * the start of an evening, so that the conclusion compares tiers over the same time.
+ */
 function judged(tier, side) {
-  const answer = best({ ...home, tier }, side);
+  const answer = tier === home.tier ? best(home, side) : evening({ ...home, tier }, side);
   return answer && !answer.error ? answer : null;
+}
+
+/**
+ * The advice that follows from the ladder. The module is asked only after a change.
+ * @param {import("./answer.js").Ladder} ladder
+ * @param {ReturnType<typeof applications>} apps
+ * @returns {import("./answer.js").Advice | undefined}
+ */
+function advised(ladder, apps) {
+  const runs = SIDES.flatMap((side) => ladder[side]);
+  const isSame = concluded.home === home && runs.every((run, at) => run === concluded.runs[at]);
+  if (!isSame || concluded.advice === undefined) {
+    const request = { do: "advice", evidence: evidence(ladder, home, apps) };
+    concluded = { home, runs, advice: simulator.ask(request)?.advice };
+  }
+  return concluded.advice;
 }
 
 /** Whether the better gateway gives each flow its own queue in some direction. */
@@ -232,6 +295,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   refresh();
 });
 open();
-simulator.start(2).catch((error) => {
+simulator.start(navigator.hardwareConcurrency).catch((error) => {
   byId("headline").textContent = `The simulator could not be started: ${error.message}`;
 });

@@ -16,8 +16,8 @@ export const WHOLE = { seconds: 60, measuredFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
-/** The packets of a quick trial, whose simulation takes 0.1 s. */
-const QUICK_PACKETS = 50_000;
+/** The packets of a quick trial, whose simulation takes 50 ms. */
+const QUICK_PACKETS = 20_000;
 const FULL_PACKET_BITS = 12_000;
 const MOST_QUICK_S = 15;
 /** The maximum packets per second of a home without a transfer. */
@@ -34,7 +34,7 @@ export function quick(home) {
     return isUsed ? Number.parseFloat(rateOf(home.tier, at)) * 1e6 : 0;
   });
   const perSecond = IDLE_PACKETS_PER_S + (rates[0] + rates[1]) / FULL_PACKET_BITS;
-  const seconds = Math.max(1.5, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
+  const seconds = Math.max(1, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
   return { seconds: 1 + Math.round(2 * seconds) / 2, measuredFrom: 1, seeds: [1] };
 }
 

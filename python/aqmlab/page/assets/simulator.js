@@ -1,10 +1,12 @@
-// Runs trials in web workers. Displayed trials come first, and outdated jobs are dropped.
+// Runs trials in web workers. Short jobs come first: while one waits or runs, no long job runs, so
+// that a processor with one core is free for it. Outdated jobs are dropped.
 
 import { ask } from "./ask.js";
 
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
- * @typedef {{worker: Worker, job: Job | null, isReady: boolean, timer: number}} Seat
+ * @typedef {{worker: Worker | null, job: Job | null, isReady: boolean, timer: number}} Seat The
+ *   place of a worker, which starts when its first job is due. The first place has short jobs only.
  * @typedef {{rtt_p50_ms: number | null, rtt_p95_ms: number | null,
  *   throughput_mean_mbit: number | null}} Medians over seeds, each of the worst direction
  * @typedef {{app: string, word: string, because: string, felt: string, medians: Medians}} Verdict
@@ -21,6 +23,11 @@ const MOST_KEPT = 120;
 /** The time limit of a trial, because a visitor's scenario may last for years. */
 const MOST_MS = 300_000;
 
+/** A place without a worker. @returns {Seat} */
+function vacant() {
+  return { worker: null, job: null, isReady: false, timer: 0 };
+}
+
 export class Simulator {
   /** @param {(key: string) => void} onAnswer */
   constructor(onAnswer) {
@@ -35,31 +42,34 @@ export class Simulator {
   }
 
   /**
-   * Compiles the module and starts the workers.
-   * @param {number} workers
+   * Compiles the module and starts workers for the first jobs, which are short.
+   * @param {number} cores
    */
-  async start(workers) {
+  async start(cores) {
     this.source = workerSource();
     this.module = await WebAssembly.compile(await moduleBytes());
     this.exported = (await WebAssembly.instantiate(this.module, {})).exports;
-    for (let number = 0; number < workers; number += 1) this.seats.push(this.seat());
+    const workers = 1 + Math.max(1, Math.min(cores, 3));
+    for (let place = 0; place < workers; place += 1) {
+      if (place < Math.min(cores, 2)) this.startAt(place);
+      else this.seats.push(vacant());
+    }
     this.next();
   }
 
   /**
-   * Sets the jobs that are wanted, the most urgent first. Other jobs are dropped.
+   * Sets the jobs that are wanted, the most urgent first. Other jobs are dropped. A long job is
+   * stopped if a short one waits, and starts again later.
    * @param {Job[]} jobs
    */
   want(jobs) {
     const wanted = new Set(jobs.map((job) => job.key));
-    for (const [place, { worker, job, timer }] of this.seats.entries()) {
-      if (job === null || !job.isLong || wanted.has(job.key)) continue;
-      worker.terminate();
-      clearTimeout(timer);
-      this.seats[place] = this.seat();
-    }
-    const running = new Set(this.seats.map((seat) => seat.job?.key));
-    this.waiting = jobs.filter(({ key }) => !this.answers.has(key) && !running.has(key));
+    const running = () => new Set(this.seats.map((seat) => seat.job?.key));
+    const isNew = (job) => !this.answers.has(job.key) && !running().has(job.key);
+    const hasShort = jobs.some((job) => !job.isLong && isNew(job));
+    for (const [place, { job }] of this.seats.entries())
+      if (job?.isLong && (hasShort || !wanted.has(job.key))) this.stopAt(place);
+    this.waiting = jobs.filter(isNew);
     this.next();
   }
 
@@ -85,15 +95,22 @@ export class Simulator {
     return this.exported !== undefined;
   }
 
+  /** Whether a short job waits or runs. */
+  get isUrgent() {
+    const jobs = [this.waiting[0], ...this.seats.map((seat) => seat.job)];
+    return jobs.some((job) => job?.isLong === false);
+  }
+
   /** The number of wanted jobs without an answer. */
   get open() {
     return this.waiting.length + this.seats.filter((seat) => seat.job !== null).length;
   }
 
-  seat() {
+  /** Starts the worker of a place. @param {number} place */
+  startAt(place) {
     const worker = new Worker(/** @type {any} */ (this.source));
     /** @type {Seat} */
-    const seat = { worker, job: null, isReady: false, timer: 0 };
+    const seat = { ...vacant(), worker };
     worker.onmessage = ({ data }) => {
       if (data.ready) seat.isReady = true;
       else this.take(seat, JSON.parse(data.answer));
@@ -104,34 +121,55 @@ export class Simulator {
       this.take(seat, { error: { at: "simulator", problem } });
     };
     worker.postMessage({ module: this.module });
-    return seat;
+    this.seats[place] = seat;
+  }
+
+  /** Stops the worker of a place with its job. @param {number} place */
+  stopAt(place) {
+    const { worker, timer } = this.seats[place];
+    worker?.terminate();
+    clearTimeout(timer);
+    this.seats[place] = vacant();
   }
 
   /** Ends a job that takes too long. */
   stop(seat) {
-    const place = this.seats.indexOf(seat);
-    seat.worker.terminate();
+    const { job } = seat;
+    this.stopAt(this.seats.indexOf(seat));
     const problem = "the simulation took longer than five minutes; make it shorter";
-    this.take(seat, { error: { at: "duration", problem } });
-    this.seats[place] = this.seat();
+    this.answered(job, { error: { at: "duration", problem } });
+    this.next();
   }
 
   take(seat, answer) {
     const { job } = seat;
     clearTimeout(seat.timer);
     seat.job = null;
-    if (job === null) return;
+    if (job !== null) this.answered(job, answer);
+  }
+
+  answered(job, answer) {
     this.answers.set(job.key, answer);
     const oldest = this.answers.keys().next().value;
     if (this.answers.size > MOST_KEPT && oldest !== undefined) this.answers.delete(oldest);
-    this.onAnswer(job.key);
+    // The answers of short jobs are shown together.
+    if (!this.isUrgent) this.onAnswer(job.key);
   }
 
+  /** Gives waiting jobs to idle workers. */
   next() {
-    for (const seat of this.seats) {
-      if (seat.job !== null || !seat.isReady) continue;
-      const job = this.waiting.shift();
+    for (const [place, seat] of this.seats.entries()) {
+      if (seat.job !== null) continue;
+      const [job] = this.waiting;
       if (job === undefined) return;
+      if (job.isLong && (place === 0 || this.seats.some((other) => other.job?.isLong === false)))
+        continue;
+      if (seat.worker === null) {
+        if (job.isLong) this.startAt(place);
+        continue;
+      }
+      if (!seat.isReady) continue;
+      this.waiting.shift();
       seat.job = job;
       seat.timer = setTimeout(() => this.stop(seat), MOST_MS);
       seat.worker.postMessage({ id: job.key, request: job.request });

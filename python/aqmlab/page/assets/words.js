@@ -1,9 +1,12 @@
 // Formats numbers for people.
 
-/** @param {number} value */
+/**
+ * The digits of a number, as verdicts show them: two, and whole numbers from ten.
+ * @param {number} value
+ */
 function digits(value) {
-  if (value >= 100) return String(Math.round(value));
-  return value >= 9.95 ? value.toFixed(0) : value.toFixed(1);
+  if ((2 * value) % 2 === 1) return value.toFixed(1);
+  return value >= 10 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
 }
 
 /**
@@ -12,7 +15,7 @@ function digits(value) {
  */
 export function time(ms) {
   if (ms < 1) return "under 1 ms";
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${digits(ms / 1000)} s`;
+  return ms < 1000 ? `${digits(ms)} ms` : `${digits(ms / 1000)} s`;
 }
 
 /**
@@ -20,7 +23,7 @@ export function time(ms) {
  * @param {number} mbit
  */
 export function rate(mbit) {
-  return mbit < 0.1 ? `${Math.round(mbit * 1000)} kbit/s` : `${digits(mbit)} Mbit/s`;
+  return mbit < 0.1 ? `${digits(mbit * 1000)} kbit/s` : `${digits(mbit)} Mbit/s`;
 }
 
 /**

@@ -64,7 +64,7 @@ def resolved_trial(
 
 
 def _within(app: AppSpec, duration_ns: int) -> AppSpec:
-    """The application. A stop time at or after the end of the trial is removed."""
+    """The application, without a stop time at or after the end of the trial."""
     if app.stop_ns is None or app.stop_ns < duration_ns:
         return app
     return structs.replace(app, stop_ns=None)

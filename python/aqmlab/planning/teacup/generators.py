@@ -100,7 +100,7 @@ class Traffic:
     def _checked(
         self, args: Arguments, kind: str, params: Mapping[str, Argument]
     ) -> dict[str, Argument]:
-        """The parameters `params`, checked against those of `kind`.
+        """The parameters `params`, checked against the parameters of `kind`.
 
         `direction` is left out if the kind does not have it.
         """
@@ -122,7 +122,7 @@ class Traffic:
 
 
 def _port(args: Arguments) -> int | None:
-    """The port of a server: an argument of its own, or in 'host:port'."""
+    """The port of a server, from a separate argument or from 'host:port'."""
     ends = (args.text(key, "").partition(":")[2] for key in ("server", "serv"))
     stated = (args.text("port", ""), args.text("serv_port", ""), *ends)
     return next((int(text) for text in stated if re.fullmatch("[0-9]{1,5}", text)), None)

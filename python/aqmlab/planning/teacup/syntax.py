@@ -29,7 +29,7 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
     """Parses `text`, and joins strings that are broken across lines.
 
     Returns the statements and the numbers of joined lines. Configs from word processors, and one
-    that TEACUP ships, contain such strings. Raises `SyntaxError` if joining does not help.
+    config that TEACUP ships, contain such strings. Raises `SyntaxError` if joining does not help.
     """
     joined: list[int] = []
     most = min(MOST_JOINED, _MOST_REREAD // max(len(text), 1))

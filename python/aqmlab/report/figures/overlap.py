@@ -1,4 +1,4 @@
-"""The order of a panel's lines, and rims around lines that others cover."""
+"""The order of a panel's lines, and rims around lines that other lines cover."""
 
 from __future__ import annotations
 

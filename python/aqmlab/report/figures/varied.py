@@ -104,7 +104,7 @@ def _numbers(
 
 
 def _follows(texts: Mapping[str, Sequence[str]], name: str, other: str) -> bool:
-    """Whether each value of the condition `other` determines the value of `name`."""
+    """Returns whether each value of the condition `other` determines the value of `name`."""
     return len(set(zip(texts[name], texts[other], strict=True))) == len(set(texts[other]))
 
 

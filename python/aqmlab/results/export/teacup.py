@@ -20,6 +20,7 @@ round-trip times are not recorded, so the smoothed value fills both columns.
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections import Counter
@@ -45,7 +46,7 @@ TABLES = ("tcp_series", "app_series")
 COMPLETED = "experiments_completed.txt"
 """The list of experiments, as TEACUP keeps it in its working folder."""
 
-PREFIX = "exp_20200101-000000"
+PREFIX = f"exp_{datetime.datetime.fromtimestamp(EPOCH_S, datetime.UTC):%Y%m%d-%H%M%S}"
 """The prefix of experiments that no TEACUP config names."""
 
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")

@@ -130,7 +130,7 @@ class _Pieces(io.RawIOBase):
         self._say, self._size = say, 0
 
     def writable(self) -> bool:
-        """Whether the file is writable: always true."""
+        """Returns whether the file is writable: always true."""
         return True
 
     def tell(self) -> int:

@@ -48,5 +48,5 @@ def _column_hint(name: str, sql: str, columns: Mapping[str, Sequence[str]]) -> s
 
 
 def mentions(sql: str, name: str) -> bool:
-    """Whether a name occurs in SQL as a word."""
+    """Returns whether a name occurs in SQL as a word."""
     return re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) is not None

@@ -140,7 +140,10 @@ class Session:
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:
-        """Creates views of the tables that the SQL mentions; if none, of all stored tables."""
+        """Creates views of the tables that the SQL mentions.
+
+        If the SQL mentions no table, creates views of all stored tables.
+        """
         names = self._sources.names
         mentioned = [name for name in names if mentions(sql, name)]
         for name in mentioned or [name for name in names if name != VERDICTS]:

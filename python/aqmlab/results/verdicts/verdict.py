@@ -115,7 +115,7 @@ class VerdictReport(msgspec.Struct, frozen=True):
     """Additional facts that are not judged."""
     seeds: int
     words_by_seed: tuple[tuple[int, str], ...]
-    """The word that each seed gives alone."""
+    """The verdict word of each seed alone."""
     time: TransferTime | None
     """The time of a transfer that has a size, unless that time is judged."""
     medians: Medians

@@ -12,7 +12,7 @@ from aqmlab.report.figures.drawing import canvas, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
-from aqmlab.studies.draw.words import CROWDED, Bound, finish, short
+from aqmlab.studies.draw.words import Bound, finish, label_rotation, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,8 +96,7 @@ class Grouped(Form):
             axes.set_ylim(bottom=0)
         axes.grid(visible=False, axis="x")
         labels = [plain_text(short(self._called(key[-1]))) for key in places]
-        upwards = 90 if len(places) > CROWDED and max(map(len, labels)) > 3 else 0
-        axes.set_xticks(list(places.values()), labels, rotation=upwards)
+        axes.set_xticks(list(places.values()), labels, rotation=label_rotation(labels))
         axes.tick_params(axis="x", length=0)
         axes.set_xlim(-0.6, max(places.values()) + 0.6)
         inner = self._called(self.groups[-1])
@@ -108,7 +107,7 @@ class Grouped(Form):
         axes.set_xlabel(f"{inner}, and {self._called(self.groups[0])} below")
 
     def _outer(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
-        """Writes the outer groups' names below the inner ones, and separates them with lines."""
+        """Writes the outer groups' names below the inner groups' names, with separating lines."""
         spans: dict[str, list[float]] = {}
         for (outer, *_), x in places.items():
             spans.setdefault(outer, []).append(x)

@@ -13,7 +13,7 @@ from aqmlab.report.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.looks import SeriesLook, series_looks
 from aqmlab.studies.draw.rows import Rows, measured
-from aqmlab.studies.draw.words import CROWDED, Bound, finish, short
+from aqmlab.studies.draw.words import Bound, finish, label_rotation, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,8 +76,7 @@ class Lines(Form):
         else:
             axes.set_ylim(bottom=0)
         labels = [short(text) for text in _called(values, self.names)]
-        upwards = 90 if len(labels) > CROWDED else 0
-        axes.set_xticks(range(len(labels)), labels, rotation=upwards)
+        axes.set_xticks(range(len(labels)), labels, rotation=label_rotation(labels))
         axes.set_xlim(-0.6, len(labels) - 0.4)
 
 

@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 Bound = tuple[float, str]
 """The position of a dashed line across a figure, and its meaning: (200, "tolerable")."""
 
-CROWDED = 16
-"""The largest number of ticks whose labels are written horizontally."""
+_CROWDED = 16
+"""The largest number of ticks whose labels are written horizontally, whatever their length."""
+
+_NARROW = 3
+"""The largest number of characters of labels that are written horizontally at any tick count."""
+
+
+def label_rotation(labels: Sequence[str]) -> int:
+    """The angle in degrees at which the labels of an axis fit next to each other."""
+    return 90 if len(labels) > _CROWDED and max(map(len, labels)) > _NARROW else 0
 
 
 def finish(

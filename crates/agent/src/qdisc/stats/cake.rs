@@ -1,6 +1,7 @@
 //! The counters of CAKE, which the kernel nests by tin (`linux/pkt_sched.h`).
 //!
-//! The kernel does not show drops by overflow separately, so all drops count as the law's.
+//! The kernel does not show drops by overflow separately, so all drops count as drops of the
+//! control law.
 
 use super::{Gauges, attributes, long, word};
 
@@ -13,7 +14,8 @@ const TINS: u16 = 10;
 const ACK_DROPS: u16 = 6;
 const MARKS: u16 = 8;
 
-/// A statistic of a tin: the kernel's attribute, and its name for each tin after the tin's own.
+/// A statistic of a tin: the kernel's attribute, and the part of its name that follows the tin's
+/// name.
 macro_rules! statistics {
     ($($number:literal: $name:literal),+ $(,)?) => {
         /// Returns the gauge of an attribute of the tin that tc calls `tin`.

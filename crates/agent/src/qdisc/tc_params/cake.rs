@@ -55,7 +55,7 @@ fn whole_micros(at: &str, rtt: Duration) -> Result<u64, String> {
     Ok(rtt.as_micros())
 }
 
-/// The length of a link header.
+/// The length of the Ethernet header in bytes.
 const FRAME: u64 = 14;
 /// The most overhead that tc accepts.
 const MOST_OVERHEAD: u64 = 256;

@@ -1,10 +1,10 @@
-//! Compares the discipline that tc shows with the requested one.
+//! Compares the discipline that tc shows with the requested discipline.
 
 use serde_json::Value as Json;
 
 use super::Wanted;
 
-/// Compares the discipline that tc shows with the requested one.
+/// Compares the discipline that tc shows with the requested discipline.
 ///
 /// # Errors
 ///
@@ -27,8 +27,9 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The tick of kernels built with `CONFIG_HZ=250`, the coarsest common tick except the tick of
-/// `CONFIG_HZ=100`. PIE's timer counts in ticks, and `tc` shows the rounded-up value.
+/// The tick in microseconds of kernels built with `CONFIG_HZ=250`. Of the common ticks, only the
+/// tick of `CONFIG_HZ=100` is coarser. PIE's timer counts in ticks, and `tc` shows the rounded-up
+/// value.
 const TICK_US: f64 = 4_000.0;
 
 /// Returns whether the kernel rounds the requested value to the value shown. CoDel's times are in

@@ -60,7 +60,7 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Adds a sample. An infinite sample, or one equal to the last sample, is discarded.
+    /// Adds a sample. An infinite sample, or a sample equal to the last sample, is discarded.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);

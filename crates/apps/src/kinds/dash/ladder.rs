@@ -44,8 +44,8 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
-/// The lines of the picture at each rate, by the resolutions in the MPDs. If the MPD of a rate was
-/// not available, it has the value of a neighbouring rate.
+/// The height of the picture in lines at each rate. The heights are the resolutions in the MPDs. If
+/// the MPD of a rate was not available, it has the value of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,
@@ -76,7 +76,7 @@ pub(crate) struct Spread {
     cv: f64,
     least: f64,
     most: f64,
-    /// The correlation with the complexity of the scene.
+    /// The correlation of the size with the complexity of the scene.
     follows: f64,
 }
 

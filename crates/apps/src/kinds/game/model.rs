@@ -6,7 +6,8 @@ use crate::Datagram;
 
 /// The largest update: an IP packet of 1500 bytes.
 const MOST_UPDATE: f64 = 1_472.0;
-/// The largest random addition to a client's smallest packet: the mean of 3 and seven deviations.
+/// The largest random addition to a client's smallest packet in bytes: a mean of 3, plus seven
+/// standard deviations of 1.
 const MOST_EXTRA: u32 = 10;
 
 /// Returns the number of bytes that each player adds to an update of `title`.
@@ -35,7 +36,7 @@ fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
 /// The model of a game.
 #[derive(Debug)]
 pub(super) enum Model {
-    /// pktgen for a title with this growth per player.
+    /// pktgen for a title. `growth` is the number of bytes that each player adds to an update.
     Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
     /// Counter-Strike by Färber.
     Faerber,

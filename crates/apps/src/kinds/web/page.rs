@@ -13,12 +13,12 @@
 //!   The parsing time has a mean of 0.13 s.
 //!
 //! If only the total of a page is published, the sizes of its objects are lognormal with a
-//! deviation of twice their mean, and are scaled to the total. This deviation is not from the
+//! deviation of twice their mean. The sizes are scaled to the total. This deviation is not from the
 //! sources.
 
 use aqmlab_core::{Duration, Rng, math};
 
-/// The words that users write for pages.
+/// The names of pages that users write.
 pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
 
 const SPREAD: f64 = 2.0;

@@ -35,20 +35,22 @@ const LADDER: [Step; 6] = [
     step(720, [600, 900, 2_500]),
     step(1_080, [800, 2_000, 4_000]),
 ];
-/// The minimum time between changes of the resolution: until it has fallen once, and after that.
+/// The minimum time between changes of the resolution: before the first fall, and after the first
+/// fall.
 const CHANGE_EVERY: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 /// The factor by which the rate must exceed [`HALF_RATE_BPS`] before all frames are encoded again.
 const MARGIN: f64 = 1.1;
 /// The rate below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
-/// The bounds of the size of a key frame, in mean frames.
+/// The bounds of the size of a key frame, as multiples of the mean frame size.
 const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 /// The minimum time between two key frames on request (`encoder_rtcp_feedback.cc`).
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The excess above which the congestion window leaves frames out; the next constant is the minimum
-/// interval of the frames left out, in pictures (`video_stream_encoder.cc`).
+/// The share of the target above which frames are left out because of the congestion window. The
+/// next constant is the minimum interval of the frames left out, in pictures
+/// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
 const LEAST_INTERVAL: u64 = 2;
 
@@ -85,7 +87,7 @@ pub(crate) struct Encoder {
     is_half: bool,
     ticks: u64,
     frames: u64,
-    /// The number of pictures so far while the congestion window had an excess.
+    /// The number of pictures so far that were taken while the excess was above [`LEAST_EXCESS`].
     dropping: u64,
     /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,

@@ -5,19 +5,30 @@ use aqmlab_core::{Instant, Rng, Side};
 use super::wire::{Content, Wire};
 use crate::{ConnId, Io};
 
-/// The length of the IPv4 and UDP headers.
+/// The length in bytes of the IPv4 and UDP headers.
 pub(crate) const IP_UDP: u32 = 20 + 8;
-/// The length of RTP's header, of the extension with the transport-wide number, and of SRTP's
-/// authentication tag.
+/// The length of RTP's header, of the extension with the transport-wide sequence number, and of
+/// SRTP's authentication tag.
 pub(crate) const RTP: u32 = 12 + 8 + 10;
-/// The length of the original number in a retransmitted packet.
+/// The length of the original sequence number in a retransmitted packet (RFC 4588 §4).
 pub(crate) const RTX: u32 = 2;
 
-/// A timer of an end.
+/// A timer of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// The sender's stream begins.
+    /// The stream begins.
     Begin,
+    /// A timer of the sender.
+    Sender(SenderTimer),
+    /// A timer of the receiver.
+    Receiver(ReceiverTimer),
+    /// A row of the time series is due.
+    Note,
+}
+
+/// A timer of the sending end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SenderTimer {
     /// The camera takes a picture.
     Picture,
     /// The microphone has 20 ms of speech.
@@ -26,38 +37,59 @@ pub(crate) enum Timer {
     Pacer,
     /// The controller adapts to the time that has passed.
     Process,
+}
+
+/// A timer of the receiving end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReceiverTimer {
     /// The receiver reports arrivals.
     Report,
     /// The receiver checks for missing packets.
     Missing,
     /// The receiver checks whether it needs a key frame.
     KeyFrame,
-    /// A row of the time series is due.
-    Note,
+}
+
+impl From<SenderTimer> for Timer {
+    fn from(timer: SenderTimer) -> Self {
+        Self::Sender(timer)
+    }
+}
+
+impl From<ReceiverTimer> for Timer {
+    fn from(timer: ReceiverTimer) -> Self {
+        Self::Receiver(timer)
+    }
 }
 
 impl Timer {
-    const ALL: [Self; 9] = [
-        Self::Begin,
-        Self::Picture,
-        Self::Speech,
-        Self::Pacer,
-        Self::Process,
-        Self::Report,
-        Self::Missing,
-        Self::KeyFrame,
-        Self::Note,
-    ];
     const SLOTS: u64 = 16;
 
     /// Returns the leg and the timer of a token.
     pub(crate) fn of(token: u64) -> Option<(usize, Self)> {
-        let timer = *Self::ALL.get((token % Self::SLOTS) as usize)?;
+        let timer = match token % Self::SLOTS {
+            0 => Self::Begin,
+            1 => Self::Sender(SenderTimer::Picture),
+            2 => Self::Sender(SenderTimer::Speech),
+            3 => Self::Sender(SenderTimer::Pacer),
+            4 => Self::Sender(SenderTimer::Process),
+            5 => Self::Receiver(ReceiverTimer::Report),
+            6 => Self::Receiver(ReceiverTimer::Missing),
+            7 => Self::Receiver(ReceiverTimer::KeyFrame),
+            8 => Self::Note,
+            _ => return None,
+        };
         Some(((token / Self::SLOTS) as usize, timer))
     }
 
     const fn token(self, leg: usize) -> u64 {
-        leg as u64 * Self::SLOTS + self as u64
+        let slot = match self {
+            Self::Begin => 0,
+            Self::Sender(timer) => 1 + timer as u64,
+            Self::Receiver(timer) => 5 + timer as u64,
+            Self::Note => 8,
+        };
+        leg as u64 * Self::SLOTS + slot
     }
 }
 
@@ -93,8 +125,8 @@ impl End<'_> {
     }
 
     /// Requests `timer` at `at`.
-    pub(crate) fn wake(&mut self, at: Instant, timer: Timer) {
-        self.io.wake_at(at, timer.token(self.leg));
+    pub(crate) fn wake(&mut self, at: Instant, timer: impl Into<Timer>) {
+        self.io.wake_at(at, timer.into().token(self.leg));
     }
 }
 
@@ -104,9 +136,11 @@ mod tests {
 
     #[test]
     fn a_token_names_its_leg_and_its_timer() {
-        for timer in Timer::ALL {
-            for leg in [0, 1] {
-                assert_eq!(Timer::of(timer.token(leg)), Some((leg, timer)));
+        for leg in [0, 1] {
+            for slot in 0..9 {
+                let token = leg * Timer::SLOTS + slot;
+                let (of, timer) = Timer::of(token).expect("the slot has a timer");
+                assert_eq!((of as u64, timer.token(of)), (leg, token));
             }
         }
         assert_eq!(Timer::of(15), None);

@@ -19,7 +19,7 @@ const USUAL_BITS: f64 = 8.0 * (20 + 8 + 10 + 30) as f64;
 const UNIT_NS: u64 = 250_000;
 /// The largest difference of two arrivals that fits into one byte.
 const SMALL_UNITS: u64 = 255;
-/// The length of RTCP's header, the two sources, and the base of numbers and times.
+/// The length of RTCP's header, the two sources, and the base of sequence numbers and times.
 const HEADER: u32 = 20;
 /// The length of SRTCP's index and authentication tag.
 pub(crate) const SRTCP: u32 = 14;
@@ -30,7 +30,7 @@ const CHUNK_BYTES: u32 = 2;
 /// The arrival of packets in the order of their numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Report {
-    /// The number of the first packet.
+    /// The sequence number of the first packet.
     pub(crate) first: u64,
     /// The time of each arrival, or `None` for a packet that has not arrived.
     pub(crate) arrivals: Vec<Option<Instant>>,
@@ -39,7 +39,7 @@ pub(crate) struct Report {
 /// The arrivals that are not yet reported.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    /// The number of the first packet that is not yet reported.
+    /// The sequence number of the first packet that is not yet reported.
     next: u64,
     waiting: Vec<(u64, Instant)>,
     interval: Duration,
@@ -99,7 +99,7 @@ impl Arrived {
 /// The size of a report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
-    /// The number of outcomes in chunks of seven.
+    /// The number of outcomes that are reported in chunks of seven outcomes.
     outcomes: u32,
     /// The number of chunks that hold a run of missing packets.
     runs: u32,

@@ -23,7 +23,7 @@ const INACTIVE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 struct Partial {
     frame: Frame,
-    /// The number of the frame's first packet.
+    /// The sequence number of the frame's first packet.
     first: u64,
     has: Vec<bool>,
     missing: u32,
@@ -36,7 +36,7 @@ struct Partial {
 pub(crate) struct Decoded {
     /// The frame.
     pub(crate) frame: Frame,
-    /// The number of the packet after the frame.
+    /// The sequence number of the packet after the frame.
     pub(crate) next: u64,
     /// The time at which the frame's last packet arrived.
     pub(crate) completed: Instant,
@@ -49,7 +49,8 @@ pub(crate) struct Decoded {
 pub(crate) struct Frames {
     partial: BTreeMap<u64, Partial>,
     decoded: Option<u64>,
-    /// The time of the last frame, or the time at which the receiver last gave up waiting for one.
+    /// The time of the last frame, or the time at which the receiver last gave up waiting for a
+    /// frame.
     waiting_since: Instant,
     last_packet: Option<Instant>,
     last_key_packet: Option<Instant>,

@@ -13,23 +13,24 @@ use aqmlab_core::{Duration, Instant};
 use self::acked::AckedRate;
 use self::aimd::Aimd;
 use self::alr::Alr;
-use self::groups::Groups;
+use self::congestion_window_pushback::CongestionWindowPushback;
 use self::history::{Arrival, History, Sent};
+use self::inter_arrival_delta::InterArrivalDelta;
 use self::loss::LossLimit;
 use self::loss_based::LossState;
 use self::probe_rate::ProbeRates;
 pub(crate) use self::probes::Cluster;
 use self::probes::Probes;
 use self::trendline::{Trendline, Usage};
-use self::window::Window;
 use super::feedback::Report;
 
 mod acked;
 mod aimd;
 mod alr;
 mod capacity;
-mod groups;
+mod congestion_window_pushback;
 mod history;
+mod inter_arrival_delta;
 mod loss;
 mod loss_based;
 mod probe_rate;
@@ -37,7 +38,6 @@ mod probes;
 #[cfg(test)]
 mod tests;
 mod trendline;
-mod window;
 
 /// The time between calls of [`Gcc::process`].
 pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
@@ -62,7 +62,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Gcc {
     history: History,
-    groups: Groups,
+    inter_arrival: InterArrivalDelta,
     trend: Trendline,
     aimd: Aimd,
     acked: AckedRate,
@@ -70,7 +70,7 @@ pub(crate) struct Gcc {
     probes: Probes,
     probe_rates: ProbeRates,
     alr: Alr,
-    window: Window,
+    pushback: CongestionWindowPushback,
     was_limited: bool,
     last_report: Option<Instant>,
     rtt: Option<Duration>,
@@ -83,7 +83,7 @@ impl Gcc {
         let Limits { start: start_bps, floor: floor_bps, allocated: allocated_bps } = limits;
         Self {
             history: History::default(),
-            groups: Groups::default(),
+            inter_arrival: InterArrivalDelta::default(),
             trend: Trendline::default(),
             aimd: Aimd::new(start_bps, floor_bps),
             acked: AckedRate::default(),
@@ -91,7 +91,7 @@ impl Gcc {
             probes: Probes::new(start_bps, allocated_bps),
             probe_rates: ProbeRates::default(),
             alr: Alr::new(start_bps),
-            window: Window::default(),
+            pushback: CongestionWindowPushback::default(),
             was_limited: false,
             last_report: None,
             rtt: None,
@@ -132,7 +132,7 @@ impl Gcc {
     /// Returns the proportion of the target that the encoder leaves out because of the congestion
     /// window, from 0 to 1.
     pub(crate) fn excess(&self) -> f64 {
-        self.window.excess(self.target_bps)
+        self.pushback.excess(self.target_bps)
     }
 
     /// Returns the round-trip time, once it is known.
@@ -145,9 +145,9 @@ impl Gcc {
     pub(crate) fn sent(&mut self, bytes: u32, cluster: Option<Cluster>, now: Instant) -> u64 {
         self.alr.sent(bytes, now);
         self.limit.sent(now);
-        self.window.reported(self.history.expire(now));
-        self.window.sent(bytes);
-        self.window.adapt();
+        self.pushback.reported(self.history.expire(now));
+        self.pushback.sent(bytes);
+        self.pushback.adapt();
         self.history.add(Sent { at: now, bytes, cluster })
     }
 
@@ -155,20 +155,20 @@ impl Gcc {
     pub(crate) fn process(&mut self, now: Instant) {
         self.limit.process(now);
         self.probes.process(now);
-        self.window.resize(self.target_bps);
+        self.pushback.resize(self.target_bps);
         self.retarget(now);
     }
 
     /// Processes a report of the receiver.
     pub(crate) fn report(&mut self, report: &Report, now: Instant) {
-        self.window.reported(self.history.settle(report));
+        self.pushback.reported(self.history.settle(report));
         let (arrivals, outcomes) = self.history.read(report);
         let lost = (outcomes.len() - arrivals.len()) as u64;
         self.limit.count(lost, outcomes.len() as u64, now);
         let Some(newest) = arrivals.last().map(|arrival| arrival.at) else { return };
         let wait_free = |one: &Arrival| now.since(one.sent.at).saturating_sub(newest.since(one.at));
         if let Some(first) = arrivals.iter().map(|one| one.sent.at).min() {
-            self.window.add_rtt(now.since(first));
+            self.pushback.add_rtt(now.since(first));
         }
         if let Some(rtt) = arrivals.iter().map(wait_free).min() {
             self.rtt = Some(rtt);
@@ -184,7 +184,7 @@ impl Gcc {
         if recovered {
             self.probes.recovered(self.was_limited, now);
         }
-        self.window.resize(self.target_bps);
+        self.pushback.resize(self.target_bps);
     }
 
     fn note_limitation(&mut self, now: Instant) {
@@ -216,14 +216,14 @@ impl Gcc {
     /// Follows the trend of the delay. Returns whether queues have just emptied.
     fn follow_trend(&mut self, arrivals: &[Arrival], now: Instant) -> bool {
         if self.last_report.is_none_or(|at| now.since(at) > STREAM_TIMEOUT) {
-            self.groups = Groups::default();
+            self.inter_arrival = InterArrivalDelta::default();
             self.trend = Trendline::default();
         }
         self.last_report = Some(now);
         let mut recovered = false;
         for arrival in arrivals {
             let before = self.trend.usage();
-            if let Some(spacing) = self.groups.add(arrival.sent.at, arrival.at, now) {
+            if let Some(spacing) = self.inter_arrival.add(arrival.sent.at, arrival.at, now) {
                 self.trend.update(spacing, arrival.at);
             }
             recovered |= before == Usage::Under && self.trend.usage() == Usage::Normal;
@@ -258,7 +258,7 @@ impl Gcc {
         let bps = self.limit.bps();
         self.target_bps = bps;
         self.alr.set_target(bps);
-        self.window.adapt();
+        self.pushback.adapt();
         let may_probe = self.trend.usage() == Usage::Normal
             && !self.limit.is_rtt_long()
             && self.limit.state() == LossState::Delay;

@@ -20,7 +20,7 @@ struct Names {
     lines: &'static str,
     top: &'static str,
     key_frames: &'static str,
-    again: &'static str,
+    retransmitted: &'static str,
     mos: &'static str,
     r: &'static str,
     late: &'static str,
@@ -48,7 +48,7 @@ const NAMES: [Names; 2] = [
         lines: "picture_up_lines",
         top: "top_picture_up_percent",
         key_frames: "key_frames_up_count",
-        again: "retransmitted_up_packets",
+        retransmitted: "retransmitted_up_packets",
         mos: "mos_up",
         r: "r_factor_up",
         late: "late_up_percent",
@@ -74,7 +74,7 @@ const NAMES: [Names; 2] = [
         lines: "picture_down_lines",
         top: "top_picture_down_percent",
         key_frames: "key_frames_down_count",
-        again: "retransmitted_down_packets",
+        retransmitted: "retransmitted_down_packets",
         mos: "mos_down",
         r: "r_factor_down",
         late: "late_down_percent",
@@ -84,7 +84,8 @@ const NAMES: [Names; 2] = [
     },
 ];
 
-/// Writes the target and the mean delay of the frames since the last call into the time series.
+/// Writes the target rate and the mean delay of the latest frames into the time series. The latest
+/// frames are those rendered since the previous entry.
 pub(super) fn note(leg: &mut Leg, io: &mut dyn Io) {
     let names = &NAMES[leg.direction.index()];
     io.note(names.target, leg.sender.target_bps() / 1e6);
@@ -117,7 +118,7 @@ pub(super) fn of(leg: &Leg, end: Instant) -> Summary {
         (names.copied, heard.map(|heard| 100.0 * heard.copied)),
         (names.mouth_to_ear, heard.map(|heard| heard.delay_ms)),
         (names.key_frames, Some(leg.sender.key_frames() as f64)),
-        (names.again, Some(leg.sender.sent_again() as f64)),
+        (names.retransmitted, Some(leg.sender.retransmitted() as f64)),
     ] {
         out.extend(value.map(|value| (name, value)));
     }

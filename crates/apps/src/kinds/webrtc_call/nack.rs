@@ -84,7 +84,7 @@ impl Nacks {
 
     /// Returns the packets to request again: the missing packets without a request within the last
     /// round trip.
-    pub(crate) fn again(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
+    pub(crate) fn due(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();
         for (&number, missing) in &mut self.missing {
@@ -119,7 +119,7 @@ pub(crate) struct History {
 struct Kept {
     packet: VideoPacket,
     sent: Instant,
-    again: Option<Instant>,
+    retransmitted: Option<Instant>,
 }
 
 impl History {
@@ -138,18 +138,18 @@ impl History {
             }
             self.packets.pop_front();
         }
-        self.packets.push_back(Kept { packet, sent: now, again: None });
+        self.packets.push_back(Kept { packet, sent: now, retransmitted: None });
     }
 
     /// Returns whether packet `number` is known and was not yet retransmitted.
     pub(crate) fn is_first(&self, number: u64) -> bool {
         let place = self.packets.binary_search_by_key(&number, |kept| kept.packet.number);
-        place.is_ok_and(|place| self.packets[place].again.is_none())
+        place.is_ok_and(|place| self.packets[place].retransmitted.is_none())
     }
 
     /// Returns packet `number` for retransmission, unless it was retransmitted within the last
     /// round trip.
-    pub(crate) fn again(
+    pub(crate) fn retransmit(
         &mut self,
         number: u64,
         rtt: Option<Duration>,
@@ -159,10 +159,10 @@ impl History {
         let place = self.packets.binary_search_by_key(&number, |kept| kept.packet.number).ok()?;
         let kept = &mut self.packets[place];
         let pause = rtt.unwrap_or(Duration::ZERO);
-        if kept.again.is_some_and(|at| now.since(at) < pause) {
+        if kept.retransmitted.is_some_and(|at| now.since(at) < pause) {
             return None;
         }
-        kept.again = Some(now);
+        kept.retransmitted = Some(now);
         Some(kept.packet)
     }
 }
@@ -183,12 +183,12 @@ mod tests {
         let mut nacks = Nacks::default();
         assert_eq!(nacks.arrived(10, ms(0)), Gap::Request(vec![]), "the first begins the count");
         assert_eq!(nacks.arrived(13, ms(5)), Gap::Request(vec![11, 12]));
-        assert!(nacks.again(RTT, ms(44)).is_empty());
-        assert_eq!(nacks.again(RTT, ms(45)), [11, 12]);
+        assert!(nacks.due(RTT, ms(44)).is_empty());
+        assert_eq!(nacks.due(RTT, ms(45)), [11, 12]);
         assert_eq!(nacks.arrived(12, ms(50)), Gap::Repaired);
         assert_eq!(nacks.arrived(12, ms(51)), Gap::Request(vec![]));
-        assert_eq!(nacks.again(RTT, ms(100)), [11]);
-        let tries = (0..1_000).take_while(|n| !nacks.again(RTT, ms(200 + 40 * n)).is_empty());
+        assert_eq!(nacks.due(RTT, ms(100)), [11]);
+        let tries = (0..1_000).take_while(|n| !nacks.due(RTT, ms(200 + 40 * n)).is_empty());
         assert_eq!(tries.count(), 97, "a hundred in all");
         assert!(!nacks.is_waiting());
     }
@@ -201,7 +201,7 @@ mod tests {
         assert!(!nacks.is_waiting());
         nacks.arrived(1_005, ms(2));
         nacks.forget(1_004);
-        assert_eq!(nacks.again(RTT, ms(100)), [1_004]);
+        assert_eq!(nacks.due(RTT, ms(100)), [1_004]);
     }
 
     #[test]
@@ -220,13 +220,13 @@ mod tests {
             history.add(VideoPacket { number, index: 0, frame, bytes: 100 }, RTT, at);
         };
         add(&mut history, 0, ms(0));
-        assert!(history.again(0, RTT, ms(100)).is_some());
-        assert!(history.again(0, RTT, ms(139)).is_none());
-        assert!(history.again(0, RTT, ms(140)).is_some());
-        assert!(history.again(1, RTT, ms(140)).is_none());
+        assert!(history.retransmit(0, RTT, ms(100)).is_some());
+        assert!(history.retransmit(0, RTT, ms(139)).is_none());
+        assert!(history.retransmit(0, RTT, ms(140)).is_some());
+        assert!(history.retransmit(1, RTT, ms(140)).is_none());
         add(&mut history, 1, ms(2_900));
-        assert!(history.again(0, RTT, ms(2_901)).is_some(), "fewer than 600 packets");
+        assert!(history.retransmit(0, RTT, ms(2_901)).is_some(), "fewer than 600 packets");
         add(&mut history, 2, ms(3_001));
-        assert!(history.again(0, RTT, ms(3_002)).is_none());
+        assert!(history.retransmit(0, RTT, ms(3_002)).is_none());
     }
 }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use aqmlab_core::{Duration, Instant};
 
 use self::probing::{Probing, Send};
+use super::end::RTX;
 use super::gcc::Cluster;
 use super::wire::VideoPacket;
 
@@ -32,10 +33,10 @@ const PLAIN_PADDING: u32 = 255;
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Packet {
-    /// Video for the first time.
+    /// A packet of video that is sent for the first time.
     Video(VideoPacket),
     /// Retransmitted video.
-    Again(VideoPacket),
+    Rtx(VideoPacket),
     /// Padding of this many bytes.
     Padding(u32),
 }
@@ -55,8 +56,7 @@ impl Sizes {
         self.headers
             + match packet {
                 Packet::Video(video) => video.bytes,
-                // The two bytes are the original number (RFC 4588 §4).
-                Packet::Again(video) => video.bytes + 2,
+                Packet::Rtx(video) => video.bytes + RTX,
                 Packet::Padding(bytes) => *bytes,
             }
     }
@@ -71,7 +71,7 @@ pub(crate) struct Pacer {
     debt: f64,
     padding_debt: f64,
     last: Instant,
-    again: VecDeque<(Instant, VideoPacket)>,
+    rtx: VecDeque<(Instant, VideoPacket)>,
     video: VecDeque<(Instant, VideoPacket)>,
     queued_bytes: f64,
     /// The sum of the arrival times of the queued packets, in seconds.
@@ -88,7 +88,7 @@ impl Pacer {
             debt: 0.0,
             padding_debt: 0.0,
             last: now,
-            again: VecDeque::new(),
+            rtx: VecDeque::new(),
             video: VecDeque::new(),
             queued_bytes: 0.0,
             queued_since: 0.0,
@@ -108,15 +108,20 @@ impl Pacer {
         self.spend(bytes, self.rate(now));
     }
 
-    /// Adds packets of video.
-    pub(crate) fn push(&mut self, packet: Packet, now: Instant) {
-        let (queue, video) = match packet {
-            Packet::Video(video) => (&mut self.video, video),
-            Packet::Again(video) => (&mut self.again, video),
-            Packet::Padding(_) => return,
-        };
-        queue.push_back((now, video));
-        let bytes = f64::from(self.sizes.of(&packet));
+    /// Adds a packet of video that was not sent before.
+    pub(crate) fn push(&mut self, video: VideoPacket, now: Instant) {
+        self.video.push_back((now, video));
+        self.pushed(&Packet::Video(video), now);
+    }
+
+    /// Adds a retransmission of a packet of video.
+    pub(crate) fn push_rtx(&mut self, video: VideoPacket, now: Instant) {
+        self.rtx.push_back((now, video));
+        self.pushed(&Packet::Rtx(video), now);
+    }
+
+    fn pushed(&mut self, packet: &Packet, now: Instant) {
+        let bytes = f64::from(self.sizes.of(packet));
         self.queued_bytes += bytes;
         self.queued_since += now.as_secs_f64();
         self.probing.activate(bytes);
@@ -133,8 +138,8 @@ impl Pacer {
     }
 
     /// Returns whether the video packet `number` is queued for retransmission.
-    pub(crate) fn is_queued_again(&self, number: u64) -> bool {
-        self.again.iter().any(|(_, video)| video.number == number)
+    pub(crate) fn is_rtx_queued(&self, number: u64) -> bool {
+        self.rtx.iter().any(|(_, video)| video.number == number)
     }
 
     /// Returns the time of the next call of [`Pacer::process`], if there is anything to send.
@@ -160,7 +165,7 @@ impl Pacer {
         self.last + Duration::from_secs_f64(seconds).max(rest)
     }
 
-    /// Removes and returns the packets to send at `now`, each with its probe, if it belongs to one.
+    /// Removes and returns the packets to send at `now`. A packet of a probe comes with the probe.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
         self.probing.give_up_late(now);
@@ -226,13 +231,13 @@ impl Pacer {
     }
 
     fn is_empty(&self) -> bool {
-        self.again.is_empty() && self.video.is_empty()
+        self.rtx.is_empty() && self.video.is_empty()
     }
 
     fn pop(&mut self) -> Option<Packet> {
-        let again = self.again.pop_front().map(|(at, video)| (at, Packet::Again(video)));
+        let rtx = self.rtx.pop_front().map(|(at, video)| (at, Packet::Rtx(video)));
         let next = || self.video.pop_front().map(|(at, video)| (at, Packet::Video(video)));
-        let (at, packet) = again.or_else(next)?;
+        let (at, packet) = rtx.or_else(next)?;
         self.queued_bytes -= f64::from(self.sizes.of(&packet));
         self.queued_since -= at.as_secs_f64();
         Some(packet)
@@ -253,7 +258,7 @@ impl Pacer {
 
     /// Returns the pacing rate, or a higher rate that empties the queue in time.
     fn rate(&self, now: Instant) -> f64 {
-        let packets = (self.again.len() + self.video.len()) as f64;
+        let packets = (self.rtx.len() + self.video.len()) as f64;
         if packets == 0.0 {
             return self.bps;
         }

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::expiry::expired;
+
 const WINDOW: Duration = Duration::from_secs(1);
 const MOST: f64 = 0.5;
 
@@ -15,38 +17,45 @@ const MOST: f64 = 0.5;
 struct Sent {
     at: Instant,
     bytes: u64,
-    is_again: bool,
+    is_rtx: bool,
 }
 
 /// The video of the last second.
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
     sent: VecDeque<Sent>,
-    /// The bytes sent first, and the bytes sent again.
+    /// The bytes sent for the first time, and the retransmitted bytes.
     bytes: [u64; 2],
 }
 
 impl Protection {
-    /// Adds a packet of video.
-    pub(crate) fn sent(&mut self, bytes: u32, is_again: bool, now: Instant) {
-        let one = Sent { at: now, bytes: u64::from(bytes), is_again };
-        self.bytes[usize::from(is_again)] += one.bytes;
+    /// Adds a packet of video that was sent for the first time.
+    pub(crate) fn sent_first(&mut self, bytes: u32, now: Instant) {
+        self.add(Sent { at: now, bytes: u64::from(bytes), is_rtx: false });
+    }
+
+    /// Adds a retransmission.
+    pub(crate) fn sent_rtx(&mut self, bytes: u32, now: Instant) {
+        self.add(Sent { at: now, bytes: u64::from(bytes), is_rtx: true });
+    }
+
+    fn add(&mut self, one: Sent) {
+        self.bytes[usize::from(one.is_rtx)] += one.bytes;
         self.sent.push_back(one);
-        self.expire(now);
+        self.expire(one.at);
     }
 
     /// Returns the share of retransmissions, from 0 to 0.5.
     pub(crate) fn share(&mut self, now: Instant) -> f64 {
         self.expire(now);
-        let [first, again] = self.bytes;
-        let all = first + again;
-        if all == 0 { 0.0 } else { (again as f64 / all as f64).min(MOST) }
+        let [first, rtx] = self.bytes;
+        let all = first + rtx;
+        if all == 0 { 0.0 } else { (rtx as f64 / all as f64).min(MOST) }
     }
 
     fn expire(&mut self, now: Instant) {
-        while let Some(one) = self.sent.front().filter(|one| now.since(one.at) > WINDOW) {
-            self.bytes[usize::from(one.is_again)] -= one.bytes;
-            self.sent.pop_front();
+        for one in expired(&mut self.sent, |one| now.since(one.at) > WINDOW) {
+            self.bytes[usize::from(one.is_rtx)] -= one.bytes;
         }
     }
 }
@@ -62,12 +71,15 @@ mod tests {
         let at = Instant::from_millis;
         close(protection.share(at(0)), 0.0, 0.0);
         for n in 0..10 {
-            protection.sent(1_000, n == 4, at(100 * n));
+            match n {
+                4 => protection.sent_rtx(1_000, at(100 * n)),
+                _ => protection.sent_first(1_000, at(100 * n)),
+            }
         }
         close(protection.share(at(1_000)), 0.1, 1e-9);
         close(protection.share(at(1_401)), 0.0, 0.0);
         for n in 0..10 {
-            protection.sent(1_000, true, at(1_500 + n));
+            protection.sent_rtx(1_000, at(1_500 + n));
         }
         close(protection.share(at(1_600)), 0.5, 0.0);
         close(protection.share(at(9_000)), 0.0, 0.0);

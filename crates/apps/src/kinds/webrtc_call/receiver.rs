@@ -2,13 +2,13 @@
 
 use aqmlab_core::{Duration, Instant};
 
-use super::end::{End, Timer};
+use super::end::{End, ReceiverTimer};
 use super::feedback::{Arrived, SRTCP};
 use super::frames::Frames;
 use super::nack::{self, Gap, Nacks};
-use super::playout::Playout;
 use super::screen::{Screen, Seen};
-use super::speech::{Ear, Heard};
+use super::speech::{AudioReceiver, Heard};
+use super::timing::VcmTiming;
 use super::wire::{Content, Media, VideoPacket};
 
 /// The size of a request for a key frame (RFC 4585 §6.3.1).
@@ -32,10 +32,10 @@ pub(crate) struct Receiver {
     nacks: Nacks,
     is_checking: bool,
     frames: Frames,
-    playout: Playout,
+    timing: VcmTiming,
     screen: Screen,
     video_bytes: u64,
-    ear: Ear,
+    audio: AudioReceiver,
 }
 
 impl Receiver {
@@ -48,40 +48,42 @@ impl Receiver {
             nacks: Nacks::default(),
             is_checking: false,
             frames: Frames::new(began),
-            playout: Playout::new(began),
+            timing: VcmTiming::new(began),
             screen: Screen::new(began, top_lines),
             video_bytes: 0,
-            ear: Ear::default(),
+            audio: AudioReceiver::default(),
         }
     }
 
-    /// Handles the expiry of one of the receiver's timers.
-    pub(crate) fn wake(&mut self, timer: Timer, reverse: Reverse, end: &mut End<'_>) {
+    /// Sets the first timers.
+    pub(crate) fn begin(&mut self, end: &mut End<'_>) {
+        end.wake(end.now() + self.arrived.interval(), ReceiverTimer::Report);
+        end.wake(self.frames.deadline(), ReceiverTimer::KeyFrame);
+    }
+
+    /// Handles the expiry of a timer.
+    pub(crate) fn wake(&mut self, timer: ReceiverTimer, reverse: Reverse, end: &mut End<'_>) {
         let now = end.now();
         match timer {
-            Timer::Begin => {
-                end.wake(now + self.arrived.interval(), Timer::Report);
-                end.wake(self.frames.deadline(), Timer::KeyFrame);
-            }
-            Timer::Report => {
+            ReceiverTimer::Report => {
                 while let Some((report, bytes)) = self.arrived.report(self.room) {
                     end.send(Content::Report(report), bytes);
                 }
                 if let Some(bps) = reverse.bps {
                     self.arrived.set_rate(bps);
                 }
-                end.wake(now + self.arrived.interval(), Timer::Report);
+                end.wake(now + self.arrived.interval(), ReceiverTimer::Report);
             }
-            Timer::Missing => {
+            ReceiverTimer::Missing => {
                 self.is_checking = false;
-                let due = self.nacks.again(reverse.rtt, now);
+                let due = self.nacks.due(reverse.rtt, now);
                 self.request(&due, end);
             }
-            _ => {
+            ReceiverTimer::KeyFrame => {
                 if self.frames.give_up(now) {
                     end.send(Content::KeyRequest, KEY_REQUEST);
                 }
-                end.wake(self.frames.deadline(), Timer::KeyFrame);
+                end.wake(self.frames.deadline(), ReceiverTimer::KeyFrame);
             }
         }
     }
@@ -93,7 +95,7 @@ impl Receiver {
         self.screen.advance(now);
         match media {
             Media::Video(packet) => self.video(packet, reverse, end),
-            Media::Speech(packet) => self.ear.take(packet, now),
+            Media::Speech(packet) => self.audio.take(packet, now),
             Media::Padding => {}
         }
     }
@@ -111,7 +113,7 @@ impl Receiver {
         }
         while let Some(decoded) = self.frames.decode(now) {
             self.nacks.forget(decoded.next);
-            let at = self.playout.time(&decoded, reverse.rtt, now);
+            let at = self.timing.time(&decoded, reverse.rtt, now);
             self.screen.add(decoded.frame, at);
         }
     }
@@ -124,11 +126,12 @@ impl Receiver {
         }
         if self.nacks.is_waiting() && !self.is_checking {
             self.is_checking = true;
-            end.wake(end.now() + nack::CHECK_EVERY, Timer::Missing);
+            end.wake(end.now() + nack::CHECK_EVERY, ReceiverTimer::Missing);
         }
     }
 
-    /// Returns the mean delay in milliseconds of the frames rendered since the last call.
+    /// Returns the mean delay in milliseconds of the frames rendered since this method was last
+    /// called.
     pub(crate) fn take_frame_delay_ms(&mut self, now: Instant) -> Option<f64> {
         self.screen.advance(now);
         self.screen.take_recent_ms()
@@ -147,6 +150,6 @@ impl Receiver {
 
     /// Returns the quality of the sound, given that `sent` packets of speech were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
-        self.ear.heard(sent)
+        self.audio.heard(sent)
     }
 }

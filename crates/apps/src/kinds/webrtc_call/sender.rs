@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aqmlab_core::{Duration, Instant};
 
 use super::encoder::Encoder;
-use super::end::{End, IP_UDP, Timer};
+use super::end::{End, IP_UDP, SenderTimer};
 use super::feedback::Report;
 use super::gcc::{Cluster, Gcc, PROCESS_EVERY};
 use super::nack::History;
@@ -18,10 +18,10 @@ use super::wire::{Content, Frame, Media, VideoPacket};
 /// A video packet on the path.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    /// The packet with this number, for the first time.
+    /// The first transmission of the packet with this number.
     First(u64),
     /// A retransmission.
-    Again,
+    Rtx,
 }
 
 /// The sending end.
@@ -37,12 +37,12 @@ pub(crate) struct Sender {
     pictures: u64,
     packets: u64,
     history: History,
-    /// The video among the packets that are not yet reported, by transport-wide numbers.
+    /// The video among the packets that are not yet reported, by transport-wide sequence numbers.
     numbers: BTreeMap<u64, Sent>,
     protection: Protection,
     speech: u64,
     speech_loss: speech::Loss,
-    again: u64,
+    retransmitted: u64,
     key_frames: u64,
     /// The sum of targets over time, in bits.
     target_bits: f64,
@@ -53,7 +53,7 @@ impl Sender {
     /// Returns a sender that begins at `began`.
     pub(crate) fn new(settings: Settings, began: Instant) -> Self {
         let gcc = Gcc::new(settings.limits());
-        let sizes = Sizes { payload: settings.payload, headers: Settings::HEADERS };
+        let sizes = Sizes { payload: settings.payload, headers: Settings::PATH_HEADERS };
         let video_bps = settings.video_bps(gcc.target_bps(), settings.camera.fps);
         Self {
             settings,
@@ -69,7 +69,7 @@ impl Sender {
             protection: Protection::default(),
             speech: 0,
             speech_loss: speech::Loss::default(),
-            again: 0,
+            retransmitted: 0,
             key_frames: 0,
             target_bits: 0.0,
             target_since: began,
@@ -92,8 +92,8 @@ impl Sender {
     }
 
     /// Returns the number of video packets that were retransmitted.
-    pub(crate) const fn sent_again(&self) -> u64 {
-        self.again
+    pub(crate) const fn retransmitted(&self) -> u64 {
+        self.retransmitted
     }
 
     /// Returns the number of key frames that were sent.
@@ -113,26 +113,28 @@ impl Sender {
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Handles the expiry of one of the sender's timers.
-    pub(crate) fn wake(&mut self, timer: Timer, end: &mut End<'_>) {
+    /// Begins to probe and to send.
+    pub(crate) fn begin(&mut self, end: &mut End<'_>) {
+        if self.settings.probing {
+            self.gcc.start_probing(end.now());
+        }
+        for first in [SenderTimer::Process, SenderTimer::Picture, SenderTimer::Speech] {
+            self.wake(first, end);
+        }
+    }
+
+    /// Handles the expiry of a timer.
+    pub(crate) fn wake(&mut self, timer: SenderTimer, end: &mut End<'_>) {
         let now = end.now();
         match timer {
-            Timer::Begin => {
-                if self.settings.probing {
-                    self.gcc.start_probing(now);
-                }
-                for first in [Timer::Process, Timer::Picture, Timer::Speech] {
-                    self.wake(first, end);
-                }
-            }
-            Timer::Picture => self.take_picture(end),
-            Timer::Speech => self.speak(end),
-            Timer::Process => {
+            SenderTimer::Picture => self.take_picture(end),
+            SenderTimer::Speech => self.speak(end),
+            SenderTimer::Process => {
                 self.control(now, |gcc| gcc.process(now));
                 self.flush(end);
-                end.wake(now + PROCESS_EVERY, Timer::Process);
+                end.wake(now + PROCESS_EVERY, SenderTimer::Process);
             }
-            _ => {
+            SenderTimer::Pacer => {
                 if self.armed.is_some_and(|at| at <= now) {
                     self.armed = None;
                 }
@@ -171,11 +173,11 @@ impl Sender {
     pub(crate) fn repair(&mut self, numbers: &[u64], end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
         for &number in numbers {
-            if self.pacer.is_queued_again(number) {
+            if self.pacer.is_rtx_queued(number) {
                 continue;
             }
-            if let Some(packet) = self.history.again(number, rtt, now) {
-                self.pacer.push(Packet::Again(packet), now);
+            if let Some(packet) = self.history.retransmit(number, rtt, now) {
+                self.pacer.push_rtx(packet, now);
             }
         }
         self.flush(end);
@@ -200,13 +202,13 @@ impl Sender {
 
     fn speak(&mut self, end: &mut End<'_>) {
         let now = end.now();
-        let bytes = self.settings.speech + Settings::HEADERS;
-        let has_copy = self.speech_loss.update(self.gcc.loss(), now);
-        let packet = SpeechPacket { number: self.speech, captured: now, has_copy };
+        let bytes = self.settings.speech + Settings::PATH_HEADERS;
+        let has_fec = self.speech_loss.update(self.gcc.loss(), now);
+        let packet = SpeechPacket { number: self.speech, captured: now, has_fec };
         self.speech += 1;
         self.pacer.sent_audio(bytes, now);
         self.send(Media::Speech(packet), bytes, None, end);
-        end.wake(self.began + speech::PACKET * self.speech, Timer::Speech);
+        end.wake(self.began + speech::PACKET * self.speech, SenderTimer::Speech);
     }
 
     fn take_picture(&mut self, end: &mut End<'_>) {
@@ -223,7 +225,7 @@ impl Sender {
         self.flush(end);
         self.pictures += 1;
         let since = Duration::from_secs_f64(self.pictures as f64 / self.settings.camera.fps);
-        end.wake(self.began + since, Timer::Picture);
+        end.wake(self.began + since, SenderTimer::Picture);
     }
 
     /// Splits a frame into packets whose sizes differ by at most one byte.
@@ -234,25 +236,25 @@ impl Sender {
             let bytes = frame.bytes / count + u32::from(index < frame.bytes % count);
             let packet = VideoPacket { number: self.packets, index, frame, bytes };
             self.packets += 1;
-            self.pacer.push(Packet::Video(packet), now);
+            self.pacer.push(packet, now);
         }
     }
 
     /// Sends the packets that the pacer allows, and requests a call at the time of the next packet.
     fn flush(&mut self, end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
-        let sizes = Sizes { payload: self.settings.payload, headers: Settings::HEADERS };
+        let sizes = Sizes { payload: self.settings.payload, headers: Settings::PATH_HEADERS };
         for (packet, cluster) in self.pacer.process(now) {
             let bytes = sizes.of(&packet);
             let media = match packet {
                 Packet::Video(video) => {
                     self.history.add(video, rtt, now);
-                    self.protection.sent(bytes, false, now);
+                    self.protection.sent_first(bytes, now);
                     Media::Video(video)
                 }
-                Packet::Again(video) => {
-                    self.again += 1;
-                    self.protection.sent(bytes, true, now);
+                Packet::Rtx(video) => {
+                    self.retransmitted += 1;
+                    self.protection.sent_rtx(bytes, now);
                     Media::Video(video)
                 }
                 Packet::Padding(_) => Media::Padding,
@@ -262,7 +264,7 @@ impl Sender {
         if let Some(at) = self.pacer.next(now) {
             if self.armed.is_none_or(|armed| at < armed) {
                 self.armed = Some(at);
-                end.wake(at, Timer::Pacer);
+                end.wake(at, SenderTimer::Pacer);
             }
         }
     }
@@ -272,7 +274,7 @@ impl Sender {
         let number = self.gcc.sent(bytes, probe, end.now());
         if let Media::Video(packet) = media {
             let is_first = self.history.is_first(packet.number);
-            let sent = if is_first { Sent::First(packet.number) } else { Sent::Again };
+            let sent = if is_first { Sent::First(packet.number) } else { Sent::Rtx };
             self.numbers.insert(number, sent);
         }
         end.send(Content::Media(number, media), bytes - IP_UDP);

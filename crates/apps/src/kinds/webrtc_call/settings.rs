@@ -21,26 +21,26 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The headers of a packet on the path.
-    pub(crate) const HEADERS: u32 = IP_UDP + RTP;
+    /// The headers of a packet on the path, from IP to SRTP.
+    pub(crate) const PATH_HEADERS: u32 = IP_UDP + RTP;
 
     /// Returns the rate of the speech on the path, in bit/s.
     fn speech_bps(&self) -> f64 {
-        f64::from(8 * (self.speech + Self::HEADERS)) / speech::PACKET.as_secs_f64()
+        f64::from(8 * (self.speech + Self::PATH_HEADERS)) / speech::PACKET.as_secs_f64()
     }
 
     /// Returns the rate on the path for `bps` of video at `fps`, including headers and speech.
     fn path_bps(&self, bps: f64, fps: f64) -> f64 {
         let packets = (bps / 8.0 / fps / f64::from(self.payload)).ceil().max(1.0);
-        bps + 8.0 * packets * fps * f64::from(Self::HEADERS) + self.speech_bps()
+        bps + 8.0 * packets * fps * f64::from(Self::PATH_HEADERS) + self.speech_bps()
     }
 
     /// Returns the video rate that fits into `bps` on the path at `fps`.
     pub(crate) fn video_bps(&self, bps: f64, fps: f64) -> f64 {
         let left = (bps - self.speech_bps()).max(0.0);
-        let packet = f64::from(self.payload + Self::HEADERS);
+        let packet = f64::from(self.payload + Self::PATH_HEADERS);
         let packets = (left / 8.0 / fps / packet).ceil().max(1.0);
-        (left - 8.0 * packets * fps * f64::from(Self::HEADERS)).max(0.0)
+        (left - 8.0 * packets * fps * f64::from(Self::PATH_HEADERS)).max(0.0)
     }
 
     /// Returns the limits of the controller.

@@ -1,9 +1,10 @@
 //! Speech: the repair data in its packets, and the quality that a person hears.
 //!
 //! Source: RFC 6716 §2.1.7 and libwebrtc (2025-06) `audio_encoder_opus.cc`. An Opus packet can hold
-//! a coarse copy of the packet before it. WebRTC offers this by default (`useinbandfec`). Opus adds
-//! the copy from a loss of half a percent on, and takes the bits of the copy from the rate of the
-//! speech. The loss comes from the controller's loss reports, smoothed over 10 s.
+//! a coarse copy of the packet before it (in-band FEC, or LBRR). WebRTC offers this by default
+//! (`useinbandfec`). Opus adds the copy from a loss of half a percent on, and takes the bits of the
+//! copy from the rate of the speech. The loss comes from the controller's loss reports, smoothed
+//! over 10 s.
 //!
 //! Differences: the rating does not distinguish the copy from the original. Opus omits the copy at
 //! rates below about 28 kbit/s; this model does not.
@@ -20,8 +21,8 @@ mod neteq;
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
 /// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
 /// which the loss is rounded.
-const COPY_FROM: f64 = 0.005;
-/// The weight of the past after a millisecond.
+const FEC_FROM: f64 = 0.005;
+/// The factor by which the weight of earlier loss falls in a millisecond.
 const MEMORY: f64 = 0.9999;
 /// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;
@@ -39,7 +40,7 @@ impl Loss {
         let span = self.last.replace(now).map_or(Duration::ZERO, |last| now.since(last));
         let past = math::pow(MEMORY, span.as_secs_f64() * 1e3);
         self.smoothed = past * self.smoothed + (1.0 - past) * loss;
-        self.smoothed >= COPY_FROM
+        self.smoothed >= FEC_FROM
     }
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct SpeechPacket {
     /// The end time of the speech.
     pub(crate) captured: Instant,
     /// Whether the packet holds a copy of the packet before it.
-    pub(crate) has_copy: bool,
+    pub(crate) has_fec: bool,
 }
 
 /// The quality of the sound that a person heard.
@@ -69,7 +70,7 @@ pub(crate) struct Heard {
 
 /// The receiver of speech.
 #[derive(Debug, Default)]
-pub(crate) struct Ear {
+pub(crate) struct AudioReceiver {
     arrivals: Arrivals,
     buffer: Neteq,
     late: u64,
@@ -79,13 +80,13 @@ pub(crate) struct Ear {
     newest: Option<u64>,
     /// The last packet that a copy replaced.
     replaced: Option<u64>,
-    copies: u64,
+    recovered: u64,
 }
 
-impl Ear {
+impl AudioReceiver {
     /// Processes a packet that arrives.
     pub(crate) fn take(&mut self, packet: SpeechPacket, now: Instant) {
-        let SpeechPacket { number, captured, has_copy } = packet;
+        let SpeechPacket { number, captured, has_fec } = packet;
         let delay = self.arrivals.take(datagrams::stamp(number, captured), now);
         let played = self.buffer.take(delay, now);
         self.late += u64::from(played.gap() > Duration::ZERO);
@@ -94,14 +95,14 @@ impl Ear {
         if self.replaced == Some(number) {
             // The packet was reordered and not lost.
             self.replaced = None;
-            self.copies -= 1;
+            self.recovered -= 1;
         }
         let follows_gap = self.newest.is_some_and(|newest| number > newest + 1);
         // The packet before this one is due 20 ms earlier.
         let is_in_time = delay + PACKET <= played.due;
-        if has_copy && follows_gap && is_in_time {
+        if has_fec && follows_gap && is_in_time {
             self.replaced = Some(number - 1);
-            self.copies += 1;
+            self.recovered += 1;
         }
         self.newest = self.newest.max(Some(number));
     }
@@ -110,7 +111,7 @@ impl Ear {
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
         let lost = self.arrivals.loss(sent)?;
         let expected = self.arrivals.expected().max(1) as f64;
-        let (late, copied) = (self.late as f64 / expected, self.copies as f64 / expected);
+        let (late, copied) = (self.late as f64 / expected, self.recovered as f64 / expected);
         let mean = self.delays / self.arrivals.received().max(1) + PACKET;
         let delay_ms = mean.as_secs_f64() * 1e3 + LOOKAHEAD_MS;
         let concealed = self.gaps.as_secs_f64() / PACKET.as_secs_f64() / expected;
@@ -125,15 +126,16 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns what is heard of 1,000 packets that take `took_ms`, of which `is_lost` are lost.
-    fn heard(took_ms: u64, has_copy: bool, is_lost: impl Fn(u64) -> bool) -> Heard {
-        let mut ear = Ear::default();
+    /// Returns the quality of the sound of 1,000 packets that take `took_ms`, with the losses
+    /// `is_lost`.
+    fn heard(took_ms: u64, has_fec: bool, is_lost: impl Fn(u64) -> bool) -> Heard {
+        let mut audio = AudioReceiver::default();
         for number in (0..1_000).filter(|&number| !is_lost(number)) {
             let captured = Instant::from_millis(20 * number);
-            let packet = SpeechPacket { number, captured, has_copy };
-            ear.take(packet, captured + Duration::from_millis(took_ms));
+            let packet = SpeechPacket { number, captured, has_fec };
+            audio.take(packet, captured + Duration::from_millis(took_ms));
         }
-        ear.heard(1_000).unwrap()
+        audio.heard(1_000).unwrap()
     }
 
     /// Source: RFC 6716 §2.1.7.
@@ -151,19 +153,19 @@ mod tests {
 
     #[test]
     fn a_copy_that_comes_too_late_replaces_nothing() {
-        let mut ear = Ear::default();
+        let mut audio = AudioReceiver::default();
         let at = Instant::from_millis;
-        let packet = |number| SpeechPacket { number, captured: at(20 * number), has_copy: true };
-        ear.take(packet(0), at(20));
+        let packet = |number| SpeechPacket { number, captured: at(20 * number), has_fec: true };
+        audio.take(packet(0), at(20));
         // Speech is played 60 ms after its capture. Packet 1 is due at 80 ms, and packet 2 brings
         // its copy at 85 ms.
-        ear.take(packet(2), at(85));
-        assert_eq!(ear.copies, 0);
-        ear.take(packet(4), at(100));
-        assert_eq!(ear.copies, 1);
+        audio.take(packet(2), at(85));
+        assert_eq!(audio.recovered, 0);
+        audio.take(packet(4), at(100));
+        assert_eq!(audio.recovered, 1);
         // Packet 3 was only reordered.
-        ear.take(packet(3), at(101));
-        assert_eq!(ear.copies, 0);
+        audio.take(packet(3), at(101));
+        assert_eq!(audio.recovered, 0);
     }
 
     /// Source: `audio_encoder_opus.cc`, `kAlphaForPacketLossFractionSmoother`.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::expiry::expired;
 use super::feedback::Report;
 use super::speech::SpeechPacket;
 
@@ -78,10 +79,7 @@ pub(crate) struct Wire {
 impl Wire {
     /// Stores the content of a datagram; returns the number of the datagram.
     pub(crate) fn put(&mut self, content: Content, now: Instant) -> u64 {
-        while self.sent.front().is_some_and(|&(at, _)| now.since(at) > KEPT) {
-            self.sent.pop_front();
-            self.first += 1;
-        }
+        self.first += expired(&mut self.sent, |(at, _)| now.since(*at) > KEPT).count() as u64;
         self.sent.push_back((now, Some(content)));
         self.first + self.sent.len() as u64 - 1
     }
@@ -90,10 +88,7 @@ impl Wire {
     pub(crate) fn take(&mut self, number: u64) -> Option<Content> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let content = self.sent.get_mut(place)?.1.take();
-        while self.sent.front().is_some_and(|(_, content)| content.is_none()) {
-            self.sent.pop_front();
-            self.first += 1;
-        }
+        self.first += expired(&mut self.sent, |(_, content)| content.is_none()).count() as u64;
         content
     }
 }

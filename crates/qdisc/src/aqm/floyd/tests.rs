@@ -10,8 +10,8 @@ fn settings(tuning: Tuning) -> Settings {
     Settings { tuning, max_p: 0.02, gentle: false, wait: false, mean_packet: Bytes(500) }
 }
 
-/// Returns a law with an average queue length of `average` packets. It stays constant while
-/// arrivals find a backlog of this length.
+/// Returns a law with an average queue length of `average` packets. The average stays constant
+/// while arrivals find a backlog of this length.
 fn at(settings: Settings, average: f64) -> Floyd {
     let mut law = Floyd::new(settings);
     (law.average, law.above, law.idle_since) = (average, true, None);

@@ -71,8 +71,8 @@ struct Vars {
 }
 
 impl Linux {
-    /// Returns the law of a queue that exists from the start of the run. Its timer first expires
-    /// after one interval.
+    /// Returns the law of a queue that exists from the start of the run. The law's timer first
+    /// expires after one interval.
     pub fn new(settings: &Settings) -> Self {
         let params = Params {
             target: signed(settings.target),

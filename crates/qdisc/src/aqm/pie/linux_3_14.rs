@@ -84,8 +84,8 @@ const fn ticks(nanos: u64) -> u64 {
 }
 
 impl Linux314 {
-    /// Returns the law of a queue that exists from the start of the run. Its timer first expires
-    /// half a second later.
+    /// Returns the law of a queue that exists from the start of the run. The law's timer first
+    /// expires half a second later.
     pub fn new(settings: &Settings) -> Self {
         let params = Params {
             target: ticks(settings.target.as_nanos()),

@@ -12,8 +12,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Returns a law with an average queue length of `average` bytes. It stays constant while arrivals
-/// find a backlog of this length.
+/// Returns a law with an average queue length of `average` bytes. The average stays constant while
+/// arrivals find a backlog of this length.
 fn at(settings: &Settings, average: u64) -> Red {
     let mut law = Red::new(settings);
     law.qavg = average << law.thresholds.wlog;

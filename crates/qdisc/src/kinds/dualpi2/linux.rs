@@ -35,7 +35,8 @@ enum Threshold {
 struct Step {
     threshold: Threshold,
     min_qlen: u64,
-    /// Whether the step applies to each packet of the L4S queue; empty if it applies to all.
+    /// Whether the step applies to each packet of the L4S queue; empty if the step applies to all
+    /// packets.
     applies: VecDeque<bool>,
 }
 
@@ -106,8 +107,8 @@ pub(super) struct DualPi2 {
     wrr: Wrr,
     step: Step,
     limits: Limits,
-    /// The backlog below which PI2 signals nothing.
-    guard: u64,
+    /// The backlog in bytes below which `must_drop` keeps each packet: two MTUs.
+    least_backlog: u64,
     any_ect: bool,
     drop_early: bool,
     stats: Stats,
@@ -130,15 +131,16 @@ impl DualPi2 {
             wrr: Wrr::new(protection, 100 - protection, mtu),
             step: Step::new(args),
             limits: Limits::new(args),
-            guard: 2 * mtu,
+            least_backlog: 2 * mtu,
             any_ect: args.word("ecn_mask") == "any_ect",
             drop_early: args.flag("drop_early"),
             stats: Stats::default(),
         }
     }
 
+    /// Runs `dualpi2_timer` for the ticks until `now`.
     #[inline]
-    fn catch_up(&mut self, now: Instant) {
+    fn run_timer(&mut self, now: Instant) {
         self.law.catch_up(now, self.queues.heads());
         self.stats.last = now;
     }
@@ -160,7 +162,7 @@ impl DualPi2 {
     /// `must_drop`: applies PI2 to `packet`; returns the packet unless it was dropped.
     #[inline]
     fn control(&mut self, queue: Queue, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.queues.backlog().bytes.0 < self.guard {
+        if self.queues.backlog().bytes.0 < self.least_backlog {
             return Some(packet);
         }
         let verdict = match queue {
@@ -209,7 +211,7 @@ impl DualPi2 {
 
 impl Qdisc for DualPi2 {
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
-        self.catch_up(cx.now);
+        self.run_timer(cx.now);
         if self.is_full_for(&packet) {
             return cx.drop(packet, Reason::Overlimit);
         }
@@ -231,7 +233,7 @@ impl Qdisc for DualPi2 {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.catch_up(cx.now);
+        self.run_timer(cx.now);
         self.wrr.wake(cx.now, &self.queues);
         while let Some(turn) = self.wrr.next(&self.queues) {
             let (packet, sojourn) = self.queues.pop(turn.queue, cx.now)?;

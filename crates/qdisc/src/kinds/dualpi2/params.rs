@@ -120,7 +120,7 @@ pub(super) const MIN_QLEN_STEP: Param = Param {
     doc: "L4S packets that an arrival must find for the step to apply to it.",
 };
 
-/// The choice between drops and overflow.
+/// The response to overload.
 pub(super) const DROP_OVERLOAD: Param = Param {
     name: "drop_overload",
     default: Value::Flag(true),
@@ -128,7 +128,7 @@ pub(super) const DROP_OVERLOAD: Param = Param {
     doc: "Whether overload drops packets of both queues; otherwise the queues overflow.",
 };
 
-/// The place of PI2's signals.
+/// The time of PI2's signals: arrival or departure.
 pub(super) const DROP_EARLY: Param = Param {
     name: "drop_early",
     default: Value::Flag(false),

@@ -16,6 +16,14 @@ pub(super) enum Queue {
     L4s,
 }
 
+/// The queues that have packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Busy {
+    None,
+    One(Queue),
+    Both,
+}
+
 /// The packets of both queues.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
@@ -48,14 +56,13 @@ impl Queues {
         Backlog { packets: classic.packets + l4s.packets, bytes: classic.bytes + l4s.bytes }
     }
 
-    /// Returns the only queue that has packets, or `None` if neither has packets; `Err` if both
-    /// have packets.
-    pub(super) fn only(&self) -> Result<Option<Queue>, ()> {
+    /// Returns which queues have packets.
+    pub(super) fn busy(&self) -> Busy {
         match (self.classic.is_empty(), self.l4s.is_empty()) {
-            (true, true) => Ok(None),
-            (false, true) => Ok(Some(Queue::Classic)),
-            (true, false) => Ok(Some(Queue::L4s)),
-            (false, false) => Err(()),
+            (true, true) => Busy::None,
+            (false, true) => Busy::One(Queue::Classic),
+            (true, false) => Busy::One(Queue::L4s),
+            (false, false) => Busy::Both,
         }
     }
 
@@ -124,10 +131,13 @@ impl Wrr {
     /// Returns the turn of the next packet; `None` if both queues are empty.
     #[inline]
     pub(super) fn next(&self, queues: &Queues) -> Option<Turn> {
-        match queues.only() {
-            Ok(queue) => queue.map(Turn::free),
-            Err(()) if self.credit <= 0 => Some(Turn { queue: Queue::L4s, per_byte: self.classic }),
-            Err(()) => Some(Turn { queue: Queue::Classic, per_byte: -self.l4s }),
+        match queues.busy() {
+            Busy::None => None,
+            Busy::One(queue) => Some(Turn::free(queue)),
+            Busy::Both if self.credit <= 0 => {
+                Some(Turn { queue: Queue::L4s, per_byte: self.classic })
+            }
+            Busy::Both => Some(Turn { queue: Queue::Classic, per_byte: -self.l4s }),
         }
     }
 
@@ -135,7 +145,7 @@ impl Wrr {
     #[inline]
     pub(super) fn charge(&mut self, turn: Turn, packet: &Packet, queues: &Queues) {
         self.credit += turn.per_byte * i64::from(packet.len);
-        self.emptied = matches!(queues.only(), Ok(None));
+        self.emptied = queues.busy() == Busy::None;
     }
 
     /// Restores the initial credit: both queues were found empty.

@@ -9,7 +9,7 @@
 
 use aqmlab_core::{Args, Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
 
-use super::queues::{Queue, Queues, Turn, Wrr};
+use super::queues::{Busy, Queue, Queues, Turn, Wrr};
 use crate::aqm::pi2::rfc9332::{Control, Ramp, Rfc9332, Settings};
 use crate::aqm::pi2::{self, Verdict};
 use crate::aqm::timer::Timer;
@@ -38,15 +38,16 @@ impl Scheduler {
     fn next(&self, queues: &Queues, now: Instant) -> Option<Turn> {
         match self {
             Self::RoundRobin(wrr) => wrr.next(queues),
-            Self::TimeShifted(shift) => {
-                let Ok(only) = queues.only() else {
+            Self::TimeShifted(shift) => match queues.busy() {
+                Busy::None => None,
+                Busy::One(queue) => Some(Turn::free(queue)),
+                Busy::Both => {
                     let heads = queues.heads();
                     let shifted = pi2::age(heads.l4s, now).saturating_add(*shift);
                     let l4s = shifted >= pi2::age(heads.classic, now);
-                    return Some(Turn::free(if l4s { Queue::L4s } else { Queue::Classic }));
-                };
-                only.map(Turn::free)
-            }
+                    Some(Turn::free(if l4s { Queue::L4s } else { Queue::Classic }))
+                }
+            },
         }
     }
 

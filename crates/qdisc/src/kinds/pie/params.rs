@@ -144,7 +144,7 @@ pub(crate) const DERAND: Param = Param {
     doc: "Whether drops are spaced apart (derandomisation).",
 };
 
-/// FreeBSD's switch between active and inactive.
+/// The parameter that lets FreeBSD's PIE be inactive.
 pub(crate) const ON_OFF: Param = Param {
     name: "onoff",
     default: Value::Flag(false),

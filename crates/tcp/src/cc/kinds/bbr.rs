@@ -14,11 +14,12 @@
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
-mod aggregation;
+pub(super) mod aggregation;
 mod filter;
 mod model;
 mod policer;
 mod send;
+pub(super) mod shared;
 
 use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
@@ -27,6 +28,7 @@ use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, TsoSegments, Window
 use aggregation::Aggregation;
 use filter::WindowedMax;
 use policer::Policer;
+use shared::{BW_SCALE, BW_UNIT, CWND_GAIN, CWND_MIN_TARGET, DRAIN_GAIN, Mode, SCALE, UNIT};
 
 /// Registers `bbr`.
 pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
@@ -45,41 +47,15 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |args| Box::new(Bbr::new(args.count("seed"), args.count(LINUX_HZ.name))),
 }];
 
-/// The binary logarithm of the bandwidth unit. Bandwidth is in units of the window per microsecond,
-/// times 2^24.
-const BW_SCALE: u32 = 24;
-const BW_UNIT: u64 = 1 << BW_SCALE;
-/// The binary logarithm of the gain unit. Gains are in 256ths.
-const SCALE: u32 = 8;
-const UNIT: u64 = 1 << SCALE;
 /// The gain 2/ln 2, which doubles the rate in every round trip.
 const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
-/// The inverse of [`HIGH_GAIN`], which drains the queue of the start-up phase in one round trip.
-const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
-const CWND_GAIN: u64 = UNIT * 2;
 /// The gain cycle of [`Mode::ProbeBw`]: a phase above 1, a phase below 1 by the same amount, and
 /// then six phases of 1.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The number of phases at which the cycle may be entered, which is all but the draining phase.
+/// The number of phases at which the cycle may be entered: all phases except the draining phase.
 const CYCLE_RANDOM: u64 = 7;
-/// The minimum window in segments, except during packet conservation. With this window, a receiver
-/// that acknowledges every second segment still acknowledges continuously.
-const CWND_MIN_TARGET: u64 = 4;
 /// The number of segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;
-
-/// The mode of BBR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Doubles the rate until the delivery rate stops growing.
-    Startup,
-    /// Drains the queue of the start-up phase.
-    Drain,
-    /// Sends at the delivery rate, and periodically probes for more bandwidth.
-    ProbeBw,
-    /// Keeps at most four segments in flight, to measure the round-trip time without a queue.
-    ProbeRtt,
-}
 
 /// The loss recovery state of the connection (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -240,8 +216,7 @@ impl Bbr {
 
 impl CongestionControl for Bbr {
     fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
-        let round_trip = srtt.unwrap_or_default().as_nanos().rotate_left(32);
-        self.rng = Rng::stream(self.seed ^ now.as_nanos() ^ round_trip, "bbr");
+        self.rng = shared::stream(self.seed, "bbr", now, srtt);
         self.units = Units { segment: window.segment, mss: u64::from(window.mss) };
         window.ssthresh = u64::MAX;
         self.min_rtt = srtt.map(Duration::as_micros);
@@ -263,7 +238,7 @@ impl CongestionControl for Bbr {
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         match event {
             // After a timeout nothing is in flight, but the connection was not idle.
-            CcEvent::TransmitStart(_) if !self.in_loss => self.restart_from_idle(window, now),
+            CcEvent::TransmitStart { .. } if !self.in_loss => self.restart_from_idle(window, now),
             CcEvent::RtoEntered => self.enter_loss(),
             CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,
             CcEvent::Undone => {

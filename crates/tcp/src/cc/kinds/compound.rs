@@ -189,7 +189,7 @@ impl CongestionControl for Compound {
 
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, _now: Instant) {
         match event {
-            CcEvent::TransmitStart(_) | CcEvent::RecoveryLeft => self.forget_round(),
+            CcEvent::TransmitStart { .. } | CcEvent::RecoveryLeft => self.forget_round(),
             CcEvent::IdleRestart | CcEvent::RtoEntered => {
                 self.forget_round();
                 self.dwnd = 0.0;

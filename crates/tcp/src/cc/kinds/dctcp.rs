@@ -33,8 +33,8 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         let (shift, alpha) = (args.count("dctcp_shift_g"), args.count("dctcp_alpha_on_init"));
         Box::new(Dctcp {
             has_ecn: false,
-            shift: shift.min(10) as u32,
-            alpha: alpha.min(MAX_ALPHA),
+            shift: shift as u32,
+            alpha,
             round: Totals::default(),
             loss_cwnd: 0,
             marks: 0,
@@ -44,16 +44,15 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
 }];
 
 /// The estimate if every segment is marked. Estimates are in 1024ths (`DCTCP_MAX_ALPHA`).
-const MAX_ALPHA: u64 = 1 << 10;
-/// The binary logarithm of twice the largest estimate.
-const HALVING_SHIFT: u32 = 11;
+const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
+const ALPHA_BITS: u32 = 10;
 
 /// The DCTCP controller.
 #[derive(Debug)]
 struct Dctcp {
     /// Whether the connection has ECN.
     has_ecn: bool,
-    /// The weight of a new share, as a negative power of two.
+    /// The weight of a new share of marked segments, as a negative power of two.
     shift: u32,
     /// The estimate of the share of marked segments (`dctcp_alpha`).
     alpha: u64,
@@ -75,7 +74,7 @@ impl Dctcp {
         self.alpha -= if part == 0 { self.alpha } else { part };
         if marked > 0 {
             let delivered = (totals.delivered - self.round.delivered).max(1);
-            let share = (marked << (10 - self.shift)) / delivered;
+            let share = (marked << (ALPHA_BITS - self.shift)) / delivered;
             self.alpha = (self.alpha + share).min(MAX_ALPHA);
         }
         self.round = *totals;
@@ -122,7 +121,7 @@ impl CongestionControl for Dctcp {
             return self.react_to_loss(window);
         }
         self.loss_cwnd = window.cwnd;
-        let reduction = (u128::from(window.cwnd) * u128::from(self.alpha)) >> HALVING_SHIFT;
+        let reduction = (u128::from(window.cwnd) * u128::from(self.alpha)) >> (ALPHA_BITS + 1);
         (window.cwnd - reduction as u64).max(2 * window.segment)
     }
 

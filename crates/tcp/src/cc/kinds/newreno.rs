@@ -99,7 +99,7 @@ mod tests {
     use aqmlab_core::Args;
 
     use super::*;
-    use crate::cc::{RateSample, Signal};
+    use crate::cc::Signal;
 
     const MSS: u64 = 1_448;
 
@@ -108,21 +108,7 @@ mod tests {
     }
 
     fn ack(bytes: u64, snd_nxt: u64, in_flight: u64) -> Ack {
-        Ack {
-            now: Instant::ZERO,
-            acked: bytes,
-            bytes,
-            in_flight,
-            prior_in_flight: 0,
-            until_departure: aqmlab_core::Duration::ZERO,
-            rtt: None,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-            snd_una: 0,
-            snd_nxt,
-            rate: RateSample::default(),
-        }
+        Ack { acked: bytes, bytes, in_flight, cwnd_limited: true, snd_nxt, ..Ack::default() }
     }
 
     fn fresh() -> Box<dyn CongestionControl> {

@@ -28,7 +28,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[expect(clippy::struct_field_names, reason = "`sent` is a time")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// The number of the segment's first byte.
+    /// The sequence number of the segment's first byte.
     pub(crate) seq: u64,
     /// The time of the segment's last transmission.
     pub(crate) sent: Instant,
@@ -68,7 +68,7 @@ impl Sent {
         }
     }
 
-    /// Returns the number after the segment's last byte or its FIN.
+    /// Returns the sequence number after the segment's last byte or its FIN.
     #[inline]
     pub(crate) const fn end(&self) -> u64 {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64

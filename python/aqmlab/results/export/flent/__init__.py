@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aqmlab import __version__
+from aqmlab import __version__, _core
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.results.captures import EPOCH_S
@@ -116,10 +116,7 @@ def _begins(trial: TrialRows) -> datetime.datetime:
 def _own_step_s(trial: TrialRows) -> float:
     """The step of the trial's own series, in seconds."""
     measure = trial.spec.measure
-    step_ns = measure.step_ns
-    while trial.spec.duration_ns > measure.points * step_ns:
-        step_ns *= 2
-    return step_ns / 1e9
+    return _core.series_step_ns(measure.step_ns, trial.spec.duration_ns, measure.points) / 1e9
 
 
 def _summaries(test: Test, series: Mapping[str, Values], length: int) -> dict[str, Values]:

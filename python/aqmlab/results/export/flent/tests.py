@@ -4,8 +4,8 @@ Flent selects series and plots by the name of the test. A trial gets the first t
 match its applications exactly. Any other trial gets `rrul_var`, which has a series for each
 application by name.
 
-Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen because it marks its flows with
-DSCPs and trials do not. `rrul_be` is the same test without DSCPs.
+Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen, because it marks its flows with
+DSCPs, and the roles contain no DSCPs. `rrul_be` is the same test without DSCPs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Cast:
 
 
 def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
-    """The roles of a resolved trial's applications; `carrying` has (name, direction)."""
+    """The roles of a trial's applications.
+
+    `carrying` has each application and direction with data.
+    """
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
         name, kind = app.name, app.app.kind
@@ -87,7 +90,7 @@ class Test:
     """The parameter that states the number of streams."""
 
     def fits(self, cast: Cast) -> bool:
-        """Whether the applications match the roles exactly."""
+        """Returns whether the applications match the roles exactly."""
         return not (cast.dash or cast.rest) and all(
             getattr(self, part).least <= len(getattr(cast, part)) <= getattr(self, part).most
             for part in ("up", "down", "icmp", "udp", "voip", "web")
@@ -152,7 +155,7 @@ TESTS = (
 """The tests that a trial can match; the first match wins."""
 
 GENERIC = Test("rrul_var", summaries=_BOTH, parameter="bidir_streams")
-"""The test for trials that match no other."""
+"""The test for trials that match no other test."""
 
 
 def choose(cast: Cast) -> Test:

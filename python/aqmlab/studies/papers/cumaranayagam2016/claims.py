@@ -243,7 +243,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _spike(n: Numbers, flow: str, at: At) -> tuple[BySeed, BySeed]:
-    """The longest round trip in an upload's first three seconds, and the later median RTT."""
+    """The longest RTT in the first 3 s of an upload, and the median RTT from 5 to 20 s."""
     start = STARTS_S[flow]
     longest = n.rtt(flow, at, (start, start + 3), direction="up", take="max")
     return longest, _delay(n, flow, at, (start + 5, start + 20))

@@ -28,7 +28,7 @@ struct Packet {
 pub(crate) struct AckedRate {
     /// The packets of the window in the order of their arrivals.
     window: VecDeque<Packet>,
-    /// The latest departure of a packet that left the window.
+    /// The latest send time of the packets that were removed from the window.
     discarded: Instant,
 }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::super::expiry::expired;
 use super::super::feedback::Report;
 use super::loss_based::Outcome;
 use super::probes::Cluster;
@@ -31,10 +32,10 @@ pub(super) struct Arrival {
 /// The packets of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The number of the first packet.
+    /// The transport-wide sequence number of the first packet.
     first: u64,
     packets: VecDeque<Sent>,
-    /// The number of the first packet on the path.
+    /// The transport-wide sequence number of the first packet on the path.
     on_path: u64,
 }
 
@@ -48,11 +49,10 @@ impl History {
     /// Removes old packets. Returns the bytes of the removed packets that were on the path.
     pub(super) fn expire(&mut self, now: Instant) -> f64 {
         let mut bytes = 0.0;
-        while let Some(front) = self.packets.front().filter(|one| now.since(one.at) > KEPT) {
+        for old in expired(&mut self.packets, |one| now.since(one.at) > KEPT) {
             if self.first >= self.on_path {
-                bytes += f64::from(front.bytes);
+                bytes += f64::from(old.bytes);
             }
-            self.packets.pop_front();
             self.first += 1;
         }
         bytes

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
+use super::super::expiry::expired;
 use super::loss_based::{LossBased, LossState, Outcome};
 
 #[cfg(test)]
@@ -157,34 +158,47 @@ impl LossLimit {
     /// Adapts the target. The caller calls this function every 25 ms.
     pub(crate) fn process(&mut self, now: Instant) {
         if self.is_rtt_long() {
-            let due = self.decreased.is_none_or(|at| now.since(at) >= RTT_DECREASE_EVERY);
-            if due && self.target_bps > RTT_FLOOR_BPS {
-                self.decreased = Some(now);
-                self.set((RTT_DECREASE * self.target_bps).max(RTT_FLOOR_BPS));
-            }
+            self.limit_rtt(now);
             return;
         }
         let estimate = self.loss_based.estimate();
-        let trusts_delay = self.loss == 0.0 && self.is_starting(now) && estimate.is_none();
-        if trusts_delay && self.delay_bps.is_finite() {
-            let bps = self.target_bps.max(self.delay_bps);
-            if bps > self.target_bps {
-                self.lows.clear();
-                self.lows.push_back((now, self.target_bps));
-                self.set(bps);
-                return;
-            }
+        if estimate.is_none() && self.start(now) {
+            return;
         }
         self.remember(now);
         let Some(reported) = self.reported else { return };
         if let Some((bps, state)) = estimate {
             self.state = state;
             self.set(bps);
-            return;
+        } else if now.since(reported) < REPORT_LASTS {
+            self.count_losses(now);
         }
-        if now.since(reported) >= REPORT_LASTS {
-            return;
+    }
+
+    /// Lowers the target because the round trip is too long.
+    fn limit_rtt(&mut self, now: Instant) {
+        let is_due = self.decreased.is_none_or(|at| now.since(at) >= RTT_DECREASE_EVERY);
+        if is_due && self.target_bps > RTT_FLOOR_BPS {
+            self.decreased = Some(now);
+            self.set((RTT_DECREASE * self.target_bps).max(RTT_FLOOR_BPS));
         }
+    }
+
+    /// Raises the target to the delay-based estimate, soon after the start and without losses.
+    /// Returns whether the target changed.
+    fn start(&mut self, now: Instant) -> bool {
+        let trusts_delay = self.loss == 0.0 && self.is_starting(now) && self.delay_bps.is_finite();
+        if !trusts_delay || self.delay_bps <= self.target_bps {
+            return false;
+        }
+        self.lows.clear();
+        self.lows.push_back((now, self.target_bps));
+        self.set(self.delay_bps);
+        true
+    }
+
+    /// Adapts the target to the last loss report, as the first loss-based estimator does.
+    fn count_losses(&mut self, now: Instant) {
         if self.loss <= LOW {
             let low = self.lows.front().map_or(self.target_bps, |&(_, bps)| bps);
             self.set(INCREASE * low + INCREASE_BPS);
@@ -211,9 +225,7 @@ impl LossLimit {
 
     fn remember(&mut self, now: Instant) {
         let is_old = |at: Instant| now.since(at) + Duration::from_millis(1) > INCREASE_WINDOW;
-        while self.lows.front().is_some_and(|&(at, _)| is_old(at)) {
-            self.lows.pop_front();
-        }
+        expired(&mut self.lows, |&(at, _)| is_old(at)).for_each(drop);
         while self.lows.back().is_some_and(|&(_, bps)| self.target_bps <= bps) {
             self.lows.pop_back();
         }

@@ -1,4 +1,4 @@
-//! The limit that losses set to the rate.
+//! The limit that losses set on the rate.
 //!
 //! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, with the default settings. After each
 //! observation of 250 ms, the estimator chooses the most likely model of the path among a few
@@ -41,7 +41,7 @@ const LEAST_BPS: f64 = 5e3;
 /// The origin of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossState {
-    /// Losses limit the rate, which rises. The sender adds padding to reach it.
+    /// Losses limit the rate, and the limit rises. The sender adds padding to reach the limit.
     Increasing,
     /// Losses limit the rate.
     Decreasing,
@@ -51,14 +51,14 @@ pub(crate) enum LossState {
 
 /// The rate above which the estimate does not rise for a time.
 #[derive(Clone, Copy, Debug)]
-struct Hold {
+struct HoldInfo {
     until: Option<Instant>,
     /// The duration of the next hold.
     span: Duration,
     bps: f64,
 }
 
-impl Hold {
+impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct LossBased {
     /// The limit of the current window of [`INCREASE_WINDOW`], and the beginning of this window.
     window_bps: f64,
     window_since: Option<Instant>,
-    hold: Hold,
+    hold: HoldInfo,
     padding: Padding,
 }
 
@@ -109,7 +109,7 @@ impl LossBased {
             delay_bps: f64::INFINITY,
             window_bps: f64::INFINITY,
             window_since: None,
-            hold: Hold::NONE,
+            hold: HoldInfo::NONE,
             padding: Padding::NONE,
         }
     }
@@ -221,12 +221,12 @@ impl LossBased {
         } else if is_limit {
             if self.state != LossState::Decreasing {
                 let span = (self.hold.span * HOLD_FACTOR).min(LONGEST_HOLD);
-                self.hold = Hold { until: Some(now + self.hold.span), span, bps };
+                self.hold = HoldInfo { until: Some(now + self.hold.span), span, bps };
             }
             self.padding = Padding::NONE;
             self.state = LossState::Decreasing;
         } else {
-            self.hold = Hold::NONE;
+            self.hold = HoldInfo::NONE;
             self.padding = Padding::NONE;
             self.state = LossState::Delay;
         }

@@ -54,7 +54,8 @@ struct Drop {
 pub(crate) struct Probes {
     most_bps: f64,
     estimate_bps: f64,
-    /// The result above which to probe further, while results are awaited.
+    /// The rate in bit/s above which a probe's result leads to a further probe; `None` if no
+    /// further probe may follow.
     further_bps: Option<f64>,
     may_probe: bool,
     initiated: Instant,

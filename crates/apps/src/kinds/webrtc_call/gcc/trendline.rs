@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::Instant;
 
-use super::groups::Spacing;
+use super::inter_arrival_delta::Spacing;
 
 const SMOOTHING: f64 = 0.9;
 const GAIN: f64 = 4.0;

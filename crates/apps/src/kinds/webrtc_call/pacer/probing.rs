@@ -45,7 +45,7 @@ pub(super) struct Send {
 pub(super) struct Probing {
     probes: VecDeque<Probe>,
     is_active: bool,
-    /// The time of the next send; `None` stands for at once.
+    /// The time of the next send; `None` if it is due at once.
     next: Option<Instant>,
 }
 

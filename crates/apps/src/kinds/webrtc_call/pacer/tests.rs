@@ -31,7 +31,7 @@ fn a_frame_of_less_than_40_ms_leaves_at_once_and_a_larger_one_is_spread() {
     // At 2.5 Mbit/s, 40 ms are 12,500 B.
     let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
     for number in 0..40 {
-        pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+        pacer.push(video(number, 1_192), Instant::ZERO);
     }
     let times: Vec<_> = drain(&mut pacer, Instant::ZERO).iter().map(|one| one.0).collect();
     assert_eq!(times.iter().filter(|&&at| at == Instant::ZERO).count(), 10, "12,500 B");
@@ -42,11 +42,11 @@ fn a_frame_of_less_than_40_ms_leaves_at_once_and_a_larger_one_is_spread() {
 #[test]
 fn retransmissions_go_first() {
     let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
-    pacer.push(Packet::Video(video(7, 1_000)), Instant::ZERO);
-    pacer.push(Packet::Again(video(3, 1_000)), Instant::ZERO);
-    assert!(pacer.is_queued_again(3) && !pacer.is_queued_again(7));
+    pacer.push(video(7, 1_000), Instant::ZERO);
+    pacer.push_rtx(video(3, 1_000), Instant::ZERO);
+    assert!(pacer.is_rtx_queued(3) && !pacer.is_rtx_queued(7));
     let sent: Vec<_> = pacer.process(Instant::ZERO).into_iter().map(|(packet, _)| packet).collect();
-    assert_eq!(sent, [Packet::Again(video(3, 1_000)), Packet::Video(video(7, 1_000))]);
+    assert_eq!(sent, [Packet::Rtx(video(3, 1_000)), Packet::Video(video(7, 1_000))]);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_queue_of_more_than_2_seconds_raises_the_rate() {
     // 125,000 B at 100 kbit/s would take 10 s.
     let mut pacer = Pacer::new(SIZES, 100e3, Instant::ZERO);
     for number in 0..100 {
-        pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+        pacer.push(video(number, 1_192), Instant::ZERO);
     }
     let last = drain(&mut pacer, Instant::ZERO).last().unwrap().0;
     assert!(last <= at_us(2_100_000), "{last}");
@@ -65,7 +65,7 @@ fn a_probe_has_its_rate_and_fills_up_with_padding() {
     let mut pacer = Pacer::new(SIZES, 750e3, Instant::ZERO);
     pacer.probe(Cluster { id: 0, bps: 1.8e6 }, Instant::ZERO);
     assert_eq!(pacer.next(Instant::ZERO), None, "a packet of media begins it");
-    pacer.push(Packet::Video(video(0, 1_192)), Instant::ZERO);
+    pacer.push(video(0, 1_192), Instant::ZERO);
     let sent = drain(&mut pacer, Instant::ZERO);
     assert!(sent.iter().all(|one| one.2.is_some()));
     assert!(sent[2..].iter().all(|one| matches!(one.1, Packet::Padding(_))));
@@ -81,7 +81,7 @@ fn a_probe_has_its_rate_and_fills_up_with_padding() {
 fn a_probe_that_is_late_is_given_up() {
     let mut pacer = Pacer::new(SIZES, 750e3, Instant::ZERO);
     pacer.probe(Cluster { id: 0, bps: 900e3 }, Instant::ZERO);
-    pacer.push(Packet::Video(video(0, 1_192)), Instant::ZERO);
+    pacer.push(video(0, 1_192), Instant::ZERO);
     pacer.process(Instant::ZERO);
     pacer.process(at_us(40_000));
     assert!(!pacer.probing.is_active());
@@ -107,7 +107,7 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
     let mut busy = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
     busy.set_rates(2.5e6, 1e6, Instant::ZERO);
     for number in 0..5 {
-        busy.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+        busy.push(video(number, 1_192), Instant::ZERO);
     }
     assert_eq!(busy.process(Instant::ZERO).len(), 5);
     // The 6,250 B of video are 50 ms of the padding rate.
@@ -134,7 +134,7 @@ fn audio_adds_to_the_debt_of_video() {
         let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
         pacer.sent_audio(audio, Instant::ZERO);
         for number in 0..20 {
-            pacer.push(Packet::Video(video(number, 1_192)), Instant::ZERO);
+            pacer.push(video(number, 1_192), Instant::ZERO);
         }
         pacer.process(Instant::ZERO).len()
     };
@@ -161,7 +161,7 @@ proptest! {
             }
             now = until;
             for _ in 0..packets {
-                pacer.push(Packet::Video(video(number, 1_200)), now);
+                pacer.push(video(number, 1_200), now);
                 number += 1;
             }
             longest = longest.max(pacer.queued(bps).as_secs_f64());

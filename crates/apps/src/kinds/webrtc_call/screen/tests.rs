@@ -62,8 +62,8 @@ fn a_freeze_at_the_end_counts_and_so_does_a_call_without_a_picture() {
     assert_eq!(Screen::new(ms(0), 720).measures(ms(0)).fps, None);
 }
 
-/// Returns what is seen of 50 frames per second for `seconds`. Each freeze has the second at which
-/// it begins and a length in milliseconds.
+/// Returns the quality of a picture with 50 frames per second for `seconds`. Each freeze has the
+/// second at which it begins and a length in milliseconds.
 fn with_freezes(seconds: u64, freezes: &[(u64, u64)]) -> Seen {
     let mut screen = Screen::new(ms(0), 720);
     let is_shown = |at: u64| {

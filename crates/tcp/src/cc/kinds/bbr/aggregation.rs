@@ -1,27 +1,29 @@
 //! The aggregation of acknowledgements: the data acknowledged in excess of the bandwidth.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_ack_aggregation`). Wireless links and
-//! offloads hold acknowledgements back and release many at once. The excess is the additional data
-//! in flight that keeps the sender busy between two releases.
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` and google/bbr v3 (`bbr_update_ack_aggregation`, equal in
+//! both except for the window of rounds, which the caller gives). Wireless links and offloads
+//! hold acknowledgements back and release many at once. The excess is the additional data in flight
+//! that keeps the sender busy between two releases.
 
 use aqmlab_core::Instant;
 
 use super::BW_UNIT;
 
 /// The number of rounds after which the older of two maxima is dropped.
-const WINDOW_ROUNDS: u32 = 5;
+pub(in crate::cc::kinds) const WINDOW_ROUNDS: u32 = 5;
 /// The amount of acknowledged data after which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// The largest allowance, in microseconds of bandwidth.
+/// The limit of the allowance for aggregation: the data that the bandwidth carries in this time, in
+/// microseconds.
 const MAX_MICROS: u64 = 100_000;
 
 /// The estimator of the aggregation.
 #[derive(Debug, Default)]
-pub(super) struct Aggregation {
+pub(in crate::cc::kinds) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The maximum excess of the current five rounds and of the previous five rounds. `index`
-    /// selects the maximum of the current rounds.
+    /// The maximum excess of the current window of rounds and of the previous window. `index`
+    /// selects the maximum of the current window.
     excess: [u64; 2],
     index: usize,
     rounds: u32,
@@ -29,15 +31,15 @@ pub(super) struct Aggregation {
 
 impl Aggregation {
     /// Starts a new epoch at `now`.
-    pub(super) fn begin_epoch(&mut self, now: Instant) {
+    pub(in crate::cc::kinds) fn begin_epoch(&mut self, now: Instant) {
         self.epoch = now;
         self.epoch_acked = 0;
     }
 
-    /// Records that a round trip has passed.
-    pub(super) fn next_round(&mut self) {
+    /// Records that a round trip has passed. A maximum lasts `window` rounds or twice that.
+    pub(in crate::cc::kinds) fn next_round(&mut self, window: u32) {
         self.rounds = (self.rounds + 1).min(0x1f);
-        if self.rounds >= WINDOW_ROUNDS {
+        if self.rounds >= window {
             self.rounds = 0;
             self.index ^= 1;
             self.excess[self.index] = 0;
@@ -45,8 +47,9 @@ impl Aggregation {
     }
 
     /// Adds data `acked` at `now`. The path has the bandwidth `bw`, and the window is `cwnd`.
-    pub(super) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
-        let mut expected = product(bw, now.since(self.epoch).as_micros());
+    pub(in crate::cc::kinds) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
+        // Both sources keep the product in 32 bits.
+        let mut expected = product(bw, now.since(self.epoch).as_micros()) & u64::from(u32::MAX);
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
             self.begin_epoch(now);
             expected = 0;
@@ -58,7 +61,7 @@ impl Aggregation {
     }
 
     /// Returns the additional data to keep in flight on a path of bandwidth `bw`.
-    pub(super) fn allowance(&self, bw: u64) -> u64 {
+    pub(in crate::cc::kinds) fn allowance(&self, bw: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(product(bw, MAX_MICROS))
     }
 }
@@ -84,7 +87,7 @@ mod tests {
         assert!((20..=21).contains(&allowance), "{allowance}");
         assert_eq!(aggregation.allowance(bw / 10), 9, "100 ms at a tenth of the rate");
         for _ in 0..10 {
-            aggregation.next_round();
+            aggregation.next_round(WINDOW_ROUNDS);
         }
         assert_eq!(aggregation.allowance(bw), 0);
     }

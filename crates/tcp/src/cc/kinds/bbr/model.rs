@@ -4,7 +4,9 @@
 
 use aqmlab_core::Instant;
 
+use super::aggregation::WINDOW_ROUNDS;
 use super::policer::{Observation, Outcome};
+use super::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use super::{
     BW_UNIT, Bbr, CWND_GAIN, CWND_MIN_TARGET, CYCLE, CYCLE_RANDOM, DRAIN_GAIN, HIGH_GAIN, Mode,
     UNIT,
@@ -15,12 +17,6 @@ use crate::cc::{Ack, Window};
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// The length in seconds of the minimum filter for round-trip times.
 const MIN_RTT_SECONDS: u64 = 10;
-/// The duration of [`Mode::ProbeRtt`] in microseconds.
-const PROBE_RTT_MICROS: u64 = 200_000;
-/// The minimum growth of bandwidth, 25 %. After three rounds with less growth, the pipe counts as
-/// full.
-const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
-const FULL_BW_ROUNDS: u32 = 3;
 
 impl Bbr {
     pub(super) fn update_model(&mut self, window: &mut Window, ack: &Ack, app_limited: bool) {
@@ -90,7 +86,7 @@ impl Bbr {
             return;
         }
         if self.round_start {
-            self.aggregation.next_round();
+            self.aggregation.next_round(WINDOW_ROUNDS);
         }
         let bw = self.bandwidth();
         self.aggregation.update(self.delivered_at, ack.rate.acked_sacked, bw, window.cwnd);
@@ -138,7 +134,7 @@ impl Bbr {
             return;
         }
         let bw = self.bw.get();
-        if bw >= self.full_bw * FULL_BW_THRESHOLD / UNIT {
+        if bw >= self.full_bw * FULL_BW_THRESH / UNIT {
             self.full_bw = bw;
             self.full_bw_count = 0;
             return;
@@ -252,7 +248,6 @@ mod tests {
     use aqmlab_core::Duration;
 
     use super::*;
-    use crate::cc::RateSample;
 
     /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered before the
     /// departure has left the network, and the departing burst of a probe has entered it.
@@ -265,21 +260,7 @@ mod tests {
             [(UNIT, 0, 40), (UNIT, 3, 37), (UNIT * 5 / 4, 3, 39), (UNIT * 3 / 4, 50, 0)]
         {
             bbr.pacing_gain = gain;
-            let ack = Ack {
-                now: Instant::ZERO,
-                acked: 1,
-                bytes: 1_448,
-                in_flight: 40,
-                prior_in_flight: 40,
-                until_departure: Duration::from_millis(millis),
-                rtt: None,
-                srtt: None,
-                min_rtt: None,
-                cwnd_limited: true,
-                snd_una: 0,
-                snd_nxt: 0,
-                rate: RateSample::default(),
-            };
+            let ack = Ack { until_departure: Duration::from_millis(millis), ..Ack::default() };
             assert_eq!(bbr.at_departure(40, &ack), want, "gain {gain}, {millis} ms");
         }
     }

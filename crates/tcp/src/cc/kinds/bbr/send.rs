@@ -5,19 +5,15 @@
 
 use aqmlab_core::Duration;
 
+use super::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
 use super::{
     BW_SCALE, BW_UNIT, Bbr, CWND_MIN_TARGET, HIGH_GAIN, INIT_CWND, Mode, RecoveryState, SCALE,
     Units,
 };
 use crate::cc::{Ack, Window};
 
-/// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
-const MARGIN_PERCENT: u64 = 1;
 /// The rate below which the minimum burst is one segment: 1.2 Mbit/s, in bytes per second.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
-/// A burst is a millisecond of data at the rate (`sk_pacing_shift`), up to 64 KiB minus headers.
-const PACING_SHIFT: u32 = 10;
-const GSO_MAX: u64 = 65_536 - 1 - 320;
 
 /// Returns the bandwidth `bw` times `gain`, minus the margin, in bytes per second.
 pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
@@ -66,7 +62,7 @@ impl Bbr {
 
     /// Returns the size of a burst.
     pub(super) fn burst(&self) -> u64 {
-        let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_MAX);
+        let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_LIMIT);
         (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
     }
 

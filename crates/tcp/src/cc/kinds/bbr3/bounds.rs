@@ -25,7 +25,9 @@ pub(super) struct Bounds {
     pub(super) inflight_lo: u64,
     pub(super) inflight_hi: u64,
     /// The three bounds before the last recovery.
-    undo: (u64, u64, u64),
+    undo_bw_lo: u64,
+    undo_inflight_lo: u64,
+    undo_inflight_hi: u64,
     /// The acknowledged segments for which `inflight_hi` grows by one.
     probe_up_cnt: u64,
     probe_up_acks: u64,
@@ -39,7 +41,9 @@ impl Default for Bounds {
             bw_lo: UNBOUNDED,
             inflight_lo: UNBOUNDED,
             inflight_hi: UNBOUNDED,
-            undo: (0, 0, 0),
+            undo_bw_lo: 0,
+            undo_inflight_lo: 0,
+            undo_inflight_hi: 0,
             probe_up_cnt: UNBOUNDED,
             probe_up_acks: 0,
             probe_up_rounds: 0,
@@ -50,15 +54,16 @@ impl Default for Bounds {
 impl Bounds {
     /// Saves the bounds, which an undone recovery restores.
     pub(super) fn save(&mut self) {
-        self.undo = (self.bw_lo, self.inflight_lo, self.inflight_hi);
+        self.undo_bw_lo = self.bw_lo;
+        self.undo_inflight_lo = self.inflight_lo;
+        self.undo_inflight_hi = self.inflight_hi;
     }
 
-    /// Restores saved bounds, unless the present ones are higher.
+    /// Restores each saved bound, unless the present bound is higher.
     pub(super) fn restore(&mut self) {
-        let (bw_lo, inflight_lo, inflight_hi) = self.undo;
-        self.bw_lo = self.bw_lo.max(bw_lo);
-        self.inflight_lo = self.inflight_lo.max(inflight_lo);
-        self.inflight_hi = self.inflight_hi.max(inflight_hi);
+        self.bw_lo = self.bw_lo.max(self.undo_bw_lo);
+        self.inflight_lo = self.inflight_lo.max(self.undo_inflight_lo);
+        self.inflight_hi = self.inflight_hi.max(self.undo_inflight_hi);
     }
 
     /// Removes the short-term bounds (`bbr_reset_lower_bounds`).

@@ -9,12 +9,9 @@ use super::{
     AckPhase, Bbr3, CWND_GAIN, CWND_MIN_TARGET, Mode, Phase, SCALE, STARTUP_PACING_GAIN, UNBOUNDED,
     UNIT,
 };
+use crate::cc::kinds::bbr::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use crate::cc::{CaState, Window};
 
-/// The minimum growth of bandwidth, 25 %. After three rounds with less growth, the pipe counts as
-/// full.
-const FULL_BW_THRESH: u64 = UNIT * 5 / 4;
-const FULL_BW_ROUNDS: u32 = 3;
 /// The number of acknowledgements in a round that report losses from which start-up may end
 /// (`bbr_full_loss_cnt`).
 const FULL_LOSS_COUNT: u32 = 6;
@@ -23,8 +20,6 @@ const FULL_ECN_ROUNDS: u32 = 2;
 /// The windows of the two filters of the minimum round-trip time, in milliseconds.
 const MIN_RTT_MILLIS: u64 = 10_000;
 const PROBE_RTT_MILLIS: u64 = 5_000;
-/// The duration of [`Mode::ProbeRtt`] in milliseconds.
-const PROBE_RTT_MODE_MILLIS: u64 = 200;
 /// The gain of the window in [`Mode::ProbeRtt`].
 const PROBE_RTT_CWND_GAIN: u64 = UNIT / 2;
 /// The largest number of rounds between probes, and the range of its random reduction.
@@ -33,7 +28,7 @@ const PROBE_RANDOM_ROUNDS: u64 = 2;
 /// The shortest time between probes in microseconds, and the range of its random extension.
 const PROBE_BASE_MICROS: u64 = 2_000_000;
 const PROBE_RANDOM_MICROS: u64 = 1_000_000;
-/// The share of the bound by which a probe begins to grow after marks ceased
+/// The share of `inflight_hi` by which a probe grows in its first round after marks ceased
 /// (`bbr_ecn_reprobe_gain`).
 const ECN_REPROBE_GAIN: u64 = UNIT / 2;
 
@@ -168,8 +163,8 @@ impl Bbr3 {
         self.set_phase(Phase::Cruise);
     }
 
-    /// Starts a probe if it is time: when marks have ceased, after two to three seconds, or after
-    /// the number of rounds in which a Reno flow would grow by the target, at most 63.
+    /// Starts a probe when marks have ceased, after two to three seconds, or after a number of
+    /// rounds. In this number of rounds, at most 63, a Reno flow would grow by the target.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle
@@ -281,7 +276,7 @@ impl Bbr3 {
                 self.check_probe_rtt_done(window);
             }
         } else if self.view.in_flight <= self.probe_rtt_cwnd() {
-            let span = self.clock.covering_micros(PROBE_RTT_MODE_MILLIS * 1_000);
+            let span = self.clock.covering_micros(PROBE_RTT_MICROS);
             self.probe_rtt_done = Some(self.clock.at(self.view.now) + span);
             self.probe_rtt_round_done = false;
             self.next_round_delivered = self.view.delivered;

@@ -2,23 +2,18 @@
 //!
 //! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`, in its order.
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::Duration;
 
 use super::{BW_UNIT, Bbr3, SCALE, UNBOUNDED, UNIT};
+use crate::cc::kinds::bbr::aggregation::WINDOW_ROUNDS;
 use crate::cc::{Ack, CaState, Feedback};
 
-/// The number of rounds after which the older of two maxima is dropped.
-const WINDOW_ROUNDS: u32 = 5;
-/// The number of acknowledged segments after which an epoch restarts.
-const EPOCH_LIMIT: u64 = 1 << 20;
-/// The largest allowance for aggregation: the data that the bandwidth carries in these microseconds.
-const MAX_MICROS: u64 = 100_000;
 /// The largest round-trip time in microseconds at which marks count (`bbr_ecn_max_rtt_us`).
 const ECN_MAX_RTT: u64 = 5_000;
 /// The weight of a new share of marks (`bbr_ecn_alpha_gain`).
 const ECN_ALPHA_GAIN: u64 = UNIT / 16;
 
-/// What an acknowledgement says about the path, in segments and microseconds (`rate_sample`).
+/// A sample of the path from an acknowledgement, in segments and microseconds (`rate_sample`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// The bandwidth, rounded up; zero without a sample.
@@ -145,58 +140,6 @@ impl Signals {
     }
 }
 
-/// The estimator of the data acknowledged in excess of the bandwidth.
-#[derive(Debug, Default)]
-pub(super) struct Aggregation {
-    epoch: Instant,
-    epoch_acked: u64,
-    /// The maximum excess in the present window of rounds, and in the previous one.
-    excess: [u64; 2],
-    index: usize,
-    rounds: u32,
-}
-
-impl Aggregation {
-    /// Starts a new epoch at `now`.
-    pub(super) fn begin_epoch(&mut self, now: Instant) {
-        self.epoch = now;
-        self.epoch_acked = 0;
-    }
-
-    fn next_round(&mut self, window: u32) {
-        self.rounds = (self.rounds + 1).min(0x1f);
-        if self.rounds >= window {
-            self.rounds = 0;
-            self.index ^= 1;
-            self.excess[self.index] = 0;
-        }
-    }
-
-    fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
-        let micros = now.since(self.epoch).as_micros();
-        let mut expected = low_half(bw.saturating_mul(micros) / BW_UNIT);
-        if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
-            self.begin_epoch(now);
-            expected = 0;
-        }
-        self.epoch_acked = (self.epoch_acked + acked).min(EPOCH_LIMIT - 1);
-        let excess = (self.epoch_acked - expected).min(cwnd);
-        let greatest = &mut self.excess[self.index];
-        *greatest = (*greatest).max(excess);
-    }
-
-    /// Returns the additional data to keep in flight on a path of bandwidth `bw`.
-    pub(super) fn allowance(&self, bw: u64) -> u64 {
-        let excess = self.excess[0].max(self.excess[1]);
-        excess.min(bw * MAX_MICROS / BW_UNIT)
-    }
-}
-
-/// Returns the low 32 bits, which a variable of the source keeps.
-const fn low_half(value: u64) -> u64 {
-    value & UNBOUNDED
-}
-
 impl Bbr3 {
     /// Returns the maximum bandwidth of the last two cycles.
     pub(super) fn max_bw(&self) -> u64 {
@@ -262,15 +205,15 @@ impl Bbr3 {
         if !self.ecn_eligible {
             return None;
         }
-        let (prior, prior_ce) = self.alpha_delivered;
-        let delivered = self.view.delivered - prior;
+        let delivered = self.view.delivered - self.alpha_last_delivered;
         if delivered == 0 {
             return None;
         }
-        let ratio = ((sample.total_ce - prior_ce) << SCALE) / delivered;
+        let ratio = ((sample.total_ce - self.alpha_last_delivered_ce) << SCALE) / delivered;
         let kept = ((UNIT - ECN_ALPHA_GAIN) * self.ecn_alpha) >> SCALE;
         self.ecn_alpha = (kept + ((ECN_ALPHA_GAIN * ratio) >> SCALE)).min(UNIT);
-        self.alpha_delivered = (self.view.delivered, sample.total_ce);
+        self.alpha_last_delivered = self.view.delivered;
+        self.alpha_last_delivered_ce = sample.total_ce;
         Some(ratio)
     }
 }

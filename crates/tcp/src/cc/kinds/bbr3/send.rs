@@ -11,15 +11,11 @@ use super::{
     UNIT,
 };
 use crate::cc::Window;
+use crate::cc::kinds::bbr::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
 
-/// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
-const MARGIN_PERCENT: u64 = 1;
-/// A burst is a millisecond of data at the rate (`sk_pacing_shift`), plus 64 KiB that are halved for
-/// each 512 µs of round-trip time, up to 64 KiB minus headers.
-const PACING_SHIFT: u32 = 10;
-const RTT_SHIFT: u32 = 9;
+/// The data in bytes that a burst has in addition, halved for each 512 µs of round-trip time.
 const GSO_MAX: u64 = 65_536;
-const GSO_LIMIT: u64 = GSO_MAX - 1 - 320;
+const RTT_SHIFT: u32 = 9;
 /// The smallest burst in segments (`tcp_min_tso_segs`).
 const MIN_TSO_SEGMENTS: u64 = 2;
 

@@ -39,7 +39,7 @@ pub(super) struct Cubic {
     k: i64,
     /// The window at the last congestion event.
     max_cwnd: u64,
-    /// The window at the congestion event before the last one.
+    /// The window at the second to last congestion event.
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,

@@ -22,8 +22,8 @@ const BETA_SCALE: u64 = 1_024;
 const CUBE_RTT_SCALE: u64 = 41 * 10;
 /// `1/C` in the unit of K³. K is in 1024ths of a second.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
-/// The number of acknowledged segments per segment of Reno's growth with CUBIC's β, in eighths of
-/// the window.
+/// Reno's growth with CUBIC's β: the window grows by one segment when this many eighths of the
+/// window are acknowledged (`beta_scale`).
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
 /// The CUBIC controller of Linux.
@@ -257,7 +257,7 @@ impl CongestionControl for Cubic {
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
         match event {
             // An idle period does not count, so the start of the epoch moves by its length.
-            CcEvent::TransmitStart(idle) => {
+            CcEvent::TransmitStart { idle, .. } => {
                 let now = self.clock.at(now);
                 if let Some(start) = &mut self.law.epoch_start {
                     *start = (*start + self.clock.within(idle)).min(now);

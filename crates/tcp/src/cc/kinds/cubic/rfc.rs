@@ -153,7 +153,7 @@ impl CongestionControl for Cubic {
 
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            CcEvent::TransmitStart(idle) => {
+            CcEvent::TransmitStart { idle, .. } => {
                 self.pause(idle);
                 if let Some(epoch) = &mut self.curve.epoch {
                     *epoch = (*epoch).min(now);
@@ -206,7 +206,7 @@ mod tests {
         cubic.curve.w_max = Some(100.0);
         cubic.curve.begin(Instant::from_millis(1_000), 70.0);
         let mut window = Window { cwnd: 70, ssthresh: 70, segment: 1, mss: 1_448, clamp: 1_000 };
-        let idle = CcEvent::TransmitStart(Duration::from_secs(5));
+        let idle = CcEvent::TransmitStart { idle: Duration::from_secs(5), app_limited: true };
         cubic.on_event(&mut window, idle, Instant::from_millis(8_000));
         assert_eq!(cubic.curve.epoch, Some(Instant::from_millis(6_000)));
     }

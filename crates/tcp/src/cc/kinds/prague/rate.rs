@@ -27,14 +27,14 @@ pub(super) fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
 
 impl Prague {
     /// Returns the window in segments (`prague_frac_cwnd_to_snd_cwnd`).
-    pub(super) fn whole_cwnd(&self, clamp: u64) -> u64 {
-        ((self.frac_cwnd + ONE_CWND - 1) >> CWND_UNIT).max(MIN_CWND_RTT).min(clamp)
+    pub(super) fn whole_cwnd(&self) -> u64 {
+        ((self.frac_cwnd + ONE_CWND - 1) >> CWND_UNIT).max(MIN_CWND_RTT).min(self.view.clamp)
     }
 
     /// Returns eight times the larger of the target and the round-trip time
     /// (`prague_virtual_rtt`).
     pub(super) fn virtual_rtt(&self) -> u64 {
-        self.options.target.max(self.view.srtt8)
+        self.options.target8.max(self.view.srtt8)
     }
 
     /// Returns the window that the rate needs (`prague_pacing_rate_to_frac_cwnd`).
@@ -66,7 +66,7 @@ impl Prague {
 
     /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). If the controller adapts
     /// the rate, the pacing rate is above the rate for half of a virtual round trip after an update
-    /// of the estimate, and then below the rate.
+    /// of the estimate. After this time it is below the rate.
     pub(super) fn update_pacing_rate(&mut self) {
         let mut rate = if self.is_by_rate() {
             let offset = mul_shr(RATE_OFFSET, self.rate, OFFSET_UNIT);
@@ -94,7 +94,7 @@ impl Prague {
         }
         self.frac_cwnd = self.frac_cwnd * old / new;
         self.view.mtu = new;
-        let cwnd = self.whole_cwnd(self.clamp);
+        let cwnd = self.whole_cwnd();
         if self.view.cwnd != cwnd {
             self.view.cwnd = cwnd;
             self.view.ssthresh = self.view.ssthresh * old / new;
@@ -108,7 +108,7 @@ impl Prague {
         let bytes = if self.is_by_rate() {
             mul_shr(self.rate, self.virtual_rtt(), RTT2SEC_SHIFT)
         } else {
-            let (target, rtt) = (self.options.target, self.view.srtt8);
+            let (target, rtt) = (self.options.target8, self.view.srtt8);
             let scaled =
                 if rtt < target { self.frac_cwnd * target / rtt.max(1) } else { self.frac_cwnd };
             mul_shr(scaled, self.view.mtu, CWND_UNIT)

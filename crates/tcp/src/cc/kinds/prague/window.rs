@@ -20,7 +20,7 @@ impl Prague {
     /// below the target, the growth is multiplied by the square of their ratio. The rate then grows
     /// as fast as at the target (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
-        let (rtt, target) = (self.view.srtt8, self.options.target);
+        let (rtt, target) = (self.view.srtt8, self.options.target8);
         let is_scaled =
             self.round >= self.options.transition && (1..=MAX_SCALED_RTT).contains(&rtt);
         self.ai_ack_increase = if is_scaled && rtt < target {
@@ -32,10 +32,9 @@ impl Prague {
 
     /// Grows the window for the unmarked segments of an acknowledgement, and moves the connection's
     /// window towards it (`prague_update_cwnd`).
-    pub(super) fn update_cwnd(&mut self, acked: u64, marks: u64, is_limited: bool, clamp: u64) {
-        self.clamp = clamp;
+    pub(super) fn update_cwnd(&mut self, acked: u64, marks: u64, is_limited: bool) {
         if marks > 0 {
-            if !self.saw_ce && self.options.alpha_mode == 0 {
+            if !self.saw_ce && !self.options.starts_at_one {
                 self.frac_cwnd = (self.frac_cwnd + 1) >> 1;
             }
             self.saw_ce = true;
@@ -43,7 +42,7 @@ impl Prague {
         let mut unmarked = acked.saturating_sub(marks);
         if unmarked > 0 && !self.in_loss && is_limited {
             if self.in_slow_start() {
-                unmarked = self.slow_start(unmarked, clamp);
+                unmarked = self.slow_start(unmarked);
                 if unmarked == 0 {
                     self.update_ai_ack_increase();
                     return;
@@ -51,15 +50,15 @@ impl Prague {
             }
             self.grow(unmarked);
         }
-        self.step(clamp);
+        self.step();
     }
 
     /// Grows the window in slow start. Returns the number of acknowledged segments that were not
     /// needed to reach the threshold (`tcp_slow_start`).
-    fn slow_start(&mut self, acked: u64, clamp: u64) -> u64 {
+    fn slow_start(&mut self, acked: u64) -> u64 {
         let cwnd = (self.view.cwnd + acked).min(self.view.ssthresh);
         let left = acked - (cwnd - self.view.cwnd);
-        self.view.cwnd = cwnd.min(clamp);
+        self.view.cwnd = cwnd.min(self.view.clamp);
         self.frac_cwnd = self.view.cwnd << CWND_UNIT;
         left
     }
@@ -85,8 +84,8 @@ impl Prague {
     }
 
     /// Moves the connection's window by at most one segment.
-    fn step(&mut self, clamp: u64) {
-        let target = self.whole_cwnd(clamp);
+    fn step(&mut self) {
+        let target = self.whole_cwnd();
         match self.view.cwnd.cmp(&target) {
             Ordering::Greater => {
                 self.view.cwnd -= 1;
@@ -113,11 +112,11 @@ impl Prague {
     }
 
     /// Reduces the window or the rate by half of the estimated share of marks. If growth does not
-    /// depend on the round-trip time, it does so at most once per target round-trip time
+    /// depend on the round-trip time, there is at most one reduction per target round-trip time
     /// (`prague_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
         let elapsed = self.view.now.saturating_sub(self.cwr_stamp);
-        if self.is_rtt_independent() && self.options.target >> 3 > elapsed {
+        if self.is_rtt_independent() && elapsed < self.options.target_micros() {
             return;
         }
         self.cwr_stamp = self.view.now;

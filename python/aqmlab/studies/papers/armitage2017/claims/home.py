@@ -206,7 +206,7 @@ def reaches(n: Numbers, flow: Flow, where: At) -> Check:
 
 
 def misses(n: Numbers, flow: Flow, where: At) -> Check:
-    """A check that a flow gets noticeably less than its rate."""
+    """A check that a flow's throughput is noticeably less than its rate."""
     own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
     return below(f"{name(flow)}, {words(where)}", own, NOTICEABLY * target, "Mbit/s")
 
@@ -262,24 +262,24 @@ def falls(
 
 
 def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) -> Check:
-    """A check that a flow gets more under one condition than under another."""
+    """A check that a flow gets more throughput under one condition than under another condition."""
     own, other = (rate_of(n, flow, one) for one in (here, there))
     return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow gets less under one condition than under each of the other conditions."""
+    """Checks that a flow gets less throughput under one condition than under the others."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 
 def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
-    """Checks that a flow with an RTT of 40 ms gets about the same under these queues."""
+    """Checks that a flow with an RTT of 40 ms has about the same throughput under these queues."""
     own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
     return alike_under_all(name(flow), own, within)
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call get no less if other flows' RTT is 340 instead of 40 ms."""
+    """Checks that IoT_high and the call lose no throughput if other flows' RTT is 340 ms."""
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)

@@ -37,7 +37,7 @@ FAR_LESS = 2.0
 
 
 def lower_than_before(before: Numbers, after: Numbers, flow: Flow) -> list[Check]:
-    """Checks that a flow gets less in total than in the previous scenario.
+    """Checks that a flow gets less total throughput than in the previous scenario.
 
     At each rate, the sum over queues and round-trip times is compared.
     """
@@ -129,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Checks that at an RTT of 40 ms the stream gets less under FIFO than under each AQM."""
+    """Checks that at 40 ms the stream gets less throughput under FIFO than under each AQM."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 

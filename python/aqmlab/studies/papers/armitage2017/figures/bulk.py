@@ -23,7 +23,7 @@ _CASES = (
 
 
 def shown(scenario: str, rate: str, rtts: tuple[str, ...] = ()) -> Trials:
-    """The trials of a scenario that the report shows, which are the trials with NewReno."""
+    """The trials that the report shows of a scenario: the trials with NewReno."""
     where = {"rate": rate, "tcp": "NewReno"}
     return Trials(scenario, {**where, "rtt": rtts} if rtts else where)
 

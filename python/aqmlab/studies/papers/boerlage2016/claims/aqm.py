@@ -111,7 +111,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _narrowest(n: Numbers) -> BySeed:
-    """The number of the seven applications whose spread is least under FQ-CoDel."""
+    """The number of applications, of seven, whose spread of RTT is least under FQ-CoDel."""
     found = dict.fromkeys(n.seeds, 0.0)
     for flow in APPS:
         spreads = {q: spread(*(_flow(n, flow, q, part) for part in ("p25", "p75"))) for q in AQMS}

@@ -78,7 +78,7 @@ def less(these: BySeed, those: BySeed) -> BySeed:
 
 
 def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Checks that each step is below the previous one."""
+    """Checks that each step is below the previous step."""
     names = list(steps)
     return [
         more(f"{what}: {short(before)} over {short(after)}", steps[before], steps[after])
@@ -87,7 +87,7 @@ def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
 
 
 def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Checks that each step is above the previous one."""
+    """Checks that each step is above the previous step."""
     return falling(what, dict(reversed(list(steps.items()))))
 
 

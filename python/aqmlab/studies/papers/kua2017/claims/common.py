@@ -92,7 +92,7 @@ def against(words: str, at: At, other: str) -> tuple[str, At]:
 
 
 def over_fifo(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
-    """Checks that BulkDownload gets more under each of the queues than under FIFO."""
+    """Checks that BulkDownload gets more throughput under each of the queues than under FIFO."""
     checks = []
     for words, at in places(rate, queues=queues):
         what, fifo = against(words, at, "FIFO")

@@ -124,8 +124,9 @@ impl Observations {
         self.count += 1;
     }
 
-    /// Returns the weighted loss. The observations with the most and the least loss do not count,
-    /// unless the observation with the most loss was sent at twice the median rate or faster.
+    /// Returns the weighted loss. The observations with the most and the least loss do not count.
+    /// Exception: all observations count if the observation with the most loss was sent at twice
+    /// the median rate or faster.
     fn loss(&self) -> f64 {
         let (mut bytes, mut lost_bytes) = (0.0, 0.0);
         let (mut worst, mut best) = ((0.0, Observation::default()), (1.0, Observation::default()));

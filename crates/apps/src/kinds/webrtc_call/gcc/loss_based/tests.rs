@@ -163,7 +163,7 @@ fn each_decrease_doubles_the_hold_until_the_delay_limits_again() {
     assert_eq!(one.hold.span, Duration::from_millis(300));
 }
 
-/// `UseByteLossRate`: of ten packets the lost one has more than half of the bytes.
+/// `UseByteLossRate`: of ten packets the lost packet has more than half of the bytes.
 #[test]
 fn lost_bytes_count_and_not_lost_packets() {
     let mut one = short(500e3);

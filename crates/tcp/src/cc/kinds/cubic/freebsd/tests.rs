@@ -60,14 +60,13 @@ fn the_smoothed_time_counts_from_the_eighth_sample_on() {
             bytes: MSS,
             in_flight: MSS,
             prior_in_flight: MSS,
-            until_departure: Duration::ZERO,
             rtt,
             srtt: rtt,
             min_rtt: rtt,
             cwnd_limited: true,
             snd_una: number * MSS,
             snd_nxt: number * MSS,
-            rate: crate::cc::RateSample::default(),
+            ..Ack::default()
         };
         cubic.on_sample(&mut window.clone(), &ack);
     }

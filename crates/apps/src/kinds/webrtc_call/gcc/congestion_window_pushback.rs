@@ -16,7 +16,7 @@ const ROUND_TRIPS: usize = 32;
 
 /// The window, and the data on the path.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct CongestionWindowPushback {
     /// For each of the last reports, the longest time between a packet and the report on it.
     round_trips: VecDeque<Duration>,
     bytes: Option<f64>,
@@ -24,13 +24,13 @@ pub(crate) struct Window {
     ratio: f64,
 }
 
-impl Default for Window {
+impl Default for CongestionWindowPushback {
     fn default() -> Self {
         Self { round_trips: VecDeque::new(), bytes: None, outstanding: 0.0, ratio: 1.0 }
     }
 }
 
-impl Window {
+impl CongestionWindowPushback {
     /// Adds a packet that was sent.
     pub(crate) fn sent(&mut self, bytes: u32) {
         self.outstanding += f64::from(bytes);
@@ -83,8 +83,8 @@ mod tests {
     use crate::testing::close;
 
     /// Returns a window of 50 kB: 1 Mbit/s for 400 ms.
-    fn window() -> Window {
-        let mut window = Window::default();
+    fn window() -> CongestionWindowPushback {
+        let mut window = CongestionWindowPushback::default();
         window.add_rtt(Duration::from_millis(80));
         window.add_rtt(Duration::from_millis(50));
         window.resize(1e6);

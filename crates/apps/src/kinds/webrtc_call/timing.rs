@@ -2,42 +2,42 @@
 //!
 //! Source: libwebrtc (2025-06) `timing.cc` and `video_stream_buffer_controller.cc`. A frame is
 //! rendered at the time at which it is expected, plus the playout delay. The expected time is the
-//! arrival time of an average frame (`clock`). The target of the playout delay is the variation of
-//! the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the playout delay, at
-//! most to this target.
+//! arrival time of an average frame (`timestamp_extrapolator`). The target of the playout delay is
+//! the variation of the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the
+//! playout delay, at most to this target.
 //!
 //! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
 //! where libwebrtc waits until it is decoded.
 
 use aqmlab_core::{Duration, Instant};
 
-use self::clock::Clock;
 use self::jitter::Jitter;
+use self::timestamp_extrapolator::TimestampExtrapolator;
 use super::frames::Decoded;
 use super::nack::FIRST_RTT;
 
-mod clock;
 mod jitter;
 mod kalman;
+mod timestamp_extrapolator;
 
 const RENDERER: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// The delay between capture and rendering.
 #[derive(Debug)]
-pub(crate) struct Playout {
-    clock: Clock,
+pub(crate) struct VcmTiming {
+    extrapolator: TimestampExtrapolator,
     jitter: Jitter,
     delay: Duration,
     /// The capture and the arrival of the last frame without repair.
     last: Option<(Instant, Instant)>,
 }
 
-impl Playout {
+impl VcmTiming {
     /// Returns a buffer for a stream that begins now.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            clock: Clock::new(now),
+            extrapolator: TimestampExtrapolator::new(now),
             jitter: Jitter::default(),
             delay: Duration::ZERO,
             last: None,
@@ -54,7 +54,7 @@ impl Playout {
     ) -> Instant {
         let captured = decoded.frame.captured;
         if !decoded.is_repaired {
-            self.clock.update(captured, decoded.completed);
+            self.extrapolator.update(captured, decoded.completed);
         }
         let at = self.render_time(captured, now);
         let is_absurd = at.since(now).max(now.since(at)) > LONGEST;
@@ -68,7 +68,7 @@ impl Playout {
     }
 
     fn render_time(&self, captured: Instant, now: Instant) -> Instant {
-        self.clock.expected(captured).map_or(now, |at| at + self.delay.min(LONGEST))
+        self.extrapolator.expected(captured).map_or(now, |at| at + self.delay.min(LONGEST))
     }
 
     fn reset(&mut self, decoded: &Decoded, now: Instant) -> Instant {
@@ -108,65 +108,65 @@ mod tests {
 
     /// Returns the delay at which frame `n` is rendered, in milliseconds. Frames are sent every 33
     /// ms, and the last packet takes `took` ms.
-    fn delay(playout: &mut Playout, n: u64, took: u64, is_repaired: bool) -> f64 {
+    fn delay(timing: &mut VcmTiming, n: u64, took: u64, is_repaired: bool) -> f64 {
         let captured = Instant::from_millis(33 * n);
         let frame =
             Frame { number: n, captured, is_key: false, lines: 360, bytes: 4_000, packets: 4 };
         let completed = captured + Duration::from_millis(took);
         let decoded = Decoded { frame, next: 0, completed, is_repaired };
-        playout.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
+        timing.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
     }
 
     /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the
     /// renderer.
     #[test]
     fn a_constant_delay_adds_21_ms() {
-        let mut playout = Playout::new(Instant::ZERO);
-        let last = (0..300).map(|n| delay(&mut playout, n, 40, false)).last().unwrap();
+        let mut timing = VcmTiming::new(Instant::ZERO);
+        let last = (0..300).map(|n| delay(&mut timing, n, 40, false)).last().unwrap();
         close(last, 61.0, 0.5);
     }
 
     #[test]
     fn a_late_frame_raises_the_delay_as_far_as_the_variation_does() {
-        let mut playout = Playout::new(Instant::ZERO);
+        let mut timing = VcmTiming::new(Instant::ZERO);
         for n in 0..300 {
-            delay(&mut playout, n, 40 + 30 * u64::from(n % 3 == 0), false);
+            delay(&mut timing, n, 40 + 30 * u64::from(n % 3 == 0), false);
         }
         // The average frame takes 50 ms, and the late frames take 70 ms.
-        let calm = delay(&mut playout, 301, 40, false);
+        let calm = delay(&mut timing, 301, 40, false);
         assert!((70.0..120.0).contains(&calm), "{calm}");
-        close(delay(&mut playout, 302, 400, false), 400.0, 0.5);
-        let after = delay(&mut playout, 303, 367, false);
+        close(delay(&mut timing, 302, 400, false), 400.0, 0.5);
+        let after = delay(&mut timing, 303, 367, false);
         close(after, 367.0, 0.5);
-        let later: Vec<_> = (304..400).map(|n| delay(&mut playout, n, 40, false)).collect();
+        let later: Vec<_> = (304..400).map(|n| delay(&mut timing, n, 40, false)).collect();
         assert!(later.iter().all(|&ms| ms > calm && ms < 400.0), "{later:?}");
         assert!(later[95] < later[0], "{later:?}");
     }
 
     #[test]
     fn repaired_frames_do_not_count_but_three_of_them_add_most_of_a_round_trip() {
-        let mut playout = Playout::new(Instant::ZERO);
+        let mut timing = VcmTiming::new(Instant::ZERO);
         for n in 0..300 {
-            delay(&mut playout, n, 40, false);
+            delay(&mut timing, n, 40, false);
         }
         for n in 300..303 {
-            close(delay(&mut playout, n, 100, true), 100.0, 0.5);
+            close(delay(&mut timing, n, 100, true), 100.0, 0.5);
         }
         // The delay rises with the next late frame.
-        delay(&mut playout, 303, 140, false);
-        let with_repairs = delay(&mut playout, 304, 40, false);
+        delay(&mut timing, 303, 140, false);
+        let with_repairs = delay(&mut timing, 304, 40, false);
         assert!((61.0 + 40.0..61.0 + 65.0).contains(&with_repairs), "{with_repairs}");
     }
 
     #[test]
     fn a_pause_of_minutes_begins_anew() {
-        let mut playout = Playout::new(Instant::ZERO);
+        let mut timing = VcmTiming::new(Instant::ZERO);
         for n in 0..300 {
-            delay(&mut playout, n, 40, false);
+            delay(&mut timing, n, 40, false);
         }
-        let late = delay(&mut playout, 300, 60_000, true);
+        let late = delay(&mut timing, 300, 60_000, true);
         close(late, 60_000.0, 1.0);
-        let next = delay(&mut playout, 3_000, 40, false);
+        let next = delay(&mut timing, 3_000, 40, false);
         assert!(next < 100.0, "{next}");
     }
 }

@@ -28,17 +28,18 @@ impl Default for Kalman {
 }
 
 impl Kalman {
-    /// Returns the change of the delay that a change of the size explains, in milliseconds.
+    /// Returns the change of the delay that a change of the frame size explains, in milliseconds.
     pub(super) fn by_size_ms(&self, bytes: f64) -> f64 {
         self.ms_per_byte * bytes
     }
 
-    /// Returns the expected change of the delay, in milliseconds.
+    /// Returns the expected change of the delay for a change of the frame size, in milliseconds.
     pub(super) fn total_ms(&self, bytes: f64) -> f64 {
         self.by_size_ms(bytes) + self.queue_ms
     }
 
-    /// Processes a change of the delay and of the size. `noise` is the variance of the delay.
+    /// Processes the differences of two frames in delay and in size. `most_bytes` is the size of
+    /// the largest recent frame, and `noise` is the variance of the delay.
     pub(super) fn update(&mut self, delay_ms: f64, bytes: f64, most_bytes: f64, noise: f64) {
         if most_bytes < 1.0 || noise <= 0.0 {
             return;

@@ -8,29 +8,29 @@ use aqmlab_core::Ring;
 
 /// The state at the last transmission of a segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Transmission {
-    /// The number after the segment's last byte.
+pub(crate) struct TxRecord {
+    /// The sequence number after the segment's last byte.
     end: u64,
     /// The data in flight, including the segment.
     pub(crate) in_flight: u32,
-    /// Segments marked as lost before.
+    /// Segments marked as lost before the transmission.
     pub(crate) lost: u64,
-    /// Marked segments delivered before.
+    /// Segments delivered with a CE mark before the transmission.
     pub(crate) delivered_ce: u64,
 }
 
 /// The records of the outstanding segments, in order of sequence.
 #[derive(Debug, Default)]
-pub(crate) struct Transmissions {
+pub(crate) struct TxRecords {
     /// Whether the controller asks for records.
     pub(crate) are_kept: bool,
-    records: Ring<Transmission>,
+    records: Ring<TxRecord>,
 }
 
-impl Transmissions {
+impl TxRecords {
     /// Records the transmission of a segment that ends at `end`.
     pub(crate) fn record(&mut self, end: u64, in_flight: u32, lost: u64, delivered_ce: u64) {
-        let record = Transmission { end, in_flight, lost, delivered_ce };
+        let record = TxRecord { end, in_flight, lost, delivered_ce };
         match self.number_of(end) {
             Some(number) => *self.records.get_mut(number) = record,
             None => self.records.push(record),
@@ -38,7 +38,7 @@ impl Transmissions {
     }
 
     /// Returns the record of the segment that ends at `end`.
-    pub(crate) fn get(&self, end: u64) -> Option<&Transmission> {
+    pub(crate) fn get(&self, end: u64) -> Option<&TxRecord> {
         self.number_of(end).map(|number| self.records.get(number))
     }
 
@@ -50,17 +50,9 @@ impl Transmissions {
     }
 
     fn number_of(&self, end: u64) -> Option<usize> {
-        let (mut low, mut high) = (0, self.records.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.records.get(self.records.first() + middle).end < end {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let number = self.records.first() + low;
-        (low < self.records.len() && self.records.get(number).end == end).then_some(number)
+        let number = self.records.partition_point(|record| record.end < end);
+        let is_found = self.records.holds(number) && self.records.get(number).end == end;
+        is_found.then_some(number)
     }
 }
 
@@ -70,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_record_is_found_by_its_end_until_it_is_acknowledged() {
-        let mut records = Transmissions::default();
+        let mut records = TxRecords::default();
         for number in 1..=10 {
             records.record(number * 100, number as u32, 0, 0);
         }

@@ -37,7 +37,7 @@ pub(crate) struct Spacing {
 
 /// The current group, and the complete group before it.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub(crate) struct InterArrivalDelta {
     present: Option<Group>,
     complete: Option<Group>,
     reordered: u32,
@@ -48,7 +48,7 @@ fn minus(a: Instant, b: Instant) -> i128 {
     i128::from(a.as_nanos()) - i128::from(b.as_nanos())
 }
 
-impl Groups {
+impl InterArrivalDelta {
     /// Adds a packet. If the packet begins a new group, returns the spacing of the last two
     /// complete groups.
     pub(crate) fn add(
@@ -109,14 +109,14 @@ fn belongs_to_burst(group: &Group, sent: Instant, arrival: Instant) -> bool {
 mod tests {
     use super::*;
 
-    fn add(groups: &mut Groups, sent_ms: u64, arrival_ms: u64) -> Option<Spacing> {
+    fn add(groups: &mut InterArrivalDelta, sent_ms: u64, arrival_ms: u64) -> Option<Spacing> {
         let arrival = Instant::from_millis(arrival_ms);
         groups.add(Instant::from_millis(sent_ms), arrival, arrival)
     }
 
     #[test]
     fn packets_sent_within_5_ms_are_a_group_that_ends_with_its_last_arrival() {
-        let mut groups = Groups::default();
+        let mut groups = InterArrivalDelta::default();
         for (sent, arrival) in [(0, 20), (5, 26), (33, 60), (34, 70)] {
             assert_eq!(add(&mut groups, sent, arrival), None);
         }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn packets_that_arrive_closer_than_they_left_are_a_burst() {
-        let mut groups = Groups::default();
+        let mut groups = InterArrivalDelta::default();
         // The packets are sent 10 ms apart, held on the path, and released at 100 ms.
         for (sent, arrival) in [(0, 20), (10, 100), (20, 101), (30, 102), (40, 103)] {
             assert_eq!(add(&mut groups, sent, arrival), None);
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn a_jump_of_the_clock_and_disorder_reset_the_groups() {
-        let mut groups = Groups::default();
+        let mut groups = InterArrivalDelta::default();
         let at = Instant::from_millis;
         groups.add(at(0), at(20), at(50));
         groups.add(at(33), at(53), at(100));
         groups.add(at(66), at(9_000), at(150));
         assert_eq!(groups.add(at(99), at(9_033), at(200)), None, "8.9 s later by that clock");
         assert!(groups.present.is_none());
-        let mut groups = Groups::default();
+        let mut groups = InterArrivalDelta::default();
         for n in 0..5 {
             assert_eq!(add(&mut groups, 100 * n, 10_000 - 100 * n), None);
         }

@@ -18,7 +18,7 @@ const MOST_ERROR: f64 = 7_000.0;
 
 /// The relation of capture times and arrival times.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct TimestampExtrapolator {
     start: Instant,
     last: Instant,
     /// The first and the last time of capture.
@@ -35,8 +35,8 @@ fn ms(from: Instant, to: Instant) -> f64 {
     (to.as_nanos() as f64 - from.as_nanos() as f64) / 1e6
 }
 
-impl Clock {
-    /// Returns a clock without frames.
+impl TimestampExtrapolator {
+    /// Returns an extrapolator without frames.
     pub(super) fn new(start: Instant) -> Self {
         let [slope, offset] = FIRST_COVARIANCE;
         Self {
@@ -127,61 +127,61 @@ mod tests {
     }
 
     #[track_caller]
-    fn expects(clock: &Clock, captured: Instant, want_ms: f64) {
-        close(clock.expected(captured).unwrap().as_secs_f64() * 1e3, want_ms, 1.0);
+    fn expects(extrapolator: &TimestampExtrapolator, captured: Instant, want_ms: f64) {
+        close(extrapolator.expected(captured).unwrap().as_secs_f64() * 1e3, want_ms, 1.0);
     }
 
     /// `ExtrapolationOccursAfter2Packets` of `timestamp_extrapolator_unittest.cc`.
     #[test]
     fn the_first_frames_are_expected_when_they_arrive() {
-        let mut clock = Clock::new(at(1_337));
-        assert_eq!(clock.expected(at(1_000)), None);
-        clock.update(at(1_000), at(1_377));
-        expects(&clock, at(1_000), 1_377.0);
-        clock.update(at(1_040), at(1_417));
-        expects(&clock, at(1_040), 1_417.0);
-        expects(&clock, at(2_040), 2_417.0);
+        let mut extrapolator = TimestampExtrapolator::new(at(1_337));
+        assert_eq!(extrapolator.expected(at(1_000)), None);
+        extrapolator.update(at(1_000), at(1_377));
+        expects(&extrapolator, at(1_000), 1_377.0);
+        extrapolator.update(at(1_040), at(1_417));
+        expects(&extrapolator, at(1_040), 1_417.0);
+        expects(&extrapolator, at(2_040), 2_417.0);
     }
 
     /// `ResetsAfter10SecondPause`.
     #[test]
     fn a_pause_of_10_seconds_begins_anew() {
-        let mut clock = Clock::new(at(1_337));
-        clock.update(at(1_000), at(1_337));
-        clock.update(at(1_040), at(1_377));
-        clock.update(at(11_040), at(11_378));
-        expects(&clock, at(11_040), 11_378.0);
+        let mut extrapolator = TimestampExtrapolator::new(at(1_337));
+        extrapolator.update(at(1_000), at(1_337));
+        extrapolator.update(at(1_040), at(1_377));
+        extrapolator.update(at(11_040), at(11_378));
+        expects(&extrapolator, at(11_040), 11_378.0);
     }
 
     /// `Slow90KHzClock`: frames of 25 per second that arrive 24 times per second.
     #[test]
     fn a_slow_clock_is_learned() {
-        let mut clock = Clock::new(at(1_337));
+        let mut extrapolator = TimestampExtrapolator::new(at(1_337));
         for n in 0..25_u64 {
             let arrived = at(1_337) + Duration::from_nanos(1_000_000_000 / 24 * n);
-            clock.update(at(1_000 + 40 * n), arrived);
+            extrapolator.update(at(1_000 + 40 * n), arrived);
         }
         // One second of arrivals is 24 frames of 40 ms.
         let now_ms = 1_337.0 + 25.0 * 1_000.0 / 24.0;
-        expects(&clock, at(2_000 + 24 * 40), now_ms + 1_000.0);
+        expects(&extrapolator, at(2_000 + 24 * 40), now_ms + 1_000.0);
     }
 
     #[test]
     fn the_mean_delay_counts_and_a_lasting_change_moves_it_after_seconds() {
-        let mut clock = Clock::new(at(0));
+        let mut extrapolator = TimestampExtrapolator::new(at(0));
         let delay = |n: u64| if n < 300 { 40 + 20 * (n % 2) } else { 240 };
         let mut frames = 0..600_u64;
         for n in frames.by_ref().take(300) {
-            clock.update(at(33 * n), at(33 * n + delay(n)));
+            extrapolator.update(at(33 * n), at(33 * n + delay(n)));
         }
-        expects(&clock, at(33 * 300), 33.0 * 300.0 + 50.0);
-        let late = |clock: &Clock, n: u64| {
-            clock.expected(at(33 * n)).unwrap().since(at(33 * n)).as_millis()
+        expects(&extrapolator, at(33 * 300), 33.0 * 300.0 + 50.0);
+        let late = |extrapolator: &TimestampExtrapolator, n: u64| {
+            extrapolator.expected(at(33 * n)).unwrap().since(at(33 * n)).as_millis()
         };
         for n in frames {
-            clock.update(at(33 * n), at(33 * n + delay(n)));
-            assert!(n > 330 || late(&clock, n) < 150, "{n}: {}", late(&clock, n));
+            extrapolator.update(at(33 * n), at(33 * n + delay(n)));
+            assert!(n > 330 || late(&extrapolator, n) < 150, "{n}: {}", late(&extrapolator, n));
         }
-        assert!(late(&clock, 600) > 230, "{}", late(&clock, 600));
+        assert!(late(&extrapolator, 600) > 230, "{}", late(&extrapolator, 600));
     }
 }

@@ -1,0 +1,70 @@
+//! Phases of arrivals: the packets of a period with one load and one mix of sizes.
+
+use crate::Mixer;
+
+/// The sizes of the packets of a phase.
+#[derive(Clone, Copy, Debug)]
+pub enum Sizes {
+    /// Only the smallest usual packet, an acknowledgement.
+    Small,
+    /// Only the largest packet.
+    Large,
+    /// Any size.
+    Any,
+    /// One of the three others, drawn for each packet.
+    Mixed,
+}
+
+impl Sizes {
+    /// Draws the sizes of a phase.
+    pub fn draw(mixer: &mut Mixer) -> Self {
+        mixer.one_of(&[Self::Small, Self::Large, Self::Any, Self::Mixed])
+    }
+}
+
+/// The lengths of packets in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Lengths {
+    /// The length of an acknowledgement.
+    pub small: u64,
+    /// The least length.
+    pub least: u64,
+    /// The largest length.
+    pub most: u64,
+}
+
+/// A period with one arrival pattern.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// The number of packets that are left.
+    pub left: u64,
+    /// The load in per cent of the rate; 0 stands for arrivals at intervals of `pause_ns`.
+    pub load: u64,
+    /// The mean interval of arrivals without a load.
+    pub pause_ns: u64,
+    /// The sizes of the packets.
+    pub sizes: Sizes,
+}
+
+impl Phase {
+    /// Draws the length of the next packet, and the time between the packet before it and this
+    /// packet in nanoseconds, at a link of `rate` bit/s. Returns `None` after the last packet.
+    pub fn next(&mut self, lengths: Lengths, rate: u64, mixer: &mut Mixer) -> Option<(u64, u64)> {
+        self.left = self.left.checked_sub(1)?;
+        let len = match self.sizes {
+            Sizes::Mixed => [Sizes::Small, Sizes::Large, Sizes::Any][mixer.below(3) as usize],
+            sizes => sizes,
+        };
+        let Lengths { small, least, most } = lengths;
+        let len = match len {
+            Sizes::Small => small,
+            Sizes::Large => most,
+            Sizes::Any | Sizes::Mixed => least + mixer.below(most - least + 1),
+        };
+        let mean_ns = match self.load {
+            0 => self.pause_ns,
+            load => len * 800_000_000_000 / (rate * load),
+        };
+        Some((len, mean_ns / 2 + mixer.below(mean_ns + 1)))
+    }
+}

@@ -1,0 +1,142 @@
+"""The advice in the form in which the core's crate `advice` returns it.
+
+A test compares these types with the core's schema (`_core.advice_schema()`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
+"""The cause of an unsatisfactory service at a tier; `open` if nothing can be compared."""
+
+About: TypeAlias = Literal["tier", "spoils", "gain", "cost", "detail"]
+"""The subject of a sentence. A `detail` is a number for a reader who wants to check."""
+
+
+class TierCount(Struct, frozen=True):
+    """The number of applications that are served at a tier."""
+
+    tier: str
+    judged: int
+    served: int
+    """The judged applications that are not bad."""
+    good: int
+    word: str
+    """The worst verdict on a judged application."""
+
+
+class ByMedian(Struct, frozen=True):
+    """A tier that suffices for some applications by the median of their round trips."""
+
+    apps: tuple[str, ...]
+    tier: str
+
+
+class Setback(Struct, frozen=True):
+    """A tier that serves applications worse than the next slower tier."""
+
+    tier: str
+    slower: str
+    apps: tuple[str, ...]
+
+
+class Spoiled(Struct, frozen=True):
+    """An application that is not served by today's gateway."""
+
+    app: str
+    felt: str
+    """The effect that a person notices, as a clause; empty if none is known."""
+    because: str
+
+
+class Gain(Struct, frozen=True):
+    """The 95th percentiles of an application's round trips under both gateways."""
+
+    app: str
+    today_ms: float
+    better_ms: float
+
+
+class Cost(Struct, frozen=True):
+    """The rates of a transfer under both gateways."""
+
+    app: str
+    today_mbit: float
+    better_mbit: float
+
+
+class BetterGateway(Struct, frozen=True):
+    """The gateway that serves everyone at the slowest tier."""
+
+    name: str
+    tier: str
+    """The tier for which the gateway is set up.
+
+    It is `Facts.compared_at` if the gateway serves everyone there. Otherwise it is the slowest tier
+    at which the gateway serves everyone.
+    """
+
+
+class GatewayFacts(Struct, frozen=True):
+    """A gateway with the tiers that suffice."""
+
+    name: str
+    title: str
+    served: str | None
+    """The slowest tier at which no application is bad."""
+    well: str | None
+    """The slowest tier at which every application is good."""
+    failed: str | None
+    """The next slower tier than `served`."""
+    failing: tuple[str, ...]
+    by_median: tuple[ByMedian, ...]
+    seeds_served: int
+    exceptions: tuple[str, ...]
+    """The faster tiers that do not serve everyone."""
+    setbacks: tuple[Setback, ...]
+    tiers: tuple[TierCount, ...]
+
+
+class Facts(Struct, frozen=True):
+    """The facts that the sentences state."""
+
+    seeds: int
+    fastest: str
+    gateways: tuple[GatewayFacts, ...]
+    """Today's gateway, then the other gateways."""
+    compared_at: str
+    """The tier at which gateways are compared: today's tier if it is known.
+
+    Otherwise it is the slowest sufficient tier of the better gateway, and without a better gateway
+    the fastest tier.
+    """
+    spoiled: tuple[Spoiled, ...]
+    better: BetterGateway | None
+    gains: tuple[Gain, ...]
+    costs: tuple[Cost, ...]
+
+
+class Headline(Struct, frozen=True):
+    """The answer in one sentence."""
+
+    kind: Cause
+    text: str
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence, with its subject."""
+
+    about: About
+    text: str
+
+
+class AdviceReport(Struct, frozen=True):
+    """The facts, and the texts that state them."""
+
+    conclusion: Facts
+    headline: Headline | None
+    """`None` until the gateways that it compares were both run at `Facts.compared_at`."""
+    sentences: tuple[Sentence, ...]

@@ -1,0 +1,77 @@
+"""Captures of trials, and their round trips: `aqmlab pcap` and `aqmlab spp`."""
+
+import json
+from io import StringIO
+
+import pytest
+from aqmlab.cli import console, spp, status_of
+from rich.console import Console
+
+
+def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report", "--json"]) == 0
+    trial = json.loads(capsys.readouterr().out)[1]
+    (one,) = [
+        flow for flow in trial["flows"] if (flow["name"], flow["direction"]) == ("call", "up")
+    ]
+    names = []
+    for source, name in (("out", "a"), ("home.toml", "b")):
+        assert status_of(["pcap", source, "--trial", trial["id"], "--name", name]) == 0
+        names.append(capsys.readouterr().out.split())
+    assert names == [["a-home.pcap", "a-wan.pcap"], ["b-home.pcap", "b-wan.pcap"]]
+    for end in ("home", "wan"):
+        assert (home / f"a-{end}.pcap").read_bytes() == (home / f"b-{end}.pcap").read_bytes()
+
+    assert status_of(["pcap", "home.toml", "--name", "c"]) == 0
+    assert "trial: qdisc=pfifo,seed=1, the first of 2; --trial" in capsys.readouterr().err
+
+    assert status_of(["spp", *names[0]]) == 0
+    shown = capsys.readouterr().out
+    assert "RTT p5" in shown and "UDP" in shown and "TCP" in shown
+    assert status_of(["spp", *names[0], "--json"]) == 0
+    flows = json.loads(capsys.readouterr().out)["flows"]
+    measured = [
+        rtt
+        for rtt, protocol in zip(flows["rtt_p50_ms"], flows["protocol"], strict=True)
+        if protocol == "UDP"
+    ]
+    # A capture stores whole microseconds.
+    assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, columns):
+    flows = {
+        "protocol": ["TCP"],
+        "from": ["2001:db8:0:1::abcd:1234 port 61000"],
+        "to": ["172.16.11.2 port 5201"],
+        **{name: [1234567.0] for name, _ in spp._SHOWN[3:]},
+    }
+    text = StringIO()
+    monkeypatch.setattr(console, "stdout", lambda: Console(file=text, width=columns))
+    monkeypatch.setattr(console, "stderr", lambda: Console(file=StringIO()))
+    spp._show({"flows": flows})
+    shown = text.getvalue()
+    assert shown.count("1234567") == len(spp._SHOWN) - 3
+    for whole in ("TCP", "2001:db8:0:1::abcd:1234", "172.16.11.2", *dict(spp._SHOWN).values()):
+        assert whole in shown, shown
+    assert "…" not in shown
+
+
+def test_a_capture_that_cannot_be_written_is_named(home, capsys):
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 2
+    assert "error: no/such/x-home.pcap: cannot be written: " in capsys.readouterr().err
+
+
+def test_captures_take_the_place_of_files_only(home, capsys):
+    (home / "x-wan.pcap").mkdir()
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "x"]) == 2
+    assert "x-wan.pcap: cannot be written: it is a folder" in capsys.readouterr().err
+    assert sorted(path.name for path in home.iterdir()) == ["home.toml", "x-wan.pcap"]
+
+
+def test_a_finished_trial_cannot_be_changed(home, capsys):
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report"]) == 0
+    capsys.readouterr()
+    assert status_of(["pcap", "out", "--set", "path.rtt=1 ms"]) == 2
+    assert "cannot be changed" in capsys.readouterr().err
