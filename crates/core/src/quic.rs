@@ -72,9 +72,9 @@ pub enum QuicFrame {
         /// Whether the stream ends after the bytes.
         fin: bool,
     },
-    /// HANDSHAKE_DONE.
+    /// `HANDSHAKE_DONE`.
     HandshakeDone,
-    /// CONNECTION_CLOSE.
+    /// `CONNECTION_CLOSE`.
     Close,
 }
 

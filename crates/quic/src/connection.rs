@@ -121,7 +121,7 @@ pub struct Connection {
     pub(crate) max_datagram_size: u32,
     pub(crate) amplification: Amplification,
     pub(crate) state: State,
-    /// Whether CONNECTION_CLOSE must be sent.
+    /// Whether `CONNECTION_CLOSE` must be sent.
     pub(crate) must_close: bool,
     pub(crate) idle_at: Instant,
     /// Whether a packet was sent since the last one was received.

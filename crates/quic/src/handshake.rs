@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 9001 §4, RFC 9000 §7 and §8.1; TLS 1.3 (RFC 8446). The sizes of TLS messages are
 //! typical values, not taken from a source: a certificate chain of about 2 kB fits into the
-//! anti-amplification limit, as 65 % of the chains of QUIC services do (Nawrocki and others, CoNEXT
+//! anti-amplification limit, as 65 % of the chains of QUIC services do (Nawrocki and others, `CoNEXT`
 //! 2022).
 
 use aqmlab_core::QuicSpace;
@@ -45,7 +45,7 @@ pub(crate) struct Handshake {
     pub(crate) is_complete: bool,
     pub(crate) is_confirmed: bool,
     pub(crate) peer_validated: bool,
-    /// Whether HANDSHAKE_DONE must be sent.
+    /// Whether `HANDSHAKE_DONE` must be sent.
     pub(crate) must_confirm: bool,
     discarded: [bool; 2],
 }
