@@ -135,8 +135,8 @@ impl Congest {
             (self.first_sent, self.delivered_at) = (now, now);
             if let Some(last) = self.last_sent {
                 let app_limited = self.app_limited != 0;
-                self.cc.on_event(&mut self.window, CcEvent::TransmitStart(now.since(last)), now);
-                self.cc.on_transmit_start(&mut self.window, now, app_limited);
+                let event = CcEvent::TransmitStart { idle: now.since(last), app_limited };
+                self.cc.on_event(&mut self.window, event, now);
             }
         }
         self.last_sent = Some(now);
