@@ -47,7 +47,7 @@ def count() -> dict[str, int]:
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts. Returns whether no count is much above the recorded count."""
+    """Prints the counts. Returns whether no count is much larger than the recorded count."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True
@@ -74,7 +74,7 @@ def record(counts: dict[str, int]) -> None:
 
 
 def main() -> int:
-    """Counts and compares, or records with `--record`."""
+    """Counts instructions, records the counts if `--record` is given, and compares them."""
     counts = count()
     if counts and "--record" in sys.argv[1:]:
         record(counts)

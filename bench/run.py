@@ -2,8 +2,8 @@
 
 All times are CPU times of one core, as the operating system counts them. aqmlab, csg-htsim and ns-3
 run the same dumbbell alternately. csg-htsim runs if `HTSIM` names its source. ns-3 runs if its
-development files are installed (Debian: libns3-dev). The speed of machines differs and changes over
-time, so compare the ratios.
+development files are installed (Debian: the package libns3-dev). The speed of machines differs and
+changes over time, so compare the ratios.
 
     python bench/run.py [--record]
 
@@ -187,7 +187,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:
-            print("(csg-htsim is not given: make bench HTSIM=FOLDER)")
+            print("(csg-htsim is not measured: it needs g++ and make bench HTSIM=FOLDER)")
         if peers.ns3 is None:
             print(
                 "(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "

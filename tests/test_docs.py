@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aqmlab
 import pytest
 from aqmlab import Scenario, _core
 from aqmlab.cli import status_of
@@ -46,6 +48,16 @@ def _anchors(path: Path) -> set[str]:
     """The anchors of a document's headings, as GitHub makes them."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_the_citation_states_what_the_package_states() -> None:
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^([a-z-]+): (.+)$", cited, re.M))
+    assert stated["title"] == about["name"]
+    assert stated["version"] == about["version"] == aqmlab.__version__
+    assert stated["abstract"] == about["description"]
+    assert stated["license"] == about["license"]["text"]
 
 
 def test_the_dry_run_that_is_shown_counts_what_is_counted(

@@ -4,10 +4,10 @@
 
 The program runs the trial on both engines. For each flow it prints the state at each step. The
 state is the sender's window, threshold, smoothed round-trip time and data in flight, and the
-backlog and drops of the link. Then it prints the packets around the first difference: a different
-packet, a packet that only one engine lost, or a time difference of more than `--apart`
-milliseconds. The kernel's runs, which take a minute, are stored in `--keep` under the digest of the
-trial. Delete the stored runs to repeat them.
+backlog and drops of the link. Then it prints the packets around the first difference. A difference
+is a different packet, a packet that only one engine lost, or a time difference of more than
+`--apart` milliseconds. The kernel's runs, which take a minute, are stored in `--keep` under the
+digest of the trial. Delete the stored runs to repeat them.
 
 `--quiet` removes the hosts' jitter, so that differences come only from mechanisms. `--no-table`
 prints only the packets. `--qdisc-source sim` runs the simulator's discipline, with its random

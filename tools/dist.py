@@ -3,7 +3,7 @@
 The wheel contains everything that aqmlab needs at run time: the simulator for Python and for
 browsers, and the kernel engine's agent. If Zig is installed, it links the simulator against an old
 C library, so that the wheel runs on every Linux since 2014 (manylinux2014). Otherwise the wheel
-needs this machine's version of the C library or a newer one.
+needs this machine's version of the C library or a newer version.
 """
 
 from __future__ import annotations

@@ -44,10 +44,14 @@ def _activities() -> str:
 def _lines() -> str:
     rows = [
         (f"`{name}`", one.title, f"{one.overhead.bytes} B{', ATM' if one.overhead.atm else ''}",
-         one.queue.down, one.queue.up, one.device.linux, one.source)
+         (one.fastest or "–").removesuffix(" Mbit/s"), one.queue.down, one.queue.up,
+         one.device.linux, one.source)
         for name, one in line.lines().items()
     ]  # fmt: skip
-    head = ("Name", "Line", "Framing", "Queue down", "Queue up", "Device", "Source of the queue")
+    head = (
+        "Name", "Line", "Framing", "Fastest, Mbit/s", "Queue down", "Queue up", "Device",
+        "Source of the queue",
+    )  # fmt: skip
     return _table(head, rows)
 
 

@@ -19,12 +19,14 @@ from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.executor import TrialExecutor
+from aqmlab.campaign.progress_lines import counted, receiver
 from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry, renamed
 from aqmlab.engines.engine import Say
+from aqmlab.households.household import Household
 from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
@@ -34,16 +36,15 @@ from aqmlab.report.page import write
 from aqmlab.results import results as stored
 from aqmlab.results import spans
 from aqmlab.scenario.fields import plain
+from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.normalise import spelled as spelled_address
 from aqmlab.scenario.notation import refuse_deep
 from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.households.household import Household
     from aqmlab.planning.plan import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawings
-    from aqmlab.scenario.model import Scenario
 
 __all__ = [
     "Request",
@@ -72,9 +73,13 @@ class Results(stored.CampaignResults):
         """
         return figures.draw(self, name)
 
-    def report(self, path: Path | str | None = None) -> Path:
-        """Writes the report as one self-contained HTML page; returns its path."""
-        return write(self, Path(path) if path is not None else self.path / "report.html")
+    def report(self, path: Path | str | None = None, *, progress: bool = False) -> Path:
+        """Writes the report as one self-contained HTML page; returns its path.
+
+        With `progress`, the name of each figure is printed on standard error before it is drawn.
+        """
+        place = Path(path) if path is not None else self.path / "report.html"
+        return write(self, place, watched=counted if progress else iter)
 
 
 def load(path: Path | str) -> Results:
@@ -150,7 +155,7 @@ def run(
     qdisc_source: str = "kernel",
     run_on: str = "vm",
     executor: Executor | TrialExecutor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     discipline: str | None = None,
     place: str | None = None,
     **changes: Any,
@@ -160,7 +165,7 @@ def run(
     `scenario` is a file, the name of a built-in scenario or household, a TEACUP config, a
     `Scenario` or a `Household`. Each of `changes` names a parameter, with double underscores for
     dots, and gives its value. A list of values varies the parameter:
-    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
+    `run("rrul", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
     are in a temporary folder, which exists as long as the returned object.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. For the engine
@@ -168,12 +173,15 @@ def run(
     kernel's own, "sim" for the simulator's, or both as "sim,kernel". `run_on` selects the machine:
     "vm" for a virtual machine, or "host" for this machine, as root and in real time. Trials run in
     local processes, or on an `executor` with the interface of `concurrent.futures` or of
-    `TrialExecutor`. `discipline` and `place` are the old names of `qdisc_source` and `run_on`.
+    `TrialExecutor`. `progress=True` prints the progress on standard error, and an object with the
+    methods of `aqmlab.campaign.runner.Progress` receives it. `discipline` and `place` are the old
+    names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
     """
-    _refuse_senseless(jobs, out)
+    _refuse_senseless(scenario, jobs, out)
+    reported = receiver(progress)
     kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
     for warning in kernel.warnings:
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
@@ -190,7 +198,7 @@ def run(
         owned = None if out is not None else Scratch()
         folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
         campaign = campaign_for(request, request.plan())
-        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
+        report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=reported)
     complete(report)
     return Results(folder, owned)
 
@@ -200,8 +208,14 @@ _ARGUMENTS = [
 ]
 
 
-def _refuse_senseless(jobs: object, out: object) -> None:
-    """Raises `RequestError` for arguments that the command line would refuse."""
+def _refuse_senseless(scenario: object, jobs: object, out: object) -> None:
+    """Raises `RequestError` for arguments of a wrong type, and for senseless values."""
+    if not isinstance(scenario, Scenario | Household | str | os.PathLike):
+        raise RequestError(
+            f"scenario: `{shown(scenario)}` is not a scenario",
+            "give a file, a name, a `Scenario` or a `Household`; `Scenario.from_dict` reads a"
+            " dictionary",
+        )
     if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
         raise RequestError(f"jobs: `{shown(jobs)}` is not a whole number of 1 or more")
     if out is not None and not isinstance(out, (str, os.PathLike)):
@@ -322,8 +336,8 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
 def _shareable(path: str | Path | Scenario | Household) -> str:
     """The form of a path in published results, which does not reveal folders of this machine.
 
-    An absolute path below the current folder becomes relative. Of any other absolute path only the
-    name remains. Names and relative paths do not change.
+    An absolute path below the current folder becomes relative. Any other absolute path is reduced
+    to its name. Names and relative paths do not change.
     """
     named = Path(str(path))
     if not named.is_absolute():

@@ -10,7 +10,7 @@ import pytest
 from aqmlab import cli
 from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.choices import TODAY, Tier, gateways_of, offer, tiers_of
 from aqmlab.advise.facts import ByMedian
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
@@ -61,6 +61,38 @@ def _asked(**changes) -> AdviceQuestion:
 def test_tiers_without_a_unit_are_in_mbit() -> None:
     assert [*map(str, tiers_of("50/20, 25/5"))] == ["25/5 Mbit/s", "50/20 Mbit/s"]
     assert [*map(str, tiers_of("2/1, 1.5/0.5 Gbit/s"))] == ["1500/500 Mbit/s", "2000/1000 Mbit/s"]
+
+
+def test_a_line_bounds_the_tiers_of_a_list_and_says_so(tmp_path) -> None:
+    adsl = lines()["adsl"]
+    kept = offer("nbn", Tier.parse("16/1 Mbit/s"), adsl)
+    assert [*map(str, kept.tiers)] == ["12/1 Mbit/s", "16/1 Mbit/s"]
+    assert kept.limit == (
+        "ADSL with PPPoE over ATM carries at most 24/3.3 Mbit/s. Faster speeds need another kind"
+        " of line. Left out: 25/5, 25/10, 50/20, 100/40."
+    )
+    assert offer("nbn", None, lines()["docsis"]).limit == ""
+    assert offer("50/10", None, None).left_out == ()
+    own = tmp_path / "tiers.toml"
+    own.write_text('tiers = ["20/1 Mbit/s", "30/1 Mbit/s"]')
+    assert [*map(str, offer(str(own), None, adsl).tiers)] == ["20/1 Mbit/s"]
+    assert [*map(str, offer("us", Tier.parse("16/1 Mbit/s"), adsl).tiers)] == ["16/1 Mbit/s"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "today", "told"),
+    [
+        ("50/10", None, "--tiers: `50/10 Mbit/s` is too fast for ADSL with PPPoE over ATM"),
+        ("12/1,16/4", None, "--tiers: `16/4 Mbit/s` is too fast"),
+        ("us", None, "--tiers: all tiers of `us` are too fast"),
+        ("nbn", "50/20 Mbit/s", "--line: the household's tier, 50/20 Mbit/s, is too fast"),
+    ],
+)
+def test_a_tier_that_the_line_cannot_carry_is_refused(asked, today, told) -> None:
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        offer(asked, None if today is None else Tier.parse(today), lines()["adsl"])
+    assert str(caught.value).startswith(told)
+    assert caught.value.hint == "give tiers of at most 24/3.3 Mbit/s, or another `--line`"
 
 
 def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None:
@@ -129,9 +161,10 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """FIFO needs 50/20 Mbit/s by the median; FQ-CoDel needs 12/1 if transfers may take longer (VI).
+    """FQ-CoDel needs 12/1 Mbit/s if transfers may take longer (section VI).
 
-    By the 95th percentile, FIFO needs a faster tier, and the advice says so.
+    By median round trips, FIFO needs 50/20 Mbit/s. By their 95th percentile, FIFO needs a faster
+    tier, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")
@@ -162,7 +195,7 @@ def test_the_command_prints_tiers_sentences_and_settings(asked, capsys) -> None:
     assert cli.status_of([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["better"] == "sqm-up" and told["settings"]["tc"]
-    assert told == asked.advice.as_json()
+    assert told == json.loads(json.dumps(asked.advice.as_json()))
 
 
 def test_a_built_in_scenario_can_be_asked_about(tmp_path) -> None:
@@ -187,3 +220,16 @@ def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, 
     assert told["gateways"]["sqm-up"]["served"] in ran
     assert cli.status_of(words) == 0
     assert "not run" in capsys.readouterr().out
+
+
+def test_advice_is_asked_from_python_and_shown_briefly(asked: Asked) -> None:
+    """The same trials, with lists of texts, give the same advice without another run."""
+    again = aqmlab.advice(
+        asked.file, tiers=["10/1 Mbit/s"], gateways=["sqm-up"], seeds=2, out=asked.folder
+    )
+    assert again.headline == asked.advice.headline
+    assert repr(again).startswith("Advice(A call beside a backup: ") and len(repr(again)) < 200
+    assert again.headline in str(again)
+    assert "<pre>" in again._repr_html_()
+    with pytest.raises(aqmlab.ScenarioError, match=r"^tiers: unknown list"):
+        aqmlab.advice(HOME, tiers="nbm")

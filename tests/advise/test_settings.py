@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 import pytest
@@ -11,6 +12,10 @@ from aqmlab.advise.settings import settings
 from aqmlab.households.line import lines
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.model import Scenario
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("tc") is None, reason="tc is not installed: apt-get install iproute2"
+)
 
 BARE = Scenario.from_dict(
     {"duration": "5 s", "path": {"rate": "10/1 Mbit/s"}, "apps": {"x": {"kind": "bulk"}}}

@@ -191,7 +191,7 @@ def rewrite(path, other, chance):
 
 
 def move(path, other, chance):
-    """Renames a file to the name of another one, which is lost."""
+    """Renames a file to the name of another file, which is lost."""
     path.replace(other)
 
 

@@ -12,7 +12,7 @@ from support.campaigns import campaign_of, grid, spec_of
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A working folder with a complete campaign, a newer unfinished one, and damaged folders."""
+    """A folder with a complete campaign, an unfinished newer campaign, and damaged folders."""
     monkeypatch.chdir(tmp_path)
     campaigns.run(campaign_of(grid(("pie",))), tmp_path / "results" / "whole", jobs=1)
     broken = ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="refuse"))

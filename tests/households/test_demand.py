@@ -74,7 +74,7 @@ def test_an_activity_needs_what_vi_c_prints(activity, down, up) -> None:
 
 @pytest.mark.parametrize(
     ("activity", "down", "up"),
-    [  # The values in kbit/s are those of Boerlage and Collom (2016, Table III).
+    [  # The values in kbit/s come from Boerlage and Collom (2016, Table III).
         ("boerlage-netflix-sd", 3000, 40), ("boerlage-netflix-hd", 5000, 65),
         ("boerlage-web", 1500, 20), ("boerlage-email", 300, 300), ("boerlage-movie", 8000, 105),
         ("boerlage-cloud", 3000, 3000), ("boerlage-updates", 3000, 40),

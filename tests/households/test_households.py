@@ -95,6 +95,80 @@ def test_applications_have_names_of_their_own_and_plain_words() -> None:
     assert named[-1] == ("door-bell-camera", "a security camera", named[-1].table, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"line": "adsl", "tier": "50/10 Mbit/s"}, "tier: `50/10 Mbit/s` is too fast for the line"),
+        ({"line": "adsl"}, "tier: is missing; the default, 50/20 Mbit/s, is too fast"),
+        ({"line": "vdsl", "tier": "500/100 Mbit/s"}, "tier: `500/100 Mbit/s` is too fast"),
+    ],
+)
+def test_a_tier_that_the_line_cannot_carry_is_refused(given, told) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        aqmlab.Household(things={"door": "camera"}, **given)
+    assert str(caught.value).startswith(told)
+    assert lines()[given["line"]].fastest in caught.value.hint
+    fast = aqmlab.Household(things={"door": "camera"}, line="adsl", tier="24/3.3 Mbit/s")
+    assert fast.tier == lines()["adsl"].fastest
+
+
+def test_a_stated_tier_stays_stated_in_a_file_even_if_it_is_the_default() -> None:
+    stated = aqmlab.Household(things={"door": "camera"}, tier="50/20 Mbit/s")
+    assert "tier" in aqmlab.Household.from_toml(stated.to_toml()).model_fields_set
+    assert "tier" not in aqmlab.Household(things={"door": "camera"}).to_toml()
+
+
+def test_each_device_is_a_host_and_its_applications_share_it() -> None:
+    home = aqmlab.Household(
+        people={
+            "Anna": {"devices": {"notebook": ["video meeting", "web"], "console": "game"}},
+            "anna tv": {"devices": {"set": "film"}},
+            "anna": {"devices": {"TV set": "music"}},
+        },
+        things={"notebook": "camera", "cameras": {"does": "camera", "count": 2}},
+    )
+    (trial, *_) = planner.load(home, seeds=1).trials
+    hosts = {app.name: app.host for app in trial.spec.apps}
+    assert hosts == {
+        "anna-meeting": "anna-notebook",
+        "anna-web": "anna-notebook",
+        "anna-game": "anna-console",
+        "anna-tv-film": "anna-tv-set",
+        "anna-music": "anna-tv-set-2",
+        "notebook-camera": "notebook",
+        "cameras-camera-1": "cameras",
+        "cameras-camera-2": "cameras",
+    }
+
+
+def test_cake_divides_a_line_among_the_devices_of_a_household() -> None:
+    """A device with four downloads gets no more than its half of the line.
+
+    CoDel drops a packet when the queue has lasted 5 ms, so the window reaches 25 ms of the rate.
+    CUBIC then reduces the window to 0.7 of that (RFC 9438), and 20 ms would fill the line. So a
+    lone flow of CUBIC uses at least 87.5 % of its half.
+    """
+    home = aqmlab.Household(
+        people={
+            "anna": {"devices": {"notebook": {"does": "game-download", "count": 4}}},
+            "ben": {"devices": {"notebook": "game-download"}},
+        },
+        tier="20/2 Mbit/s",
+        line="ip",
+        duration="20 s",
+    )
+    both = {"path.qdisc": ["cake", "fq_codel"]}
+    home_of_two = scenario_of(home).but(vary=both, measure={"from": "5 s"})
+    found = aqmlab.run(home_of_two, seeds=1, jobs=1)
+    down = found.hosts.filter(direction="down")
+    shares = {
+        (qdisc, host): share
+        for qdisc, host, share in down.select("qdisc", "host", "share_percent").iter_rows()
+    }
+    assert 50 * 0.875 < shares["cake", "ben-notebook"] < 50.5
+    assert shares["fq_codel", "ben-notebook"] == pytest.approx(20, abs=2)
+
+
 @pytest.mark.parametrize("who", ["me", "Me", "I"])
 def test_the_activities_of_the_speaker_are_my_own(who) -> None:
     home = aqmlab.Household(people={who: {"devices": {"console": ["game", "music"]}}})

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways, tiers_of
+from aqmlab.advise.choices import TODAY, Tier, gateways, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, Runs, concluded
 from aqmlab.households import line as lines
 from aqmlab.page.choices import choices
@@ -31,7 +31,8 @@ class Home:
         self.people = {"Anna": pastimes[:half], "Jonas": pastimes[half:]}
         self.things = draw.sample(THINGS, draw.randint(1, 2))
         self.line = draw.choice(["docsis", "adsl", "gpon"])
-        self.tier = draw.choice(choices()["tiers"][TIERS]["tiers"])
+        self.tiers = offer(TIERS, None, lines.find(self.line)).tiers
+        self.tier = str(draw.choice(self.tiers))
         self.better = draw.choice(["sqm", "sqm-up", "modem-pie", "codel"])
 
     def fragment(self) -> str:
@@ -56,10 +57,9 @@ class Home:
         """The conclusion of `advise` from the page's scenario."""
         better = {TODAY: gateways()[TODAY], "better": gateways()[self.better]}
         setup = Setup(Scenario.from_toml(toml), lines.find(self.line), better)
-        tiers = tiers_of(TIERS)
         cases = [
             GatewayCase(tier, name, SHARE if better[name].shapes else None)
-            for tier in tiers
+            for tier in self.tiers
             for name in better
         ]
         bench = Bench(setup.whole(cases, 3), "page", cases, place, 1)
@@ -69,7 +69,7 @@ class Home:
             name: {case.tier: one for case, one in outcomes.items() if case.gateway == name}
             for name in better
         }
-        return concluded(setup, Runs(tiers, Tier.parse(self.tier), self.apps(), found))
+        return concluded(setup, Runs(self.tiers, Tier.parse(self.tier), self.apps(), found))
 
 
 @pytest.mark.parametrize(

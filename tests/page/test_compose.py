@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from aqmlab import _core
+from aqmlab.households import loading
+from aqmlab.households.traffic import scenario_of
 from aqmlab.planning.lowering import resolve
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.links import OVERHEADS
@@ -105,6 +107,8 @@ def applications(draw: st.DrawFn) -> dict[str, Any]:
     for key, values in own.items():
         if key not in taken and draw(st.booleans()):
             app[key] = draw(values)
+    if draw(st.booleans()):
+        app["host"] = draw(st.sampled_from(["notebook", "Anna's tv", "Gerät 1"]))
     return app
 
 
@@ -180,6 +184,20 @@ def test_a_household_composes_to_the_trial_of_pythons_lowering(
     assert _core.compose(json.dumps(household), seed) == expected
 
 
+@pytest.mark.parametrize("name", loading.builtin_names())
+def test_a_built_in_household_composes_to_the_trial_of_pythons_lowering(name: str) -> None:
+    home = loading.load(name).model_copy(update={"scenario": None})
+    table = scenario_of(home).to_dict()
+    del table["vary"]
+    for app in table["apps"].values():
+        if isinstance(app.get("start"), list):  # the page has no lists of starts
+            app["start"] = app["start"][0]
+    expected = lowered(table, 1)
+    hosts = {app["host"] for app in json.loads(expected)["apps"]}
+    assert len(hosts) == len({(one.who, one.device) for one in home.uses()})
+    assert _core.compose(json.dumps(table), 1) == expected
+
+
 def test_the_order_of_applications_is_that_of_the_scenario() -> None:
     household = {
         "path": {"rate": "20/2 Mbit/s"},
@@ -202,6 +220,8 @@ def test_the_order_of_applications_is_that_of_the_scenario() -> None:
         ({"apps": {"a": {"kind": "voi"}}}, "there is no kind called `voi`"),
         ({"apps": {"a": {"kind": "voip", "tcp": "x"}}}, "apps.a.tcp: no such parameter"),
         ({"apps": {"a": {"kind": "voip", "count": 2000}}}, "2000 is not between 1 and 1000"),
+        ({"apps": {"a": {"kind": "voip", "host": 3}}}, "apps.a.host: a name is one line"),
+        ({"apps": {"a": {"kind": "voip", "host": "a\n"}}}, "apps.a.host: a name is one line"),
     ],
 )
 def test_a_key_that_the_page_does_not_offer_is_refused(changes: dict[str, Any], told: str) -> None:

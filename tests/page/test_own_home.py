@@ -44,10 +44,10 @@ def test_the_queue_of_an_own_speed_is_that_of_the_line(
 ) -> None:
     tab = tabs(file_address)
     tab.page.goto(
-        f"{file_address}#{LINK}&line={kind}&own=37.77%2F0.3".replace("12%2F1", "37.77%2F0.3")
+        f"{file_address}#{LINK}&line={kind}&own=17.77%2F0.3".replace("12%2F1", "17.77%2F0.3")
     )
     path = tab.shown() and _scenario(tab).path
-    for way, rate in (("down", "37.77 Mbit/s"), ("up", "300 kbit/s")):
+    for way, rate in (("down", "17.77 Mbit/s"), ("up", "300 kbit/s")):
         wanted = lines()[kind].fifo(way, Rate.parse(rate))
         made = Scenario.from_dict(
             {
@@ -56,6 +56,24 @@ def test_the_queue_of_an_own_speed_is_that_of_the_line(
             }
         )
         assert getattr(path.modem, way).qdisc == getattr(made.path.modem, way).qdisc
+
+
+def test_a_line_offers_only_the_speeds_that_it_carries(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open(LINK.replace("12%2F1", "100%2F40"))
+    tab.page.get_by_label("Kind of line").select_option("adsl")
+    tab.shown()
+    rows = tab.page.locator(".ladder tbody th").all_inner_texts()
+    assert rows == ["12/1"]
+    assert lines()["adsl"].limit in tab.text("#tier-choice")
+    tab.page.get_by_label("down", exact=True).fill("30")
+    tab.page.get_by_label("down", exact=True).press("Enter")
+    assert tab.text("#notices").startswith(lines()["adsl"].limit)
+    assert tab.page.get_by_label("down", exact=True).input_value() == "12"
+    tab.page.get_by_label("Speeds on sale").select_option("us")
+    tab.shown()
+    assert tab.page.locator(".ladder tbody th").all_inner_texts() == ["24/3.3"]
+    tab.page.get_by_label("Kind of line").select_option("docsis")
+    assert lines()["adsl"].limit not in tab.text("#tier-choice")
 
 
 @pytest.mark.parametrize("speed", ["0", "-3", "5000", ""])

@@ -1,5 +1,6 @@
 import io
 
+import matplotlib
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ from aqmlab.campaign import runner as campaigns
 from aqmlab.cli import summary
 from aqmlab.report import figures
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import canvas, log_axis_from_zero
+from aqmlab.report.figures.drawing import canvas, log_axis_from_zero, styled
 from aqmlab.report.figures.looks import APP_COLOURS, CONDITION_COLOURS, app_looks
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.page import tables
@@ -29,6 +30,18 @@ def marks(drawing):
             count += np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()
         count += len(axes.patches) + len(axes.collections)
     return count
+
+
+def test_the_style_applies_until_the_outer_context_ends():
+    name = "axes.titlelocation"
+    before = matplotlib.rcParams[name]
+    with styled():
+        with styled():
+            pass
+        assert (before, matplotlib.rcParams[name]) == ("center", "left")
+    assert matplotlib.rcParams[name] == "center"
+    with styled():
+        assert matplotlib.rcParams[name] == "left"
 
 
 def test_every_figure_is_registered_and_described():

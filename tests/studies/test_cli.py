@@ -3,6 +3,7 @@
 import json
 import re
 
+import aqmlab
 import pytest
 from aqmlab.cli import status_of
 
@@ -23,6 +24,24 @@ def test_reproduce_draws_each_figure_and_a_page(tiny, tmp_path, capsys):
     assert (out / "figures" / "tiny-1a.png").read_bytes() == again
 
 
+def test_a_program_reproduces_figures_and_repeats_no_trial(tiny, tmp_path, capsys):
+    made = aqmlab.reproduce(tiny, figures="1", seeds=1, out=tmp_path / "out", jobs=1, progress=True)
+    assert made.figures == ("1a", "1b")
+    assert made.trials == 4
+    assert "4/4 trials" in capsys.readouterr().err
+    assert len(made.drawings) == 2 and made._repr_html_().count("<figure") == 2
+    assert "aqmlab.reproduce(" in made.page.read_text(encoding="utf-8")
+    assert str(tiny) not in made.page.read_text(encoding="utf-8")
+    assert repr(made).startswith("Reproduction(tiny: figures 1a, 1b, 4 trials, ")
+    again = aqmlab.reproduce(tiny, figures=["1a"], out=tmp_path / "out", progress=True)
+    assert "/" not in capsys.readouterr().err.replace("4/4 trials", "")
+    assert again.folder == made.folder
+    with pytest.raises(aqmlab.RequestError, match="there is no figure `7`"):
+        aqmlab.reproduce(tiny, figures="7")
+    with pytest.raises(aqmlab.RequestError, match="there is no study `kua2018`"):
+        aqmlab.reproduce("kua2018")
+
+
 def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
     asked = ["reproduce", str(tiny), "--out", str(tmp_path / "out"), "--seeds", "2", "--dry-run"]
     assert status_of([*asked, "--figure", "1"]) == 0
@@ -35,6 +54,8 @@ def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
         "drawing: not known, because nothing was drawn on this machine",
     ]
     assert not (tmp_path / "out").exists()
+    assert status_of([*asked, "--figure", "1b"]) == 0
+    assert capsys.readouterr().out.count("4 trials") == 1  # not again as the sum of one figure
     assert status_of([*asked[:-1], "--figure", "1"]) == 0
     assert status_of([*asked, "--figure", "1"]) == 0
     said = r"drawing: about \d+ s, from 2 drawings of the same figure on this machine"

@@ -50,6 +50,18 @@ def test_a_digest_is_of_the_trials_that_are_asked_for_only(tiny, tmp_path):
     assert grown.results(SHORT).table("trials").height == 2
 
 
+def test_figures_share_a_snapshot_until_the_manifest_changes(tiny, tmp_path):
+    shared = laboratory(tiny, tmp_path / "out")
+    shared.run([ALL], jobs=1)
+    (first,), (second,) = (shared.results(need)._opened_files() for need in (ALL, SHORT))
+    assert first is second
+    folder = Folder(tmp_path / "out" / "home" / "seed-1")
+    folder.write_manifest(structs.replace(folder.manifest(), warnings=("changed",)))
+    (third,) = shared.results(SHORT)._opened_files()
+    assert third is not second
+    assert shared.results(SHORT).manifest.warnings == ("changed",)
+
+
 def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny, tmp_path):
     first = laboratory(tiny, tmp_path / "out")
     first.run([SHORT], jobs=1)

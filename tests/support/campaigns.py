@@ -182,7 +182,7 @@ def write_members(folder, members):
 
 
 def as_if_running(folder):
-    """Turns a complete campaign into one that was killed after its last record."""
+    """Turns a complete campaign into a campaign that was killed after its last record."""
     manifest = load(folder).manifest
     files = table_files(Folder(folder), manifest)
     Folder(folder).make()

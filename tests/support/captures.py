@@ -1,7 +1,8 @@
 """Reads the packets of a trial from its captures without any code of the core.
 
 Only the form of `aqmlab pcap` is supported: classic pcap of little-endian nanoseconds and raw IPv4
-(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24, and each application has its own host.
+(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24. On the internet (172.16.11.0/24), each
+application has its own host.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Seen:
 
     at_ns: int
     app: int
+    home: int
+    """The number of the host in the home."""
     direction: str
     ip_bytes: int
     conn: tuple[int, ...]
@@ -51,11 +54,12 @@ def packets(path: Path) -> Iterator[Seen]:
         total = struct.unpack_from(">H", header, 2)[0]
         assert header[0] == 0x45 and total == length
         up = header[12:15] == HOME_NET
-        host = header[15] if up else header[19]
+        home, wan = (header[15], header[19]) if up else (header[19], header[15])
         ports = struct.unpack_from(">HH", header, 20) if header[9] in (6, 17) else ()
         yield Seen(
             seconds * 10**9 + nanos - EPOCH_NS,
-            host - FIRST_HOST,
+            wan - FIRST_HOST,
+            home - FIRST_HOST,
             "up" if up else "down",
             total,
             (header[9], *sorted(ports)),
@@ -91,10 +95,24 @@ def capture(spec: dict[str, Any], folder: Path) -> Captured:
 
 def violations(captured: Captured) -> Iterator[str]:
     """Yields differences between the table `flows` and the captures of the same trial."""
+    yield from _addresses(captured)
     yield from _counts(captured)
     yield from _throughput(captured)
     if captured.run.whole:
         yield from _pairs(captured)
+
+
+def _addresses(captured: Captured) -> Iterator[str]:
+    """Yields applications that do not have the address of the first application on their host."""
+    apps = captured.run.spec["apps"]
+    for number, app in enumerate(apps):
+        host = app.get("host")
+        same = [at for at, one in enumerate(apps) if host is not None and one.get("host") == host]
+        want = min(same, default=number)
+        for way in ("up", "down"):
+            homes = {one.home for one in captured.sent[app["name"], way]}
+            if homes - {want}:
+                yield f"{app['name']} {way}: hosts {homes} in the home, not {want}"
 
 
 def _counts(captured: Captured) -> Iterator[str]:

@@ -121,7 +121,7 @@ class Drawing:
         return link
 
     def shape_itself(self, link: Table, rate_bps: float) -> None:
-        """Makes CAKE the shaper of a link, with the link's rate or with a lower one."""
+        """Makes CAKE the shaper of a link, with the link's rate or with a lower rate."""
         link["qdisc"].pop("bandwidth", None)
         if self.rng.random() < 0.5:
             link["shaper"] = "cake"

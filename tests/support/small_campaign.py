@@ -1,10 +1,10 @@
 """Runs a small campaign of the fake engine: four trials in chunks of two.
 
-The last two trials have a column that the others lack, so tables are rewritten at the end.
+The last two trials have a column that the other trials lack, so tables are rewritten at the end.
 
-With an argument, the campaign runs in this process, in that folder. Without one, each line of the
-standard input is a run in JSON: `folder`, `environment` and `said`, the file for its output. A
-forked process executes the run, so that Python and its libraries start only once. The answer is a
+With an argument, the campaign runs in this process, in that folder. Without an argument, each line
+of the standard input is a run in JSON: `folder`, `environment` and `said`, the file for its output.
+A forked process executes the run, so that Python and its libraries start only once. The answer is a
 line with the status, which is negative for a signal.
 """
 

@@ -1,4 +1,4 @@
-"""Fixtures that replace the simulator's catalogue by a small one."""
+"""Fixtures that replace the simulator's catalogue by a small catalogue."""
 
 import pytest
 from aqmlab.engines import core_check

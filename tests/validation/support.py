@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.engines.engine import Runner
+from aqmlab.engines.engine import Refusal, Runner
 from aqmlab.engines.kernel.agent_source import AgentSource
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import agents, grid
 from aqmlab.validation.engines import Maker
 
@@ -70,6 +71,8 @@ class Shop:
         """The executable that a build of the recorded commit gives."""
         self.asked: list[str] = []
         """The requested agents."""
+        self.unknown: dict[str, str] = {}
+        """The kind of discipline that each agent, by its digest, refuses."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
         """The agent `program`, or this replacement's own agent."""
@@ -78,4 +81,9 @@ class Shop:
             program.write_bytes(self.agent)
         digest = agents.digest_of(program.read_bytes())
         self.asked.append(digest)
-        return Maker(self.run, self.recipe | {"agent": digest}, program)
+
+        def refusal(spec: TrialSpec) -> Refusal | None:
+            kinds = {link.qdisc.kind for link in spec.links}
+            return Refusal((), "unknown") if self.unknown.get(digest) in kinds else None
+
+        return Maker(self.run, self.recipe | {"agent": digest}, program, refusal)

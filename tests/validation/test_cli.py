@@ -16,7 +16,7 @@ from .support import RECIPE, Shop, slow_kernel, small
 
 @pytest.fixture(autouse=True)
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """The small grid in place of the packaged one, and a fake kernel."""
+    """The small grid in place of the packaged grid, and a fake kernel."""
     folder = tmp_path_factory.mktemp("shop")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setattr(grid, "load", small)

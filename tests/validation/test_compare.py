@@ -129,8 +129,8 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 def _light_cells(share: int) -> dict[str, grid.Cell]:
     """A sample of the cells that do not carry too many bits.
 
-    Of the cells with a known spread it has one in `share`. Of the cells with three seeds it has one
-    in `3 * share`.
+    Of the cells with a known spread, the sample has one in `share`. Of the cells with three seeds,
+    the sample has one in `3 * share`.
     """
 
     def carries(cell: grid.Cell) -> float:

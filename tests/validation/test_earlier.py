@@ -31,7 +31,10 @@ def _with(app: AppSpec, params: dict[str, Any]) -> AppSpec:
 
 
 def _in_steps(spec: TrialSpec, record: dict[str, Any]) -> dict[str, Any]:
-    """The record in the form of those agents, from `windows` that are as wide as a step."""
+    """The record in the form of agents that counted whole steps.
+
+    Each of `windows` is as wide as a step.
+    """
     measure = replace(spec.measure, window_ns=spec.measure.step_ns)
     windows = _core.run(replace(spec, measure=measure).text())["tables"]["windows"]
     made = copy.deepcopy(record)

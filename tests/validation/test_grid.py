@@ -21,12 +21,18 @@ def _said(key: str) -> set[str]:
 def test_it_has_the_cells_and_seeds_that_were_promised() -> None:
     assert len(GRID.cells) >= 120
     assert sum(len(cell.seeds) == 10 for cell in GRID.cells) == 20
-    assert {len(cell.seeds) for cell in GRID.cells} == {3, 10}
+    assert {len(cell.seeds) for cell in GRID.cells} == {2, 3, 10}
     assert {"1.5/0.5 Mbit/s", "12/1 Mbit/s", "50/10 Mbit/s", "100/40 Mbit/s"} <= _said("rate")
+    assert {"4/0.5 Mbit/s", "200/40 Mbit/s"} <= _said("rate")
     assert {"10 ms", "340 ms"} <= _said("rtt")
     assert _said("cc") == {"cubic", "reno", "bbr"}
     kinds = {link.qdisc.kind for cell in GRID.cells for link in cell.spec.links}
-    assert kinds == {"pfifo", "bfifo", "codel", "pie", "fq_codel", "fq_pie", "sfq", "red"}
+    queues = {"pfifo", "bfifo", "pfifo_fast", "codel", "pie", "fq_codel", "fq_pie", "sfq", "red"}
+    assert kinds == queues | {"cake"}
+    assert sum(cell.group.startswith("cake") for cell in GRID.cells) >= 40
+    said = [app for cell in GRID.cells for app in cell.apps.values()]
+    assert {app["host"] for app in said if "host" in app} == {"anna", "bert"}
+    assert {app["dscp"] for app in said if "dscp" in app} == {"EF", "AF41", "CS1"}
     apps = {app.app.kind for cell in GRID.cells for app in cell.spec.apps}
     assert {"bulk", "bursts", "dash", "web", "voip", "game", "iot_low", "iot_high"} <= apps
 

@@ -41,7 +41,8 @@ def test_most_of_the_grid_can_be_told_and_the_rest_has_a_reason() -> None:
         except ValueError as error:
             reasons.add(str(error).partition(":")[0])
     assert can >= 130
-    assert reasons == {"`sfq`", "`voip`", "`iot_low`", "`game`", "`dash`", "`web`", "jitter"}
+    kinds = {"`sfq`", "`cake`", "`pfifo_fast`", "`voip`", "`iot_low`", "`game`", "`dash`", "`web`"}
+    assert reasons == kinds | {"jitter"}
 
 
 def test_applications_start_when_they_do_in_the_simulator() -> None:

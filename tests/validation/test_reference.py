@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-import validated
 from aqmlab.engines.kernel import agent_source
 from aqmlab.validation import agents, compare, grid, trial_record
 from aqmlab.validation.reference import Reference
+
+from tools import validated
 
 REFERENCE = Reference()
 CELLS = grid.load().cells

@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """Replaces the kernel engine by a fake one."""
+    """Replaces the kernel engine by a fake engine."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     monkeypatch.setattr(engines, "kernel", shop)
     monkeypatch.setattr(agent_source, "source_here", lambda: SOURCE)
@@ -127,6 +127,24 @@ def test_what_is_missing_is_made_by_the_agent_of_the_rest(tmp_path: Path, shop: 
     trials = [trial for cell in small().cells for trial in reference.trials(cell).values()]
     assert {trial.recipe["agent"] for trial in trials} == {RECIPE["agent"]}
     assert len(agents.there(tmp_path)) == 1
+
+
+def test_what_the_agent_of_the_rest_refuses_is_made_by_a_newer_one(
+    tmp_path: Path, shop: Shop
+) -> None:
+    reference = Reference(tmp_path)
+    (codel, *rest) = small().cells
+    _run(reference, regenerate.jobs_of(rest, reference, missing=True))
+    shop.agent, shop.unknown = b"a newer agent", {RECIPE["agent"]: "codel"}
+    assert _counts(_missing(reference)) == {NEW: 3}
+    newer = agents.digest_of(shop.agent)
+    assert {trial.recipe["agent"] for trial in reference.trials(codel).values()} == {newer}
+    # A later version continues with the agent of the set that can run the cell.
+    reference.path(codel).unlink()
+    _run(reference, regenerate.jobs_of([codel], reference, missing=True, seeds=1))
+    shop.agent = b"the newest agent"
+    assert _counts(_missing(reference)) == {NEW: 2}
+    assert {trial.recipe["agent"] for trial in reference.trials(codel).values()} == {newer}
 
 
 def test_what_is_new_by_another_kernel_is_warned_of(tmp_path: Path, shop: Shop) -> None:

@@ -1,8 +1,8 @@
 """The places of the repository's files in the documentation site, and the links between them.
 
 A document keeps its text, except that its links become links to places in the site. A linked file
-that is not a document becomes a page with the file's text, because the site links to no other host
-for files of the repository.
+that is not a document becomes a page with the file's text. The site therefore links to no other
+host for files of the repository.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
     }
 }
 
-/// Returns the setback at the second of two cases, if it has one.
+/// Returns the second of two cases as a setback, if it serves applications worse than the first
+/// case.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());
@@ -119,8 +120,9 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns tiers below the served tier, for applications that miss no other need. At these tiers
-/// the median of the application's round trips is within the limit.
+/// Returns tiers below the served tier, for applications that miss only the need for short round
+/// trips. From each of these tiers on, the median of the application's round trips is within the
+/// limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -146,8 +148,8 @@ fn by_median(
     found.into_iter().map(told).collect()
 }
 
-/// Returns the slowest case such that the median round-trip times of this case and of all faster
-/// cases are within the limit.
+/// Returns the index of the slowest case such that the median round-trip times of this case and of
+/// all faster cases are within the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);

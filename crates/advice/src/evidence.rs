@@ -109,7 +109,7 @@ impl Case {
         words.iter().map(|(seed, _)| *seed).collect()
     }
 
-    /// Returns the number of seeds, among the first `most`, that serve the applications.
+    /// Returns the number of seeds, among the first `most`, in which all applications are served.
     pub(crate) fn seeds_served(&self, most: usize) -> usize {
         let serves = |seed: &u64| {
             let words = self.verdicts.iter().flat_map(|verdict| &verdict.words_by_seed);
@@ -130,7 +130,7 @@ pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
     is_worse_than(then, now) || missed.any(is_farther)
 }
 
-/// Returns whether a verdict is worse than another verdict, both of which were measured.
+/// Returns whether both verdicts were measured and the first is worse.
 pub(crate) fn is_worse_than(one: &Report, other: &Report) -> bool {
     one.word.is_worse_than(other.word)
 }

@@ -14,15 +14,16 @@ pub struct Conclusion {
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared: today's tier. If today's tier is unknown, the
-    /// slowest sufficient tier of the better gateway. If no gateway is better, the fastest tier.
+    /// The tier at which gateways are compared. It is today's tier, if this tier is known.
+    /// Otherwise it is the slowest sufficient tier of the better gateway. Without a better gateway,
+    /// it is the fastest tier.
     pub compared_at: String,
     /// The applications that are not served by today's gateway at the tier `compared_at`.
     pub spoiled: Vec<Spoiled>,
     /// The recommended gateway, if one is better than today's.
     pub better: Option<Better>,
-    /// The interactive applications that improve most with the better gateway, from bad or from
-    /// tolerable; those that are bad today come first.
+    /// The interactive applications that improve most with the better gateway. They are bad or
+    /// tolerable today; bad applications come first.
     pub gains: Vec<Gain>,
     /// The transfers, with their rates under both gateways.
     pub costs: Vec<Cost>,
@@ -33,8 +34,8 @@ pub struct Conclusion {
 pub struct Better {
     /// The gateway's name.
     pub name: String,
-    /// The tier for which it is set up: the tier `compared_at` if it serves everyone there, and
-    /// otherwise its slowest sufficient tier.
+    /// The tier for which the gateway is set up. It is the tier `compared_at` if the gateway serves
+    /// everyone there, and otherwise the gateway's slowest sufficient tier.
     pub tier: String,
 }
 
@@ -90,7 +91,7 @@ pub struct ByMedian {
     pub tier: String,
 }
 
-/// A tier that serves applications worse than a slower tier.
+/// A tier that serves applications worse than the next slower tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setback {
     /// The tier.

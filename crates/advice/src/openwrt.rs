@@ -5,9 +5,9 @@
 //! to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is therefore
 //! the overhead beyond the bytes that Linux counts.
 //!
-//! sqm-scripts has its own defaults: a limit of 1001 packets, a target for the rate of the line,
-//! and ECN for every discipline (`get_limit`, `get_target`, `get_ecn`). For `fq_pie` it writes
-//! `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
+//! sqm-scripts has its own defaults (`get_limit`, `get_target`, `get_ecn`). They are a limit of
+//! 1001 packets, a target for the rate of the line, and ECN for every discipline. For `fq_pie` it
+//! writes `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
 //! direction. With the target `default` the script writes no target, and all other parameters
 //! follow in `eqdisc_opts` and `iqdisc_opts`.
 
@@ -59,12 +59,12 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     written(&format!("sqm-scripts {package}"), &options)
 }
 
-/// Returns the commands for CAKE in both directions, whose scripts have it without HTB.
+/// Returns the commands for CAKE in both directions. The scripts for CAKE use no HTB.
 fn of_cake(gateway: &Gateway) -> String {
     let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
         return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
     };
-    // CAKE counts from the IP packet.
+    // CAKE adds its overhead to the IP length, so the overhead is the whole framing.
     let mut options = shared(gateway, "cake", script, gateway.framing.bytes.into());
     options.extend(own);
     written("sqm-scripts kmod-sched-cake", &options)

@@ -86,7 +86,8 @@ impl End {
         taken
     }
 
-    /// Writes up to `bytes` bytes to the socket; returns the number that the kernel accepted.
+    /// Writes up to `bytes` bytes to the socket. Returns the number of bytes that the kernel
+    /// accepted.
     fn push(&mut self, bytes: u64) -> u64 {
         let mut taken = 0;
         while let (Some(fd), true) = (&self.fd, taken < bytes) {
@@ -224,7 +225,8 @@ pub(crate) const fn service(app: usize) -> u16 {
     61_000 + (app % 1_000) as u16
 }
 
-/// The application of a socket: its addresses, home first, its service's port and its codepoint.
+/// The application of a socket: its addresses (home first), the port of its service, and its
+/// codepoint.
 pub(crate) struct Owner {
     addresses: [Ipv4Addr; 2],
     service: u16,

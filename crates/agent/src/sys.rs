@@ -148,8 +148,8 @@ pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
     let mut name = inet(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as u32;
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: `name` and `size` live until the call returns, and `size` is the size of `name`; a
-    // descriptor that is returned belongs to the caller alone.
+    // SAFETY: `name` and `size` live until the call returns, and `size` is the size of `name`. Only
+    // the caller owns a returned descriptor.
     let taken = unsafe {
         let taken = libc::accept4(fd.as_raw_fd(), (&raw mut name).cast(), &raw mut size, flags);
         OwnedFd::from_raw_fd(check(taken)?)
@@ -195,8 +195,8 @@ pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
 pub(crate) fn send_to(fd: &OwnedFd, bytes: &[u8], address: Ipv4Addr) -> io::Result<usize> {
     let (data, name) = (bytes.as_ptr().cast(), inet(address, 0));
     let (to, size) = ((&raw const name).cast(), size_of::<libc::sockaddr_in>() as u32);
-    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`. `name` lives until the
-    // call returns, and `size` is its size.
+    // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`. `name` lives until
+    // the call returns, and `size` is its size.
     check_len(unsafe { libc::sendto(fd.as_raw_fd(), data, bytes.len(), 0, to, size) })
 }
 
@@ -265,7 +265,7 @@ const TUN_CHECKSUM: u64 = 1;
 
 impl Tun {
     /// Creates an interface in the namespace of this process. A `virtio_net_hdr` precedes each
-    /// packet, which lets a later stage compute a checksum.
+    /// packet and lets a later stage compute a checksum.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
@@ -350,8 +350,8 @@ impl Poll {
 
     /// Waits for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
-        // SAFETY: `epoll_event` may be all zeros. The call fills at most as many as there are, and
-        // only the reported number is read.
+        // SAFETY: `epoll_event` may be all zeros. The call fills at most the whole array, and only
+        // the reported number of events is read.
         unsafe {
             let mut events: [libc::epoll_event; 64] = zeroed();
             let some = libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, -1);

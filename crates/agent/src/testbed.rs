@@ -11,8 +11,8 @@
 //! propagation delay of the application's route. The delay therefore follows the bottleneck in both
 //! directions, as in the simulator.
 //!
-//! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's IP
-//! input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). The bottleneck must
+//! **Trap.** A packet that crosses a veth pair still counts against its socket. Only a router's IP
+//! input ends this (`ip_rcv` orphans the packet, `skb_scrub_packet` does not). The bottleneck must
 //! therefore not be a redirection at the gateway's entrance (`ifb`). TCP small queues would count
 //! the bottleneck's queue as the host's own, and limit it to a few packets.
 //!

@@ -5,13 +5,13 @@
 //! the discipline read. The recorded operations can then be replayed on another implementation of
 //! the discipline.
 
+mod calls;
 mod job;
 mod layout;
 mod probes;
 mod record;
 mod sender;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 pub(crate) use self::job::Trace;
 
 use self::layout::Types;
-use self::probes::Gap;
 use crate::command::{run, run_all, sysctl};
 use crate::sys;
 
@@ -58,35 +57,26 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     Ok(format!("{whole}\n"))
 }
 
-/// Records one trace. The kernel sometimes misses a probe, because it takes an interrupt while it
-/// serves another probe. Most of these other probes record clock readings outside the discipline.
-/// Further attempts therefore probe only the places of the discipline where the first attempt saw a
-/// reading.
+/// Records one trace. PIE's random numbers are probed in a function that has other callers, so the
+/// kernel may miss a probe; another attempt follows.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
-    let (mut problem, mut readings) = (String::new(), BTreeSet::new());
+    let mut gap = String::new();
     for _ in 0..TRIES {
-        match attempt(trace, types, &readings)? {
+        match attempt(trace, types)? {
             Ok(result) => return Ok(result),
-            Err(gap) => {
-                problem = gap.problem;
-                readings.extend(gap.readings);
-            }
+            Err(problem) => gap = problem,
         }
     }
-    Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {problem}"))
+    Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {gap}"))
 }
 
-fn attempt(
-    trace: &Trace,
-    types: &Types,
-    readings: &BTreeSet<String>,
-) -> Result<Result<Value, Gap>, String> {
+fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, String>, String> {
     let doors = probes::find(&trace.kind)?;
     lay_out(trace)?;
-    probes::set(doors, types, trace.is_raw(), readings)?;
+    probes::set(doors, types, trace.is_raw())?;
     sender::send(trace)?;
     run_empty(trace)?;
-    let recorded = probes::end(doors)?;
+    let recorded = probes::end()?;
     let shown = run(&format!("tc -s qdisc show dev {DEVICE}"))?;
     let listed = run(&format!("tc -s -j qdisc show dev {DEVICE}"))?;
     run(&format!("ip link del {DEVICE}"))?;

@@ -3,8 +3,8 @@
 //! An [`App`] is both ends of one application, the client and its server, as one state machine
 //! without I/O. Its interface has connections, bytes and datagrams, and is independent of TCP. The
 //! same model therefore runs over simulated connections and over real sockets. An end receives
-//! events only in a [`Notice`] for that end: a server answers when it has read the request, never
-//! when the client wrote it.
+//! events only in a [`Notice`] for that end. A server therefore answers when it has read the
+//! request, never when the client wrote it.
 //!
 //! **Invariant:** no code in this crate depends on TCP, packets or queues. Payload has length but
 //! no content; applications frame their messages by counting bytes.

@@ -51,7 +51,7 @@ impl Pacer {
     }
 
     /// Opens the socket and starts every direction. The second direction starts at a random time in
-    /// the first interval, because two hosts do not send in step.
+    /// the first interval, because two hosts do not send at the same times.
     pub(crate) fn start(&mut self, io: &mut dyn Io) {
         self.running = true;
         self.conn = Some(io.open(Open { ecn: self.ecn, ..Open::udp(Side::Home) }));

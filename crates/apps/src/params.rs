@@ -27,7 +27,7 @@ pub(crate) const fn sends_in(direction: Direction) -> Side {
     }
 }
 
-/// Returns the interval at which packets of `size` make `rate`.
+/// Returns the interval at which packets of `size` give the rate `rate`.
 pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }

@@ -9,7 +9,7 @@ use crate::{ConnId, Io};
 /// One direction of a connection, and the messages in transfer.
 ///
 /// The content of a message, `T`, is delivered at the far end when the last byte of the message has
-/// been read there, and never before. The two ends of a model therefore share no state.
+/// been read there. The two ends of a model therefore share no state.
 #[derive(Debug)]
 pub struct Pipe<T> {
     conn: ConnId,

@@ -15,7 +15,7 @@ const SEGMENT: u64 = 1_448;
 const HEADERS: u64 = 52;
 const SEND_BUFFER: u64 = 64 * 1_024;
 
-/// A call of the application, for tests of its contract.
+/// A call that the application made, for tests of the application's contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Call {
     Open(Open),
@@ -57,7 +57,7 @@ struct Conn {
     gone: bool,
 }
 
-/// The network, its clock, and the calls of the application.
+/// The network, its clock, and the calls that the application made.
 #[derive(Debug)]
 pub(crate) struct Net {
     now: Instant,
@@ -108,7 +108,7 @@ impl Net {
         Self { loss, ..self }
     }
 
-    /// Changes the network at `after`.
+    /// Changes the network once, at the time `after` from the start of the run.
     pub(crate) fn then(mut self, after: Duration, change: fn(&mut Net)) -> Self {
         self.at(Instant::ZERO + after, Event::Change(change));
         self

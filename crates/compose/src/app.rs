@@ -10,7 +10,7 @@ use crate::scenario::{Ordered, Plain, Scenario};
 use crate::{choice, quantity};
 
 /// The keys of an application that are not parameters of its kind.
-const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "stagger"];
+const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "stagger", "host"];
 /// The maximum number of copies.
 const MOST_COPIES: u64 = 1_000;
 
@@ -25,8 +25,7 @@ pub(crate) fn apps(
     }
     let mut all = Vec::new();
     for (name, table) in &scenario.apps.0 {
-        let is_shown = !name.is_empty() && !name.chars().any(char::is_control);
-        if !is_shown || name.chars().count() > 100 {
+        if !is_shown(name) {
             return Err(SpecError::new("apps", "a name is one line of at most 100 characters"));
         }
         all.extend(copies(name, table, links, rtt)?);
@@ -64,6 +63,7 @@ fn copies(
     if stop.is_some() && length.is_some() {
         return Err(SpecError::new(at("stop"), "given together with `duration`"));
     }
+    let host = own.get("host").map(|value| host(&at("host"), value)).transpose()?;
     let [up, down] = routes(links, duration("rtt")?.unwrap_or(rtt));
     let one = |copy: u64| {
         let start = (0..copy).fold(Instant::ZERO + start, |start, _| start + stagger);
@@ -75,13 +75,26 @@ fn copies(
             up: up.clone(),
             down: down.clone(),
             priority: None,
-            host: None,
+            host: host.clone(),
             dscp: None,
             home: TcpSpec::default(),
             wan: TcpSpec::default(),
         }
     };
     Ok((0..number).map(one).collect())
+}
+
+/// Returns the name of a host in the home.
+fn host(at: &str, value: &Plain) -> Result<String, SpecError> {
+    match value {
+        Plain::Text(name) if is_shown(name) => Ok(name.clone()),
+        _ => Err(SpecError::new(at, "a name is one line of at most 100 characters")),
+    }
+}
+
+/// Returns whether a name can appear in tables and figures.
+fn is_shown(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(char::is_control) && name.chars().count() <= 100
 }
 
 /// Returns the keys of an application, and the parameters of its kind. A parameter may have the

@@ -117,8 +117,8 @@ fn limits_ms(apps: &[AppSpec], report: &Report) -> Result<BTreeMap<String, f64>,
     Ok(apps.iter().filter_map(limit).collect())
 }
 
-/// Returns the application of which `name` is a numbered copy, or else `name` itself. Beside copies,
-/// no application has the plain name.
+/// Returns the application of which `name` is a numbered copy, or else `name` itself. If copies
+/// exist, no application has the name without a number.
 fn family<'a>(name: &'a str, apps: &[AppSpec]) -> &'a str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_absent = |plain: &str| apps.iter().all(|app| app.name != plain);

@@ -355,8 +355,8 @@ impl TcpFlags {
 
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative acknowledgement.
 ///
-/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
-/// blocks are outside the packet, because most packets have none.
+/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, so the offsets are signed.
+/// The blocks are outside the packet, because most packets have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 

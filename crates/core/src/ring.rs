@@ -79,8 +79,8 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
-    /// Removes `count` values at the front, which the caller has read. Their places keep them until
-    /// other values arrive.
+    /// Removes `count` values at the front, which the caller has read. The values stay in their
+    /// places until other values arrive.
     #[inline]
     pub fn skip(&mut self, count: usize)
     where
@@ -121,9 +121,9 @@ impl<T: Default> Ring<T> {
         &mut self.places[place]
     }
 
-    /// Returns the number of the first value for which `is_before` is false, or else the number of
-    /// the next value. `is_before` must be true for all values in front of the first such value, as
-    /// in [`slice::partition_point`].
+    /// Returns the number of the first value for which `is_before` is false. If there is no such
+    /// value, returns the number of the next value. `is_before` must be true for all values in
+    /// front of the first such value, as in [`slice::partition_point`].
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -179,16 +179,22 @@ impl<T: Default> Ring<T> {
         self.place(self.head.wrapping_add(index))
     }
 
+    /// Doubles the memory of a full queue.
+    ///
+    /// One more bit of each counter then selects the place. The values whose counters have this bit
+    /// set move to the upper half. Their places there are as far from its start as before from the
+    /// start of the queue.
     #[cold]
     fn grow(&mut self) {
-        let mut places: Vec<T> = Vec::new();
-        places.resize_with((2 * self.len()).max(8), T::default);
-        let mask = places.len() - 1;
-        for index in 0..self.len() {
-            let (old, number) = (self.place_of(index), self.head.wrapping_add(index));
-            places[number & mask] = std::mem::take(&mut self.places[old]);
+        let size = self.places.len();
+        self.places.resize_with((2 * size).max(8), T::default);
+        let (lower, upper) = self.places.split_at_mut(size);
+        let first = self.head & size.wrapping_sub(1);
+        if self.head & size == 0 {
+            lower[..first].swap_with_slice(&mut upper[..first]);
+        } else {
+            lower[first..].swap_with_slice(&mut upper[first..size]);
         }
-        self.places = places;
     }
 }
 
@@ -204,7 +210,7 @@ mod tests {
         let mut rng = Rng::stream(1, "ring");
         let (mut queue, mut plain) = (Ring::default(), VecDeque::new());
         for value in 0..50_000_u64 {
-            // The queue grows and shrinks in turn.
+            // The queue grows and shrinks alternately.
             let push = if value / 1_000 % 2 == 0 { 6 } else { 3 };
             match rng.below(10) {
                 0 => assert_eq!(queue.pop_back(), plain.pop_back()),
@@ -246,7 +252,9 @@ mod tests {
             (0..gone).for_each(|value| queue.push(value));
             queue.skip(gone);
             let values = [1, 3, 3, 5, 8, 13];
-            values.iter().for_each(|value| queue.push(*value));
+            for value in values {
+                queue.push(value);
+            }
             for limit in 0..15 {
                 let want = values.partition_point(|value| *value < limit);
                 let found = queue.partition_point(|value| *value < limit);

@@ -1,4 +1,4 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of all
+//! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
 use std::cmp::Ordering;
@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant, Ring};
 
-use crate::active::Active;
 use crate::jitter::Variation;
 use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
+use crate::throughput::Active;
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet is lost.
 /// `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
@@ -71,17 +71,19 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at the packet's sender before the packet was sent.
-    out: Out,
+    /// The last arrival at the packet's sender before the packet was sent, and its serial number.
+    /// They are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    out: Passage,
+    serial: u32,
 }
 
 /// Measures one direction of one flow.
 pub(crate) struct DirectionMeter {
     /// The packets in the order of sending, which is the order of their identities.
     flights: Ring<Flight>,
-    /// If packets may be reordered: the number of `flights` that have arrived, and the index at
-    /// which the next arrival is expected.
+    /// If packets may be reordered: the number of `flights` that have arrived.
     landed: usize,
+    /// If packets may be reordered: the index in `flights` at which the next arrival is expected.
     expected: usize,
     arrived: Out,
     /// The serial number of the other direction's last packet that was used in a pair.
@@ -136,7 +138,8 @@ impl DirectionMeter {
         if self.flights.len() == BETWEEN_TAPS {
             self.lose_first(limits);
         }
-        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out });
+        let Out { passage: out, serial } = out;
+        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out, serial });
     }
 
     /// Counts the bytes of any packet that arrives at `now`, in the given step of the series.
@@ -309,12 +312,12 @@ impl DirectionMeter {
     /// round trip measured at the sender of the other direction, which is the reference.
     #[inline]
     fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
-        if flight.out.serial == self.served {
+        if flight.serial == self.served {
             return;
         }
-        self.served = flight.out.serial;
+        self.served = flight.serial;
         let inbound = Passage { reference: now, monitor: flight.sent };
-        let RoundTrip { at, rtt } = round_trip(flight.out.passage, inbound);
+        let RoundTrip { at, rtt } = round_trip(flight.out, inbound);
         if back.keep_series {
             back.rtt_series.record(at, rtt);
         }

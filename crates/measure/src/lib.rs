@@ -1,15 +1,14 @@
 //! Measurement: the traffic between two taps, one at each end of the path.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! run. The measures are throughput while a flow is active and over time ([`Windows`]), round-trip
-//! time by synthetic packet pairs, one-way delay, and loss by packet identity. This crate does not
-//! depend on a simulator. A tap records a packet's time, direction, identity and length, and
-//! nothing else.
+//! run. The measures are throughput, round-trip time by synthetic packet pairs, one-way delay, and
+//! loss by packet identity. Throughput is measured while a flow is active, and over time
+//! ([`Windows`]). This crate does not depend on a simulator. A tap records a packet's time,
+//! direction, identity and length, and nothing else.
 //!
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].
 
-mod active;
 pub mod capture;
 mod direction_meter;
 mod histogram;
@@ -20,6 +19,7 @@ mod record;
 mod report;
 mod series;
 mod stats;
+mod throughput;
 mod window_rates;
 mod windows;
 mod wire;

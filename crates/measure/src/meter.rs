@@ -1,17 +1,17 @@
 //! The meter of all flows between the two taps, updated packet by packet.
 //!
-//! The input of the meter is the content of a capture: the times at which each packet of a flow
-//! passed the tap at its sender and the tap at its receiver. The meter keeps the packets between
-//! the taps, counters, histograms, and one count and one bin per step of the series. Its memory
-//! does not grow with the number of packets.
+//! The input of the meter is the content of a capture: when each packet of a flow passed the
+//! sender's and the receiver's tap. The meter keeps the packets between the taps, counters and
+//! histograms. It also keeps one count and one bin per step of the series. Its memory does not grow
+//! with the number of packets.
 
 use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
-use crate::active::Active;
 use crate::direction_meter::{DirectionMeter, Limits, Sent};
 use crate::report::FlowReport;
+use crate::throughput::Active;
 
 /// The interval, the windows and the series of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,9 @@ pub struct Meter {
     reorders: bool,
     /// The width of a step of the series.
     step: u64,
-    /// The step that contains the last arrival, and the end of that step.
+    /// The step that contains the last arrival.
     current: usize,
+    /// The end of the step that contains the last arrival.
     current_ends: u64,
     flows: Vec<[DirectionMeter; 2]>,
 }

@@ -6,7 +6,7 @@ use aqmlab_core::{
     Direction, Ecn, Header, Instant, Packet, Reason, SackBlocks, TcpFlags, TcpHeader, UdpHeader,
 };
 
-/// The fate of a packet.
+/// Whether a packet was received or dropped, or was still in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet was in flight at the end of the run.
@@ -24,7 +24,7 @@ pub struct PacketRecord {
     pub id: u64,
     /// The time at the sender's tap.
     pub sent: Instant,
-    /// The fate of the packet.
+    /// Whether the packet was received or dropped, or was still in flight.
     pub fate: Fate,
     /// The serial numbers of the packet's two passages among all passages of the run at either tap.
     /// They order the passages of one instant.

@@ -66,7 +66,7 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// Returns the proportion of lost packets among the packets with a known fate; zero if there
+    /// Returns the proportion of lost packets among the packets with a known outcome; zero if there
     /// are none.
     pub fn loss_ratio(&self) -> f64 {
         let known = self.packets_received + self.lost;

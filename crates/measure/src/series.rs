@@ -36,7 +36,8 @@ pub(crate) struct Series {
     closed: Vec<Bin>,
     /// The width of a bin in nanoseconds.
     width: u64,
-    /// The start of the open bin. Before the first sample, a time later than the end of any run.
+    /// The start of the open bin. Before the first sample, it is a time later than the end of any
+    /// run.
     begins: u64,
     n: u64,
     sum: u128,

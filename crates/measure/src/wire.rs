@@ -2,9 +2,9 @@
 //!
 //! Sources: RFC 791, RFC 9293, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 768, RFC
 //! 792, RFC 1071 (checksum). Payloads are zeros, so the checksum of a whole packet follows from its
-//! first bytes. Three fields identify a packet at both ends: its IP identification, its sequence
-//! numbers, and the application's number in the first eight bytes of a datagram. The IP
-//! identification is the low half-word of the packet's identity.
+//! first bytes. Some fields identify a packet at both ends: the IP identification, the sequence
+//! numbers, and the application's number in a datagram's first eight bytes. The IP identification
+//! is the low half-word of the packet's identity.
 
 use aqmlab_core::{Direction, Ecn, FiveTuple, Header, TcpFlags, TcpHeader};
 

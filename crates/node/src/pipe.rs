@@ -5,10 +5,10 @@
 //! The arithmetic rounds only the tick at which a debt is paid.
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
-//! of its scheduler table. It frees the instance of an idle scheduler together with the state of
-//! the discipline: CoDel's count, PIE's probability, RED's average queue length, the keys of
-//! hashes. The next packet creates a new instance. An idle time of 64 ms always frees the instance;
-//! a shorter idle time may free it.
+//! of its scheduler table. It frees the instance of an idle scheduler and the state of the
+//! discipline. This state includes CoDel's count, PIE's probability, RED's average queue length,
+//! and the keys of hashes. The next packet creates a new instance. An idle time of 64 ms always
+//! frees the instance; a shorter idle time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(crate) struct Pipe {
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
-    /// The tick and the credit when that packet was charged.
+    /// The tick and the credit when the last packet sent was charged.
     charged: (u64, i128),
     /// The delay of the pipe in ticks.
     delay: u64,

@@ -88,14 +88,15 @@ impl Port {
     /// Enqueues a packet.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
-        if self.pipe.is_some() && self.log.waiting() == 0 {
+        if self.pipe.is_some() && self.log.waiting == 0 {
             self.look_at_pipe(now);
         }
         self.log.offered += 1;
+        self.log.waiting += 1;
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
-        self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting());
+        self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting);
     }
 
     /// Returns whether a packet that arrives now may use [`Self::pass`]: the link is free, no
@@ -105,7 +106,7 @@ impl Port {
         let log = &self.log;
         // The first packet sets the largest backlog. HTB never polls an empty discipline.
         let is_first = log.backlog_max_packets == 0;
-        log.waiting() == 0 && now >= self.free && !is_first && self.shaper != Shaper::Htb
+        log.waiting == 0 && now >= self.free && !is_first && self.shaper != Shaper::Htb
     }
 
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
@@ -116,6 +117,7 @@ impl Port {
             self.look_at_pipe(now);
         }
         self.log.offered += 1;
+        self.log.waiting += 1;
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.pass(packet, &mut cx);
@@ -143,7 +145,7 @@ impl Port {
     /// a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting() == 0) {
+        if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting == 0) {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
@@ -154,7 +156,7 @@ impl Port {
         packet
     }
 
-    /// Records in the pipe, if there is one, that it polled an empty discipline.
+    /// Records in the pipe, if the port has a pipe, that it polled an empty discipline.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
@@ -177,6 +179,7 @@ impl Port {
             self.free = self.free.max(oldest) + self.last_tx.1;
         }
         self.log.sent += 1;
+        self.log.waiting -= 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
         self.log.busy += self.last_tx.1;
         let done = self.shaper.done(now, self.free);
@@ -220,6 +223,7 @@ impl Port {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
         self.log.sent += 1;
+        self.log.waiting -= 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
         let sojourn = now.since(packet.enqueued);
         Some((packet, sojourn))
@@ -229,7 +233,7 @@ impl Port {
     /// is free and the discipline ready. The time is in the past if credit is left.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        if self.log.waiting() == 0 {
+        if self.log.waiting == 0 {
             return None;
         }
         if self.is_paced {
@@ -238,11 +242,11 @@ impl Port {
         Some(self.free)
     }
 
-    /// Returns the time from which the discipline gives its packets, if it has packets and that time
-    /// is after `now`. A driver that calls [`Self::pull`] needs it.
+    /// Returns the time from which the discipline gives its packets, if it has packets and that
+    /// time is after `now`. A driver that calls [`Self::pull`] needs this time.
     pub fn ready_after(&self, now: Instant) -> Option<Instant> {
         let ready = if self.is_paced { self.qdisc.ready_at() } else { Instant::ZERO };
-        (ready > now && self.log.waiting() > 0).then_some(ready)
+        (ready > now && self.log.waiting > 0).then_some(ready)
     }
 
     /// Returns the time that the link spent sending until `end`, which must be the current time. A
@@ -275,6 +279,9 @@ impl Port {
 pub struct PortLog {
     /// Packets that arrived.
     pub offered: u64,
+    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
+    /// this count replaces a call of the discipline.
+    waiting: u64,
     /// Packets sent on the link.
     pub sent: u64,
     /// IP bytes of the packets sent.
@@ -299,16 +306,6 @@ pub struct PortLog {
     pub digest: Digest,
 }
 
-impl PortLog {
-    /// Returns the number of packets that wait in the discipline. Every packet offered is sent,
-    /// dropped or waiting, so counters replace a call of the discipline. A packet that is lost on
-    /// the air was already counted as sent.
-    #[inline]
-    const fn waiting(&self) -> u64 {
-        self.offered + self.drops[Reason::Path.index()] - self.sent - self.dropped
-    }
-}
-
 fn bump(counts: &mut Vec<u64>, flow: u32) {
     let index = flow as usize;
     if counts.len() <= index {
@@ -322,6 +319,8 @@ impl Log for PortLog {
         match event {
             Event::Drop(reason) => {
                 self.dropped += 1;
+                // A packet that is lost on the air was already counted as sent.
+                self.waiting -= u64::from(reason != Reason::Path);
                 self.drops[reason.index()] += 1;
                 bump(&mut self.flow_drops, packet.flow);
             }
@@ -446,7 +445,8 @@ mod tests {
         }
         port.poll_transmit(Instant::ZERO).unwrap();
         let log = &port.log;
-        assert_eq!(log.offered, log.sent + log.dropped + port.backlog().packets as u64);
+        let waiting = port.backlog().packets as u64;
+        assert_eq!((log.offered, log.waiting), (log.sent + log.dropped + waiting, waiting));
         assert_eq!(log.flow_drops[0], log.dropped);
     }
 }

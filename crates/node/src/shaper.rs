@@ -21,13 +21,13 @@
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due. The kernel keeps the
 //! credit for these microseconds, so the rate is the same. A packet can arrive at dummynet in the
-//! tick in which its pipe became idle, and the remaining credit of that tick can pay for it. In
-//! this model, the packet leaves at once; in the kernel, the packet's delay begins at the tick.
+//! tick in which its pipe became idle. The remaining credit of that tick can pay for this packet.
+//! In this model, the packet leaves at once; in the kernel, the packet's delay begins at the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
-/// The credit in bytes that `tc` gives a class by default, below 8 Gbit/s. iproute2 `q_htb.c` adds
-/// the bytes of one tick of the kernel's clock, which is 1 ns.
+/// The credit in bytes that `tc` gives a class by default, for rates below 8 Gbit/s. iproute2
+/// `q_htb.c` adds the bytes of one tick of the kernel's clock, which is 1 ns.
 pub const BURST: Bytes = Bytes(1_600);
 
 /// The mechanism that limits the rate of a link.

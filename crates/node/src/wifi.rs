@@ -6,8 +6,8 @@
 //! | `radio` | the driver's queue, the aggregates and the receiver's gaps  |
 //! | `cell`  | access to the medium, and the result of each exchange       |
 //!
-//! Source: IEEE Std 802.11-2012, clauses 9.3 and 9.19 (access), 9.21 (block acknowledgement), 8.6
-//! (A-MPDU), 18 and 20 (OFDM and HT PHY in the band of 5 GHz); for the driver, Linux 3.14
+//! Sources: IEEE Std 802.11-2012, clauses 9.3 and 9.19 (access), 9.21 (block acknowledgement), 8.6
+//! (A-MPDU), 18 and 20 (OFDM and HT PHY in the band of 5 GHz). For the driver, Linux 3.14
 //! `drivers/net/wireless/ath/ath9k/{ath9k.h,init.c,xmit.c}`.
 //!
 //! The driver dequeues packets from the discipline above it while it has room, even while the

@@ -1,7 +1,7 @@
 //! Verdicts, and statistics over seeds.
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
-use aqmlab_verdict::seeds::{self, BySeed, Estimate};
+use aqmlab_verdict::statistics::{self, BySeed, Estimate};
 use aqmlab_verdict::{AppRow, FlowRow, Service, Stated, Trial, Verdict, Word};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -73,12 +73,12 @@ pub(crate) fn app_metrics() -> Vec<&'static str> {
     aqmlab_verdict::rows::app_metrics().into_iter().collect()
 }
 
-/// Returns the median of `values`, the ends of the interval that contains it with at least 95 %
-/// confidence, and the number of values; `None` without values.
+/// Returns the median of `values`, the ends of its interval of at least 95 % confidence, and the
+/// number of values. Returns `None` without values.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
-    seeds::estimate(&values).map(parts)
+    statistics::estimate(&values).map(parts)
 }
 
 /// Returns the same statistics of the paired differences of `these` from `baseline`. Both arguments
@@ -86,7 +86,7 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
-    seeds::difference(&these, &baseline).map(parts)
+    statistics::difference(&these, &baseline).map(parts)
 }
 
 /// Counts the applications of a case by their verdicts: judged, bad and not good. Also states

@@ -122,7 +122,8 @@ impl Model {
         check(empty, || format!("packets without bytes: {backlog:?}"))
     }
 
-    /// Checks that every packet has one fate, and that only ECN-capable packets were marked.
+    /// Checks that every packet has exactly one outcome, and that only ECN-capable packets were
+    /// marked.
     fn fates(&self, rig: &Rig) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for id in self.sent.iter().copied().chain(rig.ledger.drops()) {
@@ -287,8 +288,8 @@ fn marking(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
 }
 
 /// C-137. RFC 3168 §5, RFC 9331 §5: a discipline may change ECT(0) and ECT(1) to CE, and nothing
-/// else. The random operations of the other tests check this under load; here each codepoint finds
-/// an empty queue, and then a queue of packets that have waited too long.
+/// else. The random operations of the other tests check this under load. Here, packets of each
+/// codepoint arrive at an empty queue, and then at a queue of packets that have waited too long.
 #[test]
 fn every_kind_keeps_not_ect_and_ce_and_leaves_ect_alone_without_a_queue() {
     let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];

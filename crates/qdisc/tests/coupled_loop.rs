@@ -1,9 +1,9 @@
 //! Tests `dualpi2` with two responsive senders, one classic and one scalable. The coupling must
 //! give them similar rates, and the L4S queue must stay short.
 //!
-//! The senders are the textbook models: Reno's additive increase and halving, and RFC 8257's
-//! reduction of the window by half the moving average of the share of marked packets. They send a
-//! packet for each acknowledgement.
+//! The senders are the textbook models. Reno increases additively and halves. RFC 8257's sender
+//! reduces the window by half the moving average of the share of marked packets. They send a packet
+//! for each acknowledgement.
 
 mod rig;
 

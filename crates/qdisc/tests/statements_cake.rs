@@ -91,7 +91,7 @@ fn c147_besteffort_ignores_the_codepoint() {
     assert_eq!(rig.drain(START), [0, 1, 2, 3]);
 }
 
-/// C-60.
+/// Tests statement C-60.
 #[test]
 fn c150_departures_follow_the_rate_without_drift_and_a_pause_earns_nothing() {
     let mut rig = cake(&[mbit(10)]);
@@ -206,7 +206,7 @@ fn c171_the_longest_queue_of_any_tin_loses_its_head_beyond_the_memory_limit() {
     assert_eq!(rig.packets(), 1_820);
 }
 
-/// C-62.
+/// Tests statement C-62.
 #[test]
 fn c170_the_last_packet_of_a_queue_is_never_dropped() {
     let mut rig = cake(&[word("diffserv", "besteffort"), rtt_ms(100)]);

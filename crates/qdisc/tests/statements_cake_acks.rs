@@ -6,7 +6,7 @@ use aqmlab_core::{Header, Packet, PacketFields, Reason, SackBlocks, TcpFlags, Tc
 use rig::Rig;
 use rig::cake::{START, cake, flag, mbit, statistic, word};
 
-/// An acknowledgement of `ack`, with the number `id`.
+/// A segment with the number `id` as its sequence number. It acknowledges all bytes below `ack`.
 fn ack(id: u64, ack: u64) -> TcpHeader {
     TcpHeader { seq: id, ack, flags: TcpFlags::ACK, ..TcpHeader::default() }
 }
@@ -98,7 +98,7 @@ fn c175_duplicate_acknowledgements_stay() {
     assert_eq!(removed("aggressive", (0..3).map(duplicate)), [], "a duplicate block stays");
 }
 
-/// C-64.
+/// Tests statement C-64.
 #[test]
 fn other_segments_and_newer_timestamps_stay() {
     for flags in [TcpFlags::PSH, TcpFlags::FIN, TcpFlags::RST, TcpFlags::SYN] {

@@ -31,7 +31,7 @@ fn one_and_ten() -> Vec<[u32; 2]> {
     (0..11).map(|n| [if n == 0 { 11 } else { 12 }, 100 + n]).collect()
 }
 
-/// C-59.
+/// Tests statement C-59.
 #[test]
 fn c157_with_dual_srchost_two_hosts_have_half_each_however_many_flows_they_have() {
     let mut rig = backlogged("dual-srchost", &one_and_ten(), 2_500);

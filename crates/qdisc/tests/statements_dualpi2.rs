@@ -1,5 +1,5 @@
 //! Conformance statements on `dualpi2` and `dualpi2_rfc`. The arithmetic of the laws is tested
-//! beside them, in `aqm/pi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
+//! beside them, in `aqm/dualpi2`; `dualpi2/main.rs` compares the discipline with Linux's code.
 
 mod rig;
 
@@ -57,7 +57,7 @@ fn aged(changes: &[(&str, Value)], packets: u64, len: u32, until: Instant) -> Ri
     rig
 }
 
-/// C-109.
+/// Tests statement C-109.
 #[test]
 fn ect1_and_ce_select_the_l4s_queue() {
     let kinds = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
@@ -70,7 +70,7 @@ fn ect1_and_ce_select_the_l4s_queue() {
     }
 }
 
-/// C-130.
+/// Tests statement C-130.
 #[test]
 fn any_ect_adds_ect0_to_the_l4s_queue() {
     let any = Value::Word("any_ect", &[]);
@@ -82,7 +82,7 @@ fn any_ect_adds_ect0_to_the_l4s_queue() {
     assert_eq!(rig.drain(ms(1)), [1, 2, 3, 0]);
 }
 
-/// C-117.
+/// Tests statement C-117.
 #[test]
 fn the_step_marks_strictly_above_its_threshold() {
     for (sojourn_ns, marks) in [(1_000_000, 0), (1_000_001, 1)] {
@@ -102,7 +102,7 @@ fn a_step_in_packets_counts_those_left_behind() {
     assert_eq!(rig.ledger.marked, [(1_000, Reason::Threshold), (1_001, Reason::Threshold)]);
 }
 
-/// C-118.
+/// Tests statement C-118.
 #[test]
 fn min_qlen_step_is_compared_at_arrival_and_the_step_at_departure() {
     let mut rig = filled("dualpi2", &[("min_qlen_step", Value::Count(2))], (0, 0), (4, 100));
@@ -110,7 +110,7 @@ fn min_qlen_step_is_compared_at_arrival_and_the_step_at_departure() {
     assert_eq!(rig.ledger.marks(), [1_002, 1_003], "two packets were there when they arrived");
 }
 
-/// C-123.
+/// Tests statement C-123.
 #[test]
 fn less_than_two_frames_left_behind_are_never_signalled_by_pi2() {
     for (left, drops) in [(3_028, 1), (3_027, 0)] {
@@ -124,7 +124,7 @@ fn less_than_two_frames_left_behind_are_never_signalled_by_pi2() {
     assert_eq!(rig.take(ms(3)).map(|packet| packet.ecn), Some(Ecn::Ce), "the step is exempt");
 }
 
-/// C-124.
+/// Tests statement C-124.
 #[test]
 fn both_queues_share_the_link_by_their_weights() {
     let mut rig = filled("dualpi2", &[], (100, FRAME), (900, FRAME));
@@ -135,7 +135,7 @@ fn both_queues_share_the_link_by_their_weights() {
     assert!((199..=201).contains(&classic), "{classic} is not two in eleven");
 }
 
-/// C-125.
+/// Tests statement C-125.
 #[test]
 fn a_queue_that_is_served_alone_pays_nothing() {
     for (classic, low) in [((9, FRAME), (0, 0)), ((0, 0), (9, FRAME))] {
@@ -167,7 +167,7 @@ fn an_idle_link_restores_the_credit_and_a_busy_one_does_not() {
     assert_eq!(credit_after(5, false, true), paid, "below HTB");
 }
 
-/// C-126.
+/// Tests statement C-126.
 #[test]
 fn an_arrival_at_an_empty_l4s_queue_is_next_while_the_credit_is_not_above_zero() {
     let mut rig = filled("dualpi2", &[], (50, FRAME), (0, 0));
@@ -184,7 +184,7 @@ fn an_arrival_at_an_empty_l4s_queue_is_next_while_the_credit_is_not_above_zero()
     assert_eq!(served(&mut rig, us(1_004), 2), "CL");
 }
 
-/// C-127.
+/// Tests statement C-127.
 #[test]
 fn both_queues_share_one_limit() {
     for (name, limit) in
@@ -209,7 +209,7 @@ fn the_rfc_keeps_room_for_a_full_frame_in_250_ms_of_the_link() {
     assert_eq!(rig.packets(), 30);
 }
 
-/// C-128.
+/// Tests statement C-128.
 #[test]
 fn an_old_l4s_head_raises_the_probability() {
     let mut rig = filled("dualpi2", &[], (0, 0), (5, FRAME));
@@ -220,7 +220,7 @@ fn an_old_l4s_head_raises_the_probability() {
     assert!((gauge(&classic, "probability") - low).abs() < 1e-12, "whichever queue it is");
 }
 
-/// C-132.
+/// Tests statement C-132.
 #[test]
 fn drop_early_moves_pi2_to_the_arrival_and_leaves_the_step() {
     let early = [("drop_early", Value::Flag(true))];
@@ -235,7 +235,7 @@ fn drop_early_moves_pi2_to_the_arrival_and_leaves_the_step() {
     assert_eq!(rig.take(ms(3)).map(|packet| packet.ecn), Some(Ecn::Ce));
 }
 
-/// C-135.
+/// Tests statement C-135.
 #[test]
 fn the_memory_limit_is_twice_the_limit_in_frames_and_counts_buffers() {
     let rig = Rig::new("dualpi2", &[]);
@@ -248,7 +248,7 @@ fn the_memory_limit_is_twice_the_limit_in_frames_and_counts_buffers() {
     assert_eq!((rig.packets(), counter(&rig, "memory_used_bytes")), (3, 6_912));
 }
 
-/// C-67, C-121 and C-122.
+/// Tests statements C-67, C-121 and C-122.
 #[test]
 fn only_overload_drops_packets_that_could_be_marked() {
     let mut over = aged(&[], 4, FRAME, ms(2_000));
@@ -297,7 +297,7 @@ fn a_time_shifted_fifo_serves_l4s_packets_as_if_they_were_older() {
     assert_eq!(served(&mut rig, ms(52), 4), "LCLC");
 }
 
-/// C-66, C-115 and C-116.
+/// Tests statements C-66, C-115 and C-116.
 #[test]
 fn the_ramp_of_the_rfc_spares_the_last_two_packets() {
     let mut rig = filled("dualpi2_rfc", &[], (0, 0), (6, FRAME));

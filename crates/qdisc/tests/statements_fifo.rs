@@ -76,6 +76,45 @@ fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
     assert_eq!(rig.drain(ms(1)), want);
 }
 
+/// A ring of Linux clears the places of sixteen packets at once, and those at its end
+/// (`__ptr_ring_discard_one`).
+#[test]
+fn c05_places_of_a_pfifo_fast_band_become_free_in_batches() {
+    let mut rig = offered("pfifo_fast", Value::Count(40), &[1_500; 40]);
+    let mut next = 41;
+    for batch in [16, 16, 8, 16] {
+        for _ in 1..batch {
+            rig.take(ms(1));
+        }
+        rig.offer(ms(1), packet(next, 1_500));
+        assert_eq!(rig.ledger.drops().last(), Some(&next), "before the last of {batch}");
+        rig.take(ms(1));
+        let drops = rig.ledger.drops().len();
+        for id in next + 1..=next + batch {
+            rig.offer(ms(1), packet(id, 1_500));
+        }
+        assert_eq!(rig.ledger.drops().len(), drops, "{batch} places are free");
+        next += batch + 1;
+        rig.offer(ms(1), packet(next, 1_500));
+        assert_eq!(rig.ledger.drops().len(), drops + 1, "and no more");
+        next += 1;
+    }
+}
+
+#[test]
+fn c05_places_of_a_small_band_become_free_one_by_one() {
+    for (limit, params) in [(31, vec![]), (40, vec![("batch", Value::Count(1))])] {
+        let mut rig =
+            Rig::new("pfifo_fast", &[vec![("limit", Value::Count(limit))], params].concat());
+        for id in 1..=limit {
+            rig.offer(ms(0), packet(id, 1_500));
+        }
+        rig.take(ms(1));
+        rig.offer(ms(1), packet(limit + 1, 1_500));
+        assert!(rig.ledger.drops().is_empty(), "{limit}");
+    }
+}
+
 #[test]
 fn c05_a_band_of_pfifo_fast_has_room_of_its_own() {
     let mut rig = Rig::new("pfifo_fast", &[("limit", Value::Count(2))]);

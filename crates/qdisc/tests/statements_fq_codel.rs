@@ -262,7 +262,7 @@ fn c29_freebsd_takes_one_packet_from_the_queue_with_most_of_them() {
     assert_eq!(rig.ledger.drops(), [0], "three small packets are more than two large ones");
 }
 
-/// Returns the fate of packet 14 in a second episode, 200 ms after a first episode with a single
+/// Returns the outcome of packet 14 in a second episode, 200 ms after a first episode with a single
 /// signal. Between the episodes, an overflow dropped two packets.
 fn second_episode_after_overflow(name: &str) -> Vec<u64> {
     let changes = [("limit", Value::Count(3)), ("mtu", Value::Bytes(Bytes(500)))];
@@ -384,7 +384,7 @@ fn c33_the_count_of_a_flow_survives_its_idleness() {
     }
 }
 
-/// C-136.
+/// Tests statement C-136.
 #[test]
 fn a_selector_limits_ce_threshold_to_one_codepoint() {
     for (selector, marked) in

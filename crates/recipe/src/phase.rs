@@ -11,7 +11,7 @@ pub enum Sizes {
     Large,
     /// Any size.
     Any,
-    /// One of the three others, drawn for each packet.
+    /// One of the three other sizes, drawn for each packet.
     Mixed,
 }
 
@@ -47,8 +47,8 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Draws the length of the next packet, and the time between the packet before it and this
-    /// packet in nanoseconds, at a link of `rate` bit/s. Returns `None` after the last packet.
+    /// Draws the length of the next packet at a link of `rate` bit/s, and the time since the
+    /// previous packet in nanoseconds. Returns `None` after the last packet.
     pub fn next(&mut self, lengths: Lengths, rate: u64, mixer: &mut Mixer) -> Option<(u64, u64)> {
         self.left = self.left.checked_sub(1)?;
         let len = match self.sizes {

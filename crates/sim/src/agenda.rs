@@ -5,9 +5,9 @@
 //! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the smallest key of its four children.
-//! After a change of a time, the comparisons on the path to the root are repeated, up to the first
-//! node whose key stays the same. No other node changes.
+//! The agenda is a tournament tree: every inner node holds the smallest key of its four children. A
+//! change of a time repeats the comparisons on the path to the root, up to the first node whose key
+//! stays the same. No other node changes.
 
 use aqmlab_core::{Instant, Side};
 
@@ -221,9 +221,10 @@ impl Quad {
 /// The actors of one rank.
 #[derive(Debug)]
 struct Tree {
-    /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
-    /// `quads[n]` has the keys of the four children of node `n`, which are the nodes from `4n + 1`
-    /// on. The root is node 0. The actors are the nodes without a quad.
+    /// A key has the time in its upper half, and the ticket and the actor in its lower half. One
+    /// comparison therefore decides. `quads[n]` has the keys of the four children of node `n`,
+    /// which are the nodes from `4n + 1` on. The root is node 0. The actors are the nodes without a
+    /// quad.
     quads: Vec<Quad>,
     /// The key of the root.
     least: u128,

@@ -20,7 +20,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of its next call. A link with a radio is called only to wait for its discipline.
+    /// The time of the link's next call. A link with a radio is called only to wait for its
+    /// discipline.
     pub(crate) called: Instant,
 }
 

@@ -281,7 +281,7 @@ impl Schedule {
     }
 }
 
-/// Returns whether a column that may be left out has one entry for each of `all`.
+/// Returns whether a column has `all` entries, or none because it was left out.
 const fn fits(len: usize, all: usize) -> bool {
     len == 0 || len == all
 }

@@ -1,7 +1,7 @@
 //! Congestion control: the amount of data in flight, and the sending rate.
 //!
-//! The work is divided as in Linux. The connection detects losses, keeps the recovery states and,
-//! by PRR, sets `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses the
+//! The work is divided as in Linux. The connection detects losses, keeps the recovery states, and
+//! uses PRR to set `cwnd` during recovery. A controller grows `cwnd` outside recovery, chooses the
 //! slow-start threshold after a congestion event, and may set a pacing rate. A controller that
 //! always sets `cwnd` itself (BBR) returns true from [`CongestionControl::controls_cwnd`].
 
@@ -18,8 +18,8 @@ pub use feedback::{CaState, Feedback, LostSegment};
 /// The congestion window and its parameters.
 ///
 /// Hosts that count segments (Linux) have `segment == 1`; hosts that count bytes (FreeBSD, Windows)
-/// have `segment == mss`. Amounts of data in this file are in that unit, except those that their
-/// descriptions give in bytes.
+/// have `segment == mss`. Amounts of data in this file are in that unit, except where a description
+/// says bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The maximum amount of data in flight.
@@ -164,10 +164,10 @@ pub enum CcEvent {
 /// The number of segments of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoSegments {
-    /// The connection's number, but at least this many if they are available (Linux
-    /// `tcp_min_tso_segs` and `min_tso_segs`).
+    /// The connection's number of segments, but at least this number if the segments are available
+    /// (Linux `tcp_min_tso_segs` and `min_tso_segs`).
     Least(u64),
-    /// This many if they are available (`tso_segs` of newer kernels).
+    /// This number of segments, if they are available (`tso_segs` of newer kernels).
     Exactly(u64),
 }
 
@@ -183,8 +183,8 @@ pub trait CongestionControl: Send {
         let _ = start;
     }
 
-    /// Returns whether, as a receiver, the connection acknowledges each change between marked and
-    /// unmarked segments at once, and echoes the mark of every segment (RFC 8257 §3.2).
+    /// Returns whether the connection, as a receiver, echoes the mark of every segment (RFC 8257
+    /// §3.2). It then acknowledges each change between marked and unmarked segments at once.
     fn echoes_precisely(&self) -> bool {
         false
     }

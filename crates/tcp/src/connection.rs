@@ -178,7 +178,7 @@ impl Connection {
     }
 
     /// Returns the next segment to send, if any. After every call that changes the connection, the
-    /// driver polls until there is none.
+    /// driver polls until the result is `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.tcb.app_acted {
@@ -188,7 +188,7 @@ impl Connection {
         self.tcb.out.pop().flatten()
     }
 
-    /// Returns the next event, if any. The driver polls until there is none.
+    /// Returns the next event, if any. The driver polls until the result is `None`.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.tcb.events.pop_front()

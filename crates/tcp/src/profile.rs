@@ -1,9 +1,9 @@
 //! Host profiles: the TCP of a host as data.
 //!
 //! Sources: Linux 6.1 `include/net/tcp.h` and `net/ipv4/sysctl_net_ipv4.c` with Debian's
-//! `CONFIG_HZ=250`; FreeBSD 10.4 `sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_input.c`;
-//! for Windows, whose source is not public, the values that `Get-NetTCPSetting` of Windows
-//! Server 2012 documents for the template *Internet*.
+//! `CONFIG_HZ=250`; FreeBSD 10.4 `sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_input.c`. The source
+//! of Windows is not public. Its values come from the documentation of `Get-NetTCPSetting` of
+//! Windows Server 2012 for the template *Internet*.
 
 mod hosts;
 mod settings;
@@ -29,9 +29,10 @@ pub enum Stack {
     FreeBsd,
 }
 
-/// The maximum memory of a FreeBSD buffer (`sb_max`). The next constant is the part of this memory
-/// for clusters (`sb_max_adj`): an mbuf takes 256 bytes for each cluster of 2048 bytes.
+/// The maximum memory of a FreeBSD buffer (`sb_max`).
 pub(crate) const SB_MAX: u64 = 2 << 20;
+/// The part of [`SB_MAX`] for clusters (`sb_max_adj`). An mbuf takes 256 bytes for each cluster of
+/// 2048 bytes.
 pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
 
 /// The bounds of a timeout: from a tick of the fastest clock to one day.

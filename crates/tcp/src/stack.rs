@@ -55,7 +55,7 @@ impl StackState {
         fn send_ack(&mut, tcb: &mut Tcb);
         /// Sends the data that the application has written since the connection last ran.
         fn serve_application(&mut, tcb: &mut Tcb);
-        /// Adds up to `bytes` to the send buffer, and returns the number accepted.
+        /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted.
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
         /// Reacts to the application's close of the sending direction.
         fn on_close(&mut, tcb: &mut Tcb);

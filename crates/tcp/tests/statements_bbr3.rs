@@ -49,7 +49,11 @@ struct Seen {
     cwnd: u64,
     burst: u64,
     in_flight: u64,
+    /// The time at which the next packet may depart.
+    departure: u64,
     rtt: u64,
+    /// BBR's own minimum of the round-trip time.
+    min_rtt_ms: f64,
     lost: u64,
     delivered: u64,
 }
@@ -96,7 +100,9 @@ impl Controller for Watched {
             cwnd: decision.cwnd,
             burst: decision.burst,
             in_flight: conn.in_flight,
+            departure: conn.departure,
             rtt: facts.rtt,
+            min_rtt_ms: gauge("min_rtt_ms"),
             lost: conn.lost,
             delivered: conn.delivered,
         });
@@ -130,19 +136,45 @@ fn is_in(one: &Seen, phase: u8) -> bool {
     one.mode == PROBE_BW && one.phase == phase
 }
 
+impl Seen {
+    /// Returns the bandwidth-delay product in packets.
+    fn product(&self) -> f64 {
+        self.bw * self.min_rtt_ms / 1e3
+    }
+
+    /// Returns the bandwidth-delay product, rounded up as in the source (`bbr_bdp`).
+    fn bdp(&self) -> u64 {
+        self.product().ceil() as u64
+    }
+
+    /// Returns the packets that are still in the network when the next packet may depart
+    /// (`bbr_packets_in_net_at_edt`).
+    fn in_network(&self) -> u64 {
+        let micros = self.departure.saturating_sub(self.at);
+        self.in_flight.saturating_sub((self.bw * micros as f64 / 1e6) as u64)
+    }
+}
+
 /// C-196, C-198: start-up finds the bandwidth within 2 %, then drains the queue down to the
-/// bandwidth-delay product.
+/// bandwidth-delay product. As in `bbr_check_drain`, the product counts as at least three bursts, and
+/// packets that leave the network before the next departure do not count.
 #[test]
 fn start_up_finds_the_bandwidth_and_draining_empties_the_queue() {
     for kbit in [2_000, 12_000, 50_000] {
-        let changes = changes(&watch(Recipe { kbit, ..HOME }));
+        let seen = watch(Recipe { kbit, ..HOME });
+        let changes = changes(&seen);
         assert_eq!([changes[0].mode, changes[1].mode], [STARTUP, DRAIN], "{kbit}");
         let link = kbit as f64 / 12.0;
         let share = changes[1].bw / link;
         assert!((0.98..=1.02).contains(&share), "{kbit}: {share}");
         assert_eq!(changes[2].mode, PROBE_BW, "{kbit}");
-        let target = ((link * 0.04) as u64 + 1).max(3 * changes[2].burst);
-        assert!(changes[2].in_flight <= target + 3, "{kbit}: {:?} {target}", changes[2]);
+        let target = |one: &Seen| one.bdp().max(3 * one.burst);
+        let drained = &changes[2];
+        assert!(drained.in_network() <= target(drained), "{kbit}: {drained:?}");
+        let draining = seen.iter().take_while(|one| one.at < drained.at);
+        for one in draining.filter(|one| one.mode == DRAIN) {
+            assert!(one.in_network() > target(one), "{kbit}: {one:?}");
+        }
     }
 }
 
@@ -160,40 +192,56 @@ fn a_probe_ends_on_a_plateau() {
 
 /// C-205: after five seconds without a shorter round-trip time, half of the bandwidth-delay product
 /// is in flight for 200 ms and a round.
+///
+/// The bounds follow from `bbr_update_min_rtt` with jiffies of 4 ms. First the data in flight fall to
+/// the window, at a packet per millisecond. Then 200 ms pass, which are longer than a round. A
+/// deadline in jiffies is up to two jiffies late, and the next acknowledgement comes up to 2 ms later.
 #[test]
 fn the_round_trip_time_is_probed_every_five_seconds() {
     let seen = watch(Recipe { seconds: 24, ..HOME });
     let changes = changes(&seen);
     let visits: Vec<_> = changes.windows(2).filter(|pair| pair[0].mode == PROBE_RTT).collect();
-    assert!((3..=5).contains(&visits.len()), "{}", visits.len());
+    // Four periods of 5.2 s are shorter than 24 s, and five are longer.
+    assert_eq!(visits.len(), 4);
+    let late = 2 * 4 + 2;
     for pair in &visits {
         let millis = (pair[1].at - pair[0].at) / 1_000;
-        assert!((200..450).contains(&millis), "{millis} ms");
+        let drain = pair[0].in_flight - pair[0].cwnd;
+        assert!((200..=drain + 200 + late).contains(&millis), "{millis} ms, {drain} packets");
         assert!(is_in(&pair[1], CRUISE), "{:?}", pair[1]);
     }
     for pair in visits.windows(2) {
         let millis = (pair[1][0].at - pair[0][1].at) / 1_000;
-        assert!((5_000..5_400).contains(&millis), "{millis} ms apart");
+        assert!((5_000..=5_000 + late).contains(&millis), "{millis} ms apart");
     }
-    let least = seen.iter().filter(|one| one.mode == PROBE_RTT).map(|one| one.cwnd).min();
-    assert!(least.is_some_and(|cwnd| (15..=22).contains(&cwnd)), "{least:?}");
+    // The bandwidth is the short-term one, which losses lower.
+    for one in seen.iter().filter(|one| one.mode == PROBE_RTT) {
+        assert_eq!(one.cwnd, (one.product() / 2.0).ceil() as u64, "{one:?}");
+    }
 }
 
 /// C-207: acknowledgements that arrive together raise the window above twice the bandwidth-delay
 /// product, and the full rate is used.
+///
+/// Ten packets are acknowledged together, so the window grows by ten packets, or by nine if the
+/// estimate of the bandwidth rounds down (`bbr_update_ack_aggregation`). The rate has a margin of 1 %
+/// (`bbr_pacing_margin_percent`). At worst nothing is sent while the round-trip time is probed, for
+/// 0.3 s of 5 s.
 #[test]
 fn aggregation_raises_the_window() {
     let seen = watch(Recipe { batch_us: 10_000, rtt_us: 10_000, ..HOME });
     let late: Vec<_> = seen.iter().filter(|one| one.at > 4_000_000).collect();
-    let cruise = late.iter().filter(|one| is_in(one, CRUISE)).map(|one| one.cwnd).max();
-    assert!(cruise.is_some_and(|cwnd| cwnd > 24), "{cruise:?} packets, and the path holds ten");
+    let cruise = late.iter().filter(|one| is_in(one, CRUISE)).max_by_key(|one| one.cwnd);
+    let cruise = cruise.expect("it cruises");
+    assert!(cruise.cwnd >= 2 * cruise.bdp() + 9, "{cruise:?}");
     let (first, last) = (late[0], late[late.len() - 1]);
     let rate = (last.delivered - first.delivered) as f64 * 1e6 / (last.at - first.at) as f64;
-    assert!(rate > 900.0 && last.bw > 970.0, "{rate}, {} of 1000 packets per second", last.bw);
+    assert!(rate >= 1_000.0 * 0.99 * (1.0 - 0.3 / 5.0), "{rate} of 1000 packets per second");
+    assert!((980.0..=1_020.0).contains(&last.bw), "{} of 1000 packets per second", last.bw);
 }
 
-/// C-208: on a path that holds less than a packet, the window is at least four packets, and the
-/// sender reaches the rate of the link.
+/// C-208: on a path that holds less than a packet, the window is at least four packets. The sender
+/// reaches the rate of the link.
 #[test]
 fn a_path_of_less_than_a_packet_gets_four() {
     let seen = watch(Recipe { kbit: 500, rtt_us: 500, ..HOME });
@@ -212,19 +260,22 @@ fn a_faster_link_is_found_by_growth_in_powers() {
     assert!(seconds < 6.0, "{seconds} s");
 }
 
-/// C-210: after the link becomes ten times slower, the bandwidth follows within two cycles, which
-/// the third probe ends.
+/// C-210: after the link becomes ten times slower, the bandwidth follows within two cycles. The
+/// maximum of the bandwidth covers the present and the previous cycle, and a cycle ends a round after
+/// its probe. The old bandwidth is therefore forgotten a round after the second probe.
 #[test]
 fn a_slower_link_is_found_within_two_cycles() {
     let seen = watch(Recipe { step: 10, buffer: 50, seconds: 44, ..HOME });
     let step = 1_000_000 + 22_000_000;
     let (old, new) = (1_000.0, 100.0);
-    assert!(seen.iter().any(|one| one.at < step && one.bw > 0.98 * old));
+    let before = seen.iter().rfind(|one| one.at < step).expect("it runs");
+    assert!(is_in(before, CRUISE) && before.bw >= 0.98 * old, "{before:?}");
     let after: Vec<_> = seen.into_iter().filter(|one| one.at > step).collect();
-    let found = after.iter().position(|one| one.bw < 1.2 * new).expect("it is found");
-    let probes = changes(&after[..found]).iter().filter(|one| is_in(one, UP)).count();
-    assert!(probes <= 3, "{probes} probes");
-    assert!(after[found..].iter().all(|one| one.bw < 1.5 * new));
+    // Losses lower the short-term bound of the bandwidth, which a probe raises again.
+    let high = after.iter().rposition(|one| one.bw > 1.02 * new).expect("it is known from before");
+    let probes = changes(&after[..=high]).iter().filter(|one| is_in(one, UP)).count();
+    assert!(probes <= 2, "{probes} probes");
+    assert!(after.len() > high + 1 && after[high + 1..].iter().all(|one| one.bw >= 0.98 * new));
 }
 
 /// C-211: without a buffer, the sender settles near the rate of the link and loses little.

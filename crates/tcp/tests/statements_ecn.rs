@@ -168,8 +168,8 @@ fn sender(cc: &str) -> End {
     end
 }
 
-/// C-222: an acknowledgement of at most seven segments reports the smallest number of marks that the
-/// counter allows; an acknowledgement of more segments reports the largest number.
+/// C-222: an acknowledgement of at most seven segments reports the smallest number of marks that
+/// the counter allows. An acknowledgement of more segments reports the largest number.
 #[test]
 fn a_counter_that_may_have_wrapped_counts_for_the_most() {
     for (segments, counter, want) in
@@ -231,8 +231,8 @@ fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     (cc_path::gauge(&*cc, "alpha") * 1_024.0) as u64
 }
 
-/// C-88, C-182: after n windows in which every segment is marked, the estimate of Linux exceeds
-/// 1 − (15/16)ⁿ by less than 1/64, because of its fixed point.
+/// C-88, C-182: in n windows every segment is marked. The estimate of Linux then exceeds 1 −
+/// (15/16)ⁿ by less than 1/64, because of its fixed point.
 #[test]
 fn dctcps_estimate_rises_by_a_sixteenth_of_the_rest() {
     for (windows, want) in [(1, 64), (5, 284), (16, 664), (50, 991)] {
@@ -285,8 +285,8 @@ fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
 }
 
-/// RFC 8257 §3.2: when marks begin or end, a pending acknowledgement is first sent with the previous
-/// state, and the new state is then acknowledged at once.
+/// RFC 8257 §3.2: when marks begin or end, a pending acknowledgement is first sent with the
+/// previous state. The new state is then acknowledged at once.
 #[test]
 fn a_receiver_of_dctcp_echoes_each_mark() {
     let (mut end, _) = End::passive(host(0, "dctcp"), ace(0b011), Ecn::Ect0);

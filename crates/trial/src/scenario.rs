@@ -19,9 +19,9 @@ pub const START_JITTER: Duration = Duration::from_millis(50);
 /// line counts.
 ///
 /// `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
-/// check sequence. The others are keywords of tc-cake(8): `ethernet-wire` is tc-cake's `ethernet`,
-/// `pppoe` is `pppoe-ptm` (VDSL), and `atm` is `pppoe-llcsnap` (ADSL). With all but `ip`, the
-/// discipline counts the Ethernet header, as on a Linux gateway.
+/// check sequence. The other names are keywords of tc-cake(8): `ethernet-wire` is tc-cake's
+/// `ethernet`, `pppoe` is `pppoe-ptm` (VDSL), and `atm` is `pppoe-llcsnap` (ADSL). With all but
+/// `ip`, the discipline counts the Ethernet header, as on a Linux gateway.
 pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
     ("ip", overhead(0, 0, false, 0)),
     ("ethernet", overhead(14, 0, false, FRAME)),

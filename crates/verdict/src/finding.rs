@@ -4,7 +4,7 @@ use aqmlab_apps::needs::Need;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::seeds::{self, BySeed};
+use crate::statistics::{self, BySeed};
 use crate::wording::{apart, quantity, readable};
 
 /// The word for a need or an application. Later words are worse.
@@ -85,7 +85,7 @@ impl Finding {
     /// Returns the finding on `need` with the value of each seed.
     pub fn new(need: Need, by_seed: BySeed) -> Self {
         let known: Vec<f64> = by_seed.iter().filter_map(|(_, value)| *value).collect();
-        Self { need, value: seeds::median(&known), by_seed }
+        Self { need, value: statistics::median(&known), by_seed }
     }
 
     /// Returns the values that were measured.
@@ -100,7 +100,7 @@ impl Finding {
 
     /// Returns the words for the ends of the interval of the median, if they differ.
     pub fn words_of_interval(&self) -> Option<[Word; 2]> {
-        let (low, high) = seeds::interval(&self.known())?;
+        let (low, high) = statistics::interval(&self.known())?;
         let words = [low, high].map(|value| word(&self.need, value));
         (words[0] != words[1]).then_some(words)
     }

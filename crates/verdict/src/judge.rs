@@ -11,7 +11,7 @@ use crate::finding::{Finding, Word};
 use crate::measured::Measured;
 use crate::medians::Medians;
 use crate::rows::{AppRow, FlowRow};
-use crate::seeds::median;
+use crate::statistics::median;
 use crate::transfer::TransferTime;
 use crate::trial::{App, Trial};
 use crate::verdict::{Verdict, deciding};

@@ -1,7 +1,7 @@
 //! Verdicts: whether an application received the service that it needs.
 //!
-//! A [`Judge`] accepts trials, each with its specification and the rows of its tables, and returns
-//! a [`Verdict`] on each application in each condition, over all seeds. The needs come from the
+//! A [`Judge`] accepts trials, each with its specification and the rows of its tables. It returns a
+//! [`Verdict`] over all seeds on each application in each condition. The needs come from the
 //! application's kind (`aqmlab_apps::needs`); a scenario may state other needs.
 //!
 //! | Module       | Holds                                                                  |
@@ -12,7 +12,7 @@
 //! | `fair_share` | an application's fair share of the line                                |
 //! | `transfer`   | the time of a transfer that has a size                                 |
 //! | [`medians`]  | the measurements that a reader compares between conditions             |
-//! | [`seeds`]    | medians, intervals and paired differences over seeds                   |
+//! | [`statistics`] | medians, intervals and paired differences over seeds                   |
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
 //! | [`verdict`]  | the findings on one application                                        |
 //! | [`report`]   | verdicts as plain data                                                 |
@@ -30,8 +30,8 @@ mod measured;
 pub mod medians;
 pub mod report;
 pub mod rows;
-pub mod seeds;
 pub mod service;
+pub mod statistics;
 mod transfer;
 pub mod trial;
 pub mod verdict;

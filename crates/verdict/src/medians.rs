@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measured::Measured;
-use crate::seeds::median;
+use crate::statistics::median;
 
 /// The medians over seeds of an application's measurements. Each measurement is taken in the
 /// direction in which it is worst.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Word};
 use crate::medians::Medians;
-use crate::seeds::{self, Estimate};
+use crate::statistics::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::verdict::Verdict;
 
@@ -105,7 +105,7 @@ pub struct FindingReport {
     pub over_seeds: Option<Estimate>,
     /// Whether the word is the same at both ends of the median's interval.
     pub is_sure: bool,
-    pub by_seed: seeds::BySeed,
+    pub by_seed: statistics::BySeed,
 }
 
 impl FindingReport {
@@ -126,7 +126,7 @@ impl FindingReport {
             text: finding.text(),
             least: known.iter().copied().reduce(f64::min),
             most: known.iter().copied().reduce(f64::max),
-            over_seeds: seeds::estimate(&known),
+            over_seeds: statistics::estimate(&known),
             is_sure: finding.words_of_interval().is_none(),
             by_seed: finding.by_seed.clone(),
         }

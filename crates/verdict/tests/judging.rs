@@ -270,7 +270,8 @@ fn a_limit_is_lowered_by_what_was_offered() {
     let played = |lines: f64, offered: f64| {
         let metrics = [("picture_mean_lines", lines), ("offered_lines", offered)];
         let mut apps = metrics.map(|(metric, value)| own("a", metric, value)).to_vec();
-        // Neither another application's measure nor one that is not a number counts.
+        // A measure of another application does not count, and neither does a measure that is not a
+        // number.
         apps.push(own("b", "picture_mean_lines", 144.0));
         apps.push(own("a", "picture_mean_lines", f64::NAN));
         let found = judged(&trial, &[], &apps, &Stated::default()).swap_remove(0);

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import json, structs
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Tier, gateways_of, tiers_of
+from aqmlab.advise.choices import TODAY, Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
 from aqmlab.advise.facts import Facts, Sentence
 from aqmlab.advise.search import run_places, search
@@ -29,7 +30,7 @@ from aqmlab.scenario import loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
-"""The value of `--line` that keeps the path that a scenario states."""
+"""The value of `--line` that keeps the scenario's own path."""
 
 _WITHOUT_MODEM = (
     "The runs had no modem behind the gateway. With one, ask again with --line, or shape to 95 % of"
@@ -48,12 +49,12 @@ class AdviceQuestion:
     seeds: str | int = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Advice:
     """The answer to a question. Its results come only from trials that ran."""
 
     title: str
-    tiers: tuple[Tier, ...]
+    offer: Offer
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
@@ -69,6 +70,33 @@ class Advice:
     trials: int
     folder: Path
 
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """The tiers that were compared, from slow to fast."""
+        return self.offer.tiers
+
+    def __repr__(self) -> str:
+        """A summary in one line."""
+        return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
+
+    def __str__(self) -> str:
+        """The conclusion, one sentence per line."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """The conclusion and the settings as HTML, for notebooks."""
+        said = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
+        pasted = "".join(
+            f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+            for name, text in self.settings.items()
+        )
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"{said}{note}{pasted}"
+
+    def _lines(self) -> list[str]:
+        told = [one.text for one in self.sentences]
+        return [text for text in (self.title, self.offer.limit, self.headline, *told) if text]
+
     def as_json(self) -> dict[str, Any]:
         """The advice as plain values."""
         return {
@@ -76,12 +104,14 @@ class Advice:
             "seeds": self.seeds,
             "trials": self.trials,
             "folder": str(self.folder),
-            "tiers": [str(tier) for tier in self.tiers],
+            "tiers": [str(tier) for tier in self.offer.tiers],
+            "left_out": [str(tier) for tier in self.offer.left_out],
+            "limit": self.offer.limit,
             "gateways": {name: _plain(one) for name, one in self.results.items()},
             "better": None if self.better is None else self.better.name,
-            "conclusion": to_builtins(self.facts),
+            "conclusion": _as_json(self.facts),
             "headline": self.headline,
-            "sentences": to_builtins(self.sentences),
+            "sentences": _as_json(self.sentences),
             "settings": {
                 "for": None if self.case is None else self.case.label,
                 "note": self.note,
@@ -105,8 +135,8 @@ def advise(
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household), gateways)
     today = _today(household)
-    own = [] if today is None else [today]
-    tiers = sorted({*tiers_of(question.tiers), *own}, key=lambda tier: tier.order)
+    offered = offer(question.tiers, today, setup.line)
+    tiers = offered.tiers
     cases = setup.cases(tiers)
     seeds = checked_seeds(question.seeds)
     whole = setup.whole(cases, seeds)
@@ -119,7 +149,7 @@ def advise(
         for case, outcome in run_places(bench, setup, left).items():
             found[case.gateway][case.tier] = outcome
         conclusion = concluded(setup, runs)
-    return _advice(bench, setup, scenario, tiers, conclusion)
+    return _advice(bench, setup, scenario, offered, conclusion)
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
@@ -130,13 +160,13 @@ def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
 
 
 def _advice(
-    bench: Bench, setup: Setup, scenario: Scenario, tiers: Sequence[Tier], conclusion: Conclusion
+    bench: Bench, setup: Setup, scenario: Scenario, offered: Offer, conclusion: Conclusion
 ) -> Advice:
     case = conclusion.case
     commands = {} if case is None else settings(setup, case)
     return Advice(
         title=scenario.title,
-        tiers=tuple(tiers),
+        offer=offered,
         results=conclusion.results,
         better=conclusion.better,
         case=case,
@@ -169,7 +199,10 @@ def _source(
 
 
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names, or else the household's line; none if the path is kept."""
+    """The line that `asked` names; by default the household's line.
+
+    It is none if the path is kept.
+    """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
@@ -189,7 +222,7 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words: the household's words, or else the applications' names."""
+    """The applications in plain words. If the household has no words for them, their names."""
     about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:
@@ -204,6 +237,12 @@ def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
 
 def _slug(title: str) -> str:
     return "-".join(re.findall(r"\w+", title.lower()))[:60] or "household"
+
+
+def _as_json(value: object) -> object:
+    """The values that a reader of the JSON text gets: lists in place of tuples."""
+    plain: object = json.decode(json.encode(value))
+    return plain
 
 
 def _plain(one: GatewayResult) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, ValidationError
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.text_files import file_text
+from aqmlab.households.line import Line
 from aqmlab.households.tier import is_one_rate, one_rate, said_tier, tier_text
 from aqmlab.scenario import merge
 from aqmlab.scenario.fields import Qdisc, Value
@@ -128,6 +130,48 @@ def tiers_of(asked: str) -> list[Tier]:
     texts = [part if " " in part or not unit else f"{part} {unit}" for part in parts]
     texts = [said_tier(text) for text in texts]
     return _sorted(texts, lambda _: "--tiers")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tiers to choose from, and the faster tiers that the line cannot carry."""
+
+    tiers: tuple[Tier, ...]
+    left_out: tuple[Tier, ...] = ()
+    limit: str = ""
+    """The sentence on the tiers that were left out; empty if there are none."""
+
+
+def offer(asked: str, today: Tier | None, line: Line | None) -> Offer:
+    """The tiers that `asked` names, and today's tier, on a line.
+
+    Tiers of a list that are too fast for the line are left out. Raises `ScenarioError` if today's
+    tier or a tier that `asked` states itself is too fast, or if no tier is left.
+    """
+    named = tiers_of(asked)
+    tiers = tuple(sorted({*named, *([] if today is None else [today])}, key=lambda one: one.order))
+    if line is None:
+        return Offer(tiers)
+    if today is not None and not line.carries(str(today)):
+        problem = f"the household's tier, {today}, is too fast for {line.title}"
+        raise ScenarioError("--line", problem, _slower(line))
+    carried = tuple(one for one in tiers if line.carries(str(one)))
+    left_out = tuple(one for one in tiers if one not in carried)
+    if not left_out:
+        return Offer(tiers)
+    if not carried or not _is_list(asked):
+        told = f"all tiers of `{shown(asked)}` are" if _is_list(asked) else f"`{left_out[0]}` is"
+        raise ScenarioError("--tiers", f"{told} too fast for {line.title}", _slower(line))
+    names = ", ".join(str(one).removesuffix(" Mbit/s") for one in left_out)
+    return Offer(carried, left_out, f"{line.limit} Left out: {names}.")
+
+
+def _slower(line: Line) -> str:
+    return f"give tiers of at most {line.fastest}, or another `--line`"
+
+
+def _is_list(asked: str) -> bool:
+    return asked in tier_lists() or asked.endswith(".toml")
 
 
 def _sorted(texts: Sequence[str], where: Any) -> list[Tier]:

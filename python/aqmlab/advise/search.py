@@ -2,12 +2,12 @@
 
 If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
 tier never serves fewer applications. The assumption is a heuristic, so the search reports only
-tiers that ran. If the fastest tier suffices, they include the slowest sufficient tier and the next
-slower and the next faster tier.
+tiers that ran. If the fastest tier suffices, the reported tiers include the slowest sufficient tier
+and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
-share then runs with all seeds. It has the fewest bad verdicts; among equals, the most good
-verdicts, and then the highest rate.
+share then runs with all seeds. The best share has the fewest bad verdicts. Among equal shares, it
+has the most good verdicts, and then the highest rate.
 """
 
 from __future__ import annotations

@@ -21,7 +21,19 @@ A comparison with 100,000 names takes about a minute.
 """
 
 
-class ScenarioError(ValueError):
+class LabError(Exception):
+    """A problem with a hint and the exit status of the command line."""
+
+    status = 1
+    problem: str
+    hint: str | None
+
+    def __init__(self, problem: str, hint: str | None = None) -> None:
+        self.problem, self.hint = brief(problem), hint and brief(hint)
+        super().__init__(_with_hint(self.problem, self.hint))
+
+
+class ScenarioError(LabError, ValueError):
     """A scenario that cannot be run, with the reason.
 
     >>> print(ScenarioError("home.toml:14: path.rtt", "missing", "add a line"))
@@ -30,14 +42,18 @@ class ScenarioError(ValueError):
     hint: add a line
     """
 
+    status = 2
     member: BadMemberError | None = None
-    """The problem with the keys of the invalid member, by which a file's reader finds its line."""
+    """The problem, with the keys of the invalid member.
+
+    A file's reader finds the member's line by them.
+    """
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
         self.where, self.problem = place(where), brief(problem)
         self.hint = hint and brief(hint)
         text = f"{self.where}: {self.problem}" if where else self.problem
-        super().__init__(text + (f"\n\nhint: {self.hint}" if hint else ""))
+        ValueError.__init__(self, _with_hint(text, self.hint))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, str, str | None]]:
         """Pickles all parts of the error, for transfer to another process."""
@@ -81,6 +97,10 @@ class BadMemberError(BadValueError):
     def __init__(self, keys: str | tuple[str, ...], problem: str, hint: str | None = None) -> None:
         super().__init__(problem, hint)
         self.keys = (keys,) if isinstance(keys, str) else keys
+
+
+def _with_hint(text: str, hint: str | None) -> str:
+    return f"{text}\n\nhint: {hint}" if hint else text
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:

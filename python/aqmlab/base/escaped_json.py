@@ -8,7 +8,10 @@ import sys
 
 
 def escaped_json(text: str) -> str:
-    """Escapes control characters. If standard output is not UTF, escapes all but ASCII instead."""
+    """Escapes control characters.
+
+    If the encoding of standard output is not UTF, also escapes all characters outside ASCII.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().replace("-", "").startswith("utf"):
         return "".join(char if char.isascii() else json_escape(char) for char in text)

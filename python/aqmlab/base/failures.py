@@ -11,19 +11,21 @@ import os
 import shutil
 from pathlib import Path
 
-from aqmlab.base.errors import brief
+from aqmlab.base.errors import LabError
+
+__all__ = [
+    "DamagedError",
+    "DiskError",
+    "LabError",
+    "RequestError",
+    "StoppedError",
+    "TrialsError",
+    "describe",
+    "size_text",
+    "unexpected",
+]
 
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-class LabError(Exception):
-    """A problem with a hint and the exit status of the command line."""
-
-    status = 1
-
-    def __init__(self, problem: str, hint: str | None = None) -> None:
-        self.problem, self.hint = brief(problem), hint and brief(hint)
-        super().__init__(self.problem + (f"\n\nhint: {self.hint}" if hint else ""))
 
 
 class RequestError(LabError):

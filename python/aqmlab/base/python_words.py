@@ -23,8 +23,11 @@ _WORDS = (
     (", in the table [path]?", ", in the dictionary `path`?"),
 )
 _OPTION = re.compile(r"`aqmlab [^`]*`|--([a-z][a-z-]*)(?: [A-Z]+)?")
-"""An option, or a command, which stays as it is."""
+"""A pattern for an option of the command line, or for a command, which stays as it is."""
 _OF_FILE = re.compile(r"only a scenario's file can add an application: \[apps\.[^]]*\]")
+_VALUES = re.compile(r'write --vary "[^"]*=A,B"')
+_TABLE = re.compile(r'\{ kind = "([a-z0-9_]+)"(, …)? \}')
+_ADDRESS = re.compile(r"(?<=^did you mean `)[^`]+")
 _CHANGE = re.compile(r"--(set|vary)(?:[: ]+|$)")
 
 
@@ -36,6 +39,8 @@ def spoken(text: str) -> str:
     """
     for written, said in _WORDS:
         text = text.replace(written, said)
+    text = _VALUES.sub('write a list of values, such as ["A", "B"]', text)
+    text = _TABLE.sub(r'{"kind": "\1"\2}', text)
     text = _OF_FILE.sub("`Scenario.but(apps=…)` adds an application", text)
     return _OPTION.sub(
         lambda found: found[1].replace("-", "_") + "=" if found[1] else found[0], text
@@ -72,7 +77,10 @@ def of_arguments(given: Iterable[str], known: Iterable[str]) -> Iterator[None]:
         if not where:  # the name of a changed parameter is not a key of scenarios
             name = next(iter(re.findall(r"`([^`]+)`", error.problem)), "")
             close = nearest(name, others)
-            hint = f"did you mean `{close}`?" if close else hint
+            if close:
+                hint = f"did you mean `{close}`?"
+            elif hint and "." not in name:  # a keyword cannot contain dots
+                hint = _ADDRESS.sub(lambda at: at[0].replace(".", "__"), hint)
         raise ScenarioError(where, spoken(error.problem), hint) from None
     except RequestError as error:
         hint = error.hint and spoken(error.hint)

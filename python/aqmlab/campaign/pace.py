@@ -145,7 +145,10 @@ class Pace:
         return sum(one.last[0] for one in own)
 
     def _pace(self, engine: str) -> float | None:
-        """The seconds per unit of an engine's cost, from this run or else from earlier runs."""
+        """The seconds per unit of an engine's cost.
+
+        They come from this run, or otherwise from earlier runs.
+        """
         work = self._engines[engine]
         cost_run, busy_s = work.timed, work.busy_s
         for one in self._running.values():

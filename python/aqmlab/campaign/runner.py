@@ -20,8 +20,8 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.executor import TrialExecutor, adapted
-from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
+from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records

@@ -32,7 +32,7 @@ class Progress(Protocol):
         """Reports the progress of a trial from any thread. Few engines support it."""
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Reports the end of a trial, with its problem if it failed, or else its run time."""
+        """Reports the end of a trial: its problem if it failed, and otherwise its run time."""
 
     def tables(self) -> None:
         """Reports that all trials have ended and that tables are being written."""

@@ -76,7 +76,7 @@ class _Copies:
     def are_like(self, other: _Copies) -> bool:
         """Returns whether the two applications are equal in each trial that has both.
 
-        If no trial has both applications, some digests of the two must be equal.
+        If no trial has both applications, at least one digest must be common to both.
         """
         if self.stem != other.stem:
             return False
@@ -88,8 +88,8 @@ class _Copies:
 def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
     """The name of each application in figures.
 
-    Copies share a name if they differ only in their number and their start: `web-1` to `web-4` are
-    `web`, or `web-1 to 4` if other applications are called `web-5`. Applications with another path,
+    Copies share a name if they differ only in their number and their start. `web-1` to `web-4` are
+    `web`, or `web-1 to 4` if another application is called `web-5`. Applications with another path,
     another host or another priority are no copies. Copies may change from trial to trial if all
     copies change together.
     """

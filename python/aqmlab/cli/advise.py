@@ -69,7 +69,7 @@ def _show(advice: Advice) -> None:
     table.add_column("tier")
     for one in advice.results.values():
         table.add_column(one.name, justify="right")
-    for tier in advice.tiers:
+    for tier in advice.offer.tiers:
         cells = [_cell(one.outcomes.get(tier)) for one in advice.results.values()]
         table.add_row(str(tier), *cells)
     print(advice.title)
@@ -78,6 +78,8 @@ def _show(advice: Advice) -> None:
         outcome.case.share for one in advice.results.values() for outcome in one.outcomes.values()
     ):
         print("In brackets: the share of the line's rate at which the router sends.\n")
+    if advice.offer.limit:
+        print(f"{advice.offer.limit}\n")
     if advice.headline:
         print(advice.headline)
     for sentence in advice.sentences:
@@ -95,7 +97,7 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or else the number of applications that are not good.
+    """The number of bad applications. If none is bad, the number of applications that are not good.
 
     If the gateway shapes, its share of the line's rate follows.
     """

@@ -27,7 +27,7 @@ PLAIN_WIDTH = 140
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A text in a table cell whose lines break only at ordinary spaces.
+    """A text for a table cell. Its lines break only at ordinary spaces.
 
     Rich itself also breaks lines at no-break spaces.
     """

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from aqmlab.base.errors import ScenarioError, printable
+from aqmlab.base.errors import printable
 from aqmlab.base.failures import LabError, describe, unexpected
 
 STOPPED = 130
@@ -36,10 +36,10 @@ def explain(error: BaseException) -> int:
 
 def _explain_ours(error: Any) -> int:
     if isinstance(error, LabError):
-        return say(error.problem, error.hint, error.status)
-    if isinstance(error, ScenarioError):
-        where = f"{error.where}: " if error.where else ""
-        return say(where + error.problem, error.hint)
+        where = getattr(error, "where", "")  # of a `ScenarioError`
+        return say(
+            f"{where}: {error.problem}" if where else error.problem, error.hint, error.status
+        )
     if isinstance(error, OSError):
         return say(describe(error), status=2 if error.errno in _OF_A_NAME else 1)
     if isinstance(error, ImportError) and "_core" in str(error):

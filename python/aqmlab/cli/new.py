@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeVar
 
-from aqmlab.base.errors import ScenarioError
+from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.cli import console
@@ -17,6 +18,8 @@ from aqmlab.households.tier import said_tier
 from aqmlab.households.words import EXAMPLE, household_of
 
 _WHO = f"Who is at home, and what do they do at once?\nFor example: {EXAMPLE}\n"
+
+_Read = TypeVar("_Read")
 
 
 def command(given: NewParameters) -> int:
@@ -32,10 +35,8 @@ def command(given: NewParameters) -> int:
 
 def _of_words(given: NewParameters) -> Household:
     household = household_of(" ".join(given.words or ()))
-    for option, value in (("tier", given.tier), ("line", given.line)):
-        if value is not None:
-            household = _with(household, option, value, f"--{option}")
-    return household
+    stated = {"line": given.line, "tier": given.tier}
+    return _with(household, {key: said for key, said in stated.items() if said is not None}, "--")
 
 
 def _asked(given: NewParameters) -> Household:
@@ -43,16 +44,19 @@ def _asked(given: NewParameters) -> Household:
     if not sys.stdin.isatty():
         raise RequestError("new: there are no words, and no terminal to ask", f"write {EXAMPLE}")
     household = _answer(_WHO, household_of)
-    told = {"line": given.line, "tier": given.tier}
-    for option, question in (
-        ("line", f"Which line? {', '.join(_usual_names())} [{household.line}] "),
-        ("tier", f"How fast, down and up? [{household.tier}] "),
-    ):
-        if (value := told[option]) is not None:
-            household = _with(household, option, value, f"--{option}")
-        else:
-            household = _answer(question, partial(_kept, household, option))
-    return household
+    stated: dict[str, str] = {}
+    if given.line is not None:
+        stated["line"] = given.line
+    else:
+        question = f"Which line? {', '.join(_usual_names())} [{household.line}] "
+        stated |= _answer(question, partial(_said, "line", lines.name_of))
+    # The line bounds the tier, so the household is made with both.
+    if given.tier is not None:
+        return _with(household, stated | {"tier": given.tier}, "--")
+    line = lines.find(stated.get("line", household.line))
+    usual = f"[{household.tier}] " if line.carries(household.tier) else ""
+    question = f"How fast, down and up? {usual}"
+    return _answer(question, lambda text: _with(household, stated | _said("tier", str, text), ""))
 
 
 def _usual_names() -> list[str]:
@@ -60,20 +64,21 @@ def _usual_names() -> list[str]:
     return [one.words[0] if one.words else name for name, one in lines.lines().items()]
 
 
-def _kept(household: Household, key: str, text: str) -> Household:
-    """The household with the answer `text`, or unchanged if `text` is empty."""
-    return _with(household, key, text, key) if text.strip() else household
+def _said(key: str, read: Callable[[str], str], text: str) -> dict[str, str]:
+    """The key with the answer `text` as `read` returns it; nothing if the answer is empty."""
+    return {key: read(text)} if text.strip() else {}
 
 
-def _with(household: Household, key: str, value: str, where: str) -> Household:
-    said = said_tier(value) if key == "tier" else value
+def _with(household: Household, stated: Mapping[str, str], dashes: str) -> Household:
+    """The household with the values `stated`. Errors name a key behind `dashes`."""
+    said = {key: said_tier(text) if key == "tier" else text for key, text in stated.items()}
     try:
-        return Household(**(household.to_dict() | {key: said}))
+        return Household(**(household.to_dict() | said))
     except ScenarioError as error:
-        raise error.at(where) from None
+        raise error.at(f"{dashes}{error.where}") from None
 
 
-def _answer(question: str, read: Callable[[str], Household]) -> Household:
+def _answer(question: str, read: Callable[[str], _Read]) -> _Read:
     while True:
         print(question, end="", file=sys.stderr, flush=True)
         text = sys.stdin.readline()
@@ -81,5 +86,5 @@ def _answer(question: str, read: Callable[[str], Household]) -> Household:
             raise KeyboardInterrupt
         try:
             return read(text.strip())
-        except ScenarioError as error:
+        except (ScenarioError, BadValueError) as error:
             console.talk(f"{error.problem}" + (f"\nhint: {error.hint}" if error.hint else ""))

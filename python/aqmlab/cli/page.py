@@ -15,7 +15,7 @@ def command(given: PageParameters) -> int:
     if given.folder is not None:
         write_folder(given.folder)
         print(given.folder / "index.html")
-        return 0  # It is not opened, because browsers load modules only from a server.
+        return 0  # The page is not opened, because browsers load modules only from a server.
     write_atomically(given.out, one_file())
     print(given.out)
     if given.is_opened and not webbrowser.open(given.out.resolve().as_uri()):

@@ -142,7 +142,10 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:
-    """A bar with the remaining time, which `Pace` estimates if trials run, and rich otherwise."""
+    """A bar with the remaining time.
+
+    If trials run, `Pace` estimates this time; otherwise rich does.
+    """
     from rich.progress import (
         BarColumn,
         Progress,

@@ -39,7 +39,8 @@ def command(given: ReproduceParameters) -> int:
     if given.dry_run:
         for one in wanted:
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
-        print(f"all: {count(laboratory, needs)}")
+        if len(wanted) > 1:
+            print(f"all: {count(laboratory, needs)}")
         print_forecast(laboratory, needs, given.jobs)
         print(forecast.drawing("figure", [page.to_draw(laboratory, one) for one in wanted]))
         return 0
@@ -63,7 +64,9 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """A text with the number of trials, the number left to run, and their simulated seconds."""
+    """A text with the number of trials, and the number and simulated seconds of the trials left to
+    run.
+    """
     found = laboratory.count(needs)
     if found.missing is None:
         return f"{found.trials} trials: {found.simulated_s:.0f} s"

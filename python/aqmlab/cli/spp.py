@@ -82,7 +82,7 @@ _SHOWN = (
 """The columns of the table, with their headings. With `--json` all columns are printed."""
 
 MOST_ROWS = 200
-"""The maximum number of flows in the table; a note refers to `--json` for the others."""
+"""The maximum number of flows in the table; a note refers to `--json` for the other flows."""
 
 _WORDS = ("protocol", "from", "to")
 """The leading columns, which hold no numbers."""

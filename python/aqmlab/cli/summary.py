@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.verdict import Verdict
 
 MOST_ROWS = 80
-"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
+"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the other rows.
+"""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"
@@ -84,7 +85,7 @@ def _show_flows(
     rows = list(lines(results))
     shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
-    # A table never requests more than the options' width, which is therefore not limited here.
+    # The table never requests more width than the options allow, so the options allow any width.
     unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
     table = _table(shown, verdicts, names, target.width, comparison)
@@ -224,7 +225,10 @@ def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
 
 
 def _with_range(line: FlowSummary, name: str) -> str:
-    """The median over seeds as text. With several seeds, the next line has minimum and maximum."""
+    """The median over seeds as text.
+
+    With several seeds, the next line has the minimum and the maximum.
+    """
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median

@@ -102,7 +102,8 @@ def _regenerate(
     except KeyboardInterrupt:
         console.talk("interrupted; finished trials are kept; the same command continues from here")
         sys.stderr.flush()
-        # A machine ends with the thread that started it, so this process need not wait for any.
+        # A virtual machine ends with the thread that started it, so this process waits for none of
+        # them.
         os._exit(130)
     kinds = ", ".join(f"{len(trials)} {became}" for became, trials in growth.trials.items())
     console.talk(f"{kinds or 'nothing to run'} in {growth.seconds:.0f} s")

@@ -98,7 +98,7 @@ class Engine(Protocol):
     def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
         """The reason why the engine cannot run a trial, if it is known before the start.
 
-        If `build` is false, the engine builds no program for the answer, which may then lack
+        If `build` is false, the engine builds no program for the check. It may then overlook
         reasons.
         """
 

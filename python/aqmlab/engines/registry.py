@@ -84,7 +84,7 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
     >>> named("sim,kernel", "sim,kernel"), named("kernel", "sim", "host")
     (('sim', 'kernel-ours', 'kernel'), ('kernel-ours-host',))
     """
-    names = _listed("--engine: unknown engine", text, _BY_NAME)
+    names = _listed("--engine: unknown engine", text, _BY_NAME, ENGINES)
     sources = _listed("--qdisc-source: unknown source", qdisc_sources, QDISC_SOURCES)
     places = _listed("--run-on: unknown place", run_on, RUN_ON)
     for option, chosen, known in (
@@ -101,13 +101,16 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
     return tuple(dict.fromkeys(name for some in each for name in some))
 
 
-def _listed(problem: str, text: str, known: Iterable[_Name]) -> tuple[_Name, ...]:
-    """The members of `known` in a list, without duplicates."""
+def _listed(
+    problem: str, text: str, known: Iterable[_Name], suggested: Iterable[str] | None = None
+) -> tuple[_Name, ...]:
+    """The members of `known` in a list, without duplicates. An error suggests `suggested` names."""
     by_name: dict[str, _Name] = {name: name for name in known}
     names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in by_name:
-            raise RequestError(f"{problem} `{name}`", suggestion(name, by_name))
+            hint = suggestion(name, by_name if suggested is None else suggested)
+            raise RequestError(f"{problem} `{shown(name)}`", hint)
     return tuple(by_name[name] for name in names)
 
 

@@ -2,8 +2,8 @@
 
 This is the arithmetic of Armitage et al. 2017 (§VI-D) and of Boerlage and Collom 2016 (§III). Each
 activity has a data rate in each direction. TCP's data also need acknowledgements in the other
-direction. Their rate is the one that a source states, or otherwise a share of the data rate of
-streams and transfers.
+direction. If a source states the rate of these acknowledgements, this rate counts. Otherwise the
+rate is a share of the data rate of streams and transfers.
 """
 
 from __future__ import annotations

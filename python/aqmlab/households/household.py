@@ -156,7 +156,20 @@ class Household(Value):
         if (count := sum(one.use.copies for one in uses)) > MOST_USES:
             problem = f"{count} activities are too many, {MOST_USES} at most"
             raise BadMemberError("people", problem)
+        self._refuse_fast_tier()
         return self
+
+    def _refuse_fast_tier(self) -> None:
+        """Refuses a tier that the line cannot carry."""
+        line = known_lines.find(self.line)
+        if self.scenario is not None or line.carries(self.tier):
+            return
+        problem = f"`{self.tier}` is too fast for the line `{self.line}`"
+        if "tier" not in self.model_fields_set:
+            problem = (
+                f"is missing; the default, {self.tier}, is too fast for the line `{self.line}`"
+            )
+        raise BadMemberError("tier", problem, f'write at most "{line.fastest}", or another line')
 
     def uses(self) -> list[OwnedUse]:
         """All simultaneous activities, each with its owner."""
@@ -175,8 +188,13 @@ class Household(Value):
         return toml_writer.write(self.to_dict())
 
     def to_dict(self) -> Table:
-        """The household as nested tables, without default values."""
+        """The household as nested tables, without default values.
+
+        A stated tier is kept even if it is the default, because it is then known as today's tier.
+        """
         table: Table = plain(self.model_dump(by_alias=True, exclude_defaults=True, mode="json"))
+        if "tier" in self.model_fields_set:
+            table.setdefault("tier", self.tier)
         for person in table.get("people", {}).values():
             person["devices"] = _shortened(person.get("devices", {}))
         if "things" in table:
@@ -186,6 +204,7 @@ class Household(Value):
     @classmethod
     def from_toml(cls, text: str, source: str = "household") -> Household:
         """The household of a TOML text without `extends`."""
+        merge.refuse_path(text, source)
         return build(merge.read_toml(text, source))
 
 

@@ -6,8 +6,12 @@ import functools
 import re
 from collections.abc import Mapping
 from importlib import resources
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from aqmlab.base.errors import BadValueError, shown
+from aqmlab.households.tier import rates_of, tier_of
 from aqmlab.scenario import merge
 from aqmlab.scenario.fields import Value
 from aqmlab.scenario.links import Overhead
@@ -32,7 +36,11 @@ class Device(Value):
 
 
 class Line(Value):
-    """A kind of access line. `words` are other names that people use for it."""
+    """A kind of access line.
+
+    `words` are other names that people use for it. `fastest` is the fastest tier that the line can
+    carry, if the line bounds the tiers.
+    """
 
     title: str
     words: tuple[str, ...] = ()
@@ -40,6 +48,22 @@ class Line(Value):
     queue: Queues
     device: Device
     source: str
+    fastest: Annotated[str, AfterValidator(tier_of)] | None = None
+
+    def carries(self, tier: str) -> bool:
+        """Whether both rates of a tier are possible on this line."""
+        if self.fastest is None:
+            return True
+        rates = zip(rates_of(tier), rates_of(self.fastest), strict=True)
+        return all(rate <= most for rate, most in rates)
+
+    @property
+    def limit(self) -> str:
+        """A sentence on the fastest tier of this line; empty if the line does not bound it."""
+        if self.fastest is None:
+            return ""
+        title = self.title[:1].upper() + self.title[1:]
+        return f"{title} carries at most {self.fastest}. Faster speeds need another kind of line."
 
     def fifo(self, way: str, rate: Rate) -> str:
         """The unmanaged queue of one direction at a rate, as a discipline of a scenario."""

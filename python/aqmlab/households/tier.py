@@ -26,12 +26,12 @@ def tier_of(value: object) -> str:
         raise BadValueError(f"`{shown(value)}` is not a pair of rates", 'write "50/20 Mbit/s"')
     if is_one_rate(value):
         raise one_rate(value)
-    down, up = rate_pair(value)
     if "%" in value:
         raise BadValueError(f"`{shown(value)}` is a share", 'write rates: "50/20 Mbit/s"')
-    if min(Rate.parse(down).bps, Rate.parse(up).bps) < LEAST_BPS:
+    down, up = rates_of(value)
+    if min(down.bps, up.bps) < LEAST_BPS:
         raise BadValueError(f"`{shown(value)}` is too slow for a line", "write 1 kbit/s or more")
-    return tier_text(Rate.parse(down), Rate.parse(up))
+    return tier_text(down, up)
 
 
 def tier_text(down: Rate, up: Rate) -> str:
@@ -41,6 +41,16 @@ def tier_text(down: Rate, up: Rate) -> str:
     '12/1.5 Mbit/s'
     """
     return f"{down.bps / 1e6:g}/{up.bps / 1e6:g} Mbit/s"
+
+
+def rates_of(tier: str) -> tuple[Rate, Rate]:
+    """The rates down and up of a tier's text.
+
+    >>> [str(rate) for rate in rates_of("50/0.5 Mbit/s")]
+    ['50 Mbit/s', '500 kbit/s']
+    """
+    down, up = rate_pair(tier)
+    return Rate.parse(down), Rate.parse(up)
 
 
 def said_tier(text: str) -> str:

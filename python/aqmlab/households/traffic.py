@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from aqmlab import _core
+from aqmlab.base.unique_names import Names
 from aqmlab.households import line as lines
 from aqmlab.households.household import Household, OwnedUse
+from aqmlab.households.tier import rates_of
 from aqmlab.scenario import loading
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.model import Scenario, build
-from aqmlab.scenario.notation import Table, rate_pair
-from aqmlab.scenario.quantities import Duration, Rate
+from aqmlab.scenario.notation import Table
+from aqmlab.scenario.quantities import Duration
 
 MEASURED_FROM = "5 s"
 """The start of the statistics. By this time all activities without a later `start` have begun."""
@@ -40,7 +42,7 @@ def scenario_of(household: Household) -> Scenario:
     if household.scenario is not None:
         return build(loading.read_builtin(household.scenario))
     line = lines.find(household.line)
-    down, up = map(Rate.parse, rate_pair(household.tier))
+    down, up = rates_of(household.tier)
     apps = list(named_apps(household))
     fifo = {"down": line.fifo("down", down), "up": line.fifo("up", up)}
     limits = {one.name: one.tolerance for one in apps if one.tolerance is not None}
@@ -70,17 +72,28 @@ def scenario_of(household: Household) -> Scenario:
 
 
 def named_apps(household: Household) -> Iterator[NamedApp]:
-    """Yields the applications of all simultaneous activities."""
+    """Yields the applications of all simultaneous activities. Each device is one host."""
     taken: dict[str, int] = {}
+    hosts = _hosts(household)
     for owned in household.uses():
         for key, app in owned.use.activity.apps.items():
             name = _name(owned, key)
             taken[name] = taken.get(name, 0) + 1
             if taken[name] > 1:
                 name = f"{name}.{taken[name]}"
-            table = plain(app) | _timing(owned)
+            table = plain(app) | _timing(owned) | {"host": hosts[owned.who, owned.device]}
             limit = owned.use.activity.tolerances.get(key)
             yield NamedApp(name, words_of(owned), table, None if limit is None else str(limit))
+
+
+def _hosts(household: Household) -> dict[tuple[str, str], str]:
+    """The name of each device's host, by the device's person (none for a thing) and its name."""
+    names, hosts = Names(), {}
+    for one in household.uses():
+        if (one.who, one.device) not in hosts:
+            wanted = _slug(f"{one.who} {one.device}")
+            hosts[one.who, one.device] = names.free(wanted)
+    return hosts
 
 
 def words_of(owned: OwnedUse) -> str:

@@ -98,12 +98,14 @@ def _tiers(name: str) -> dict[str, Any]:
 
 
 def _line(known: Line) -> dict[str, Any]:
-    """A line with its unmanaged queues, and the device facts for its settings."""
+    """A line with its queues, its fastest tier, and the device facts for its settings."""
     return {
         "title": known.title,
         "overhead": plain(known.overhead),
         "queue": {"down": known.queue.down, "up": known.queue.up},
         "device": interface(known.overhead, known.device),
+        "fastest": known.fastest,
+        "limit": known.limit,
     }
 
 

@@ -1,4 +1,7 @@
-"""The combinations of the values of loops, each with its scenario and its resolved trial."""
+"""The combinations of the values of loops, each with its scenario and its resolved trial.
+
+The trials have no seed yet. `planner` makes one trial for each seed.
+"""
 
 from __future__ import annotations
 

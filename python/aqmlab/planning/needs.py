@@ -26,7 +26,7 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
-    """The value of each application of `trials`.
+    """The value that is stated for each application of `trials`.
 
     In `said`, a value belongs to one application or to all copies of an application. The value of a
     single copy takes precedence.
@@ -48,9 +48,9 @@ def _names(trial: PlannedTrial) -> set[str]:
 
 
 def _family(name: str, names: Collection[str]) -> str:
-    """The application of which `name` is a numbered copy, or else `name` itself.
+    """The application of which `name` is a numbered copy. For any other name, `name` itself.
 
-    Beside copies, no application has the plain name (`apps_spec`).
+    If copies exist, no application has the name without a number (`apps_spec`).
     """
     plain = without_number(name)
     return name if plain in names else plain

@@ -62,11 +62,12 @@ def load(
 
     `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
     runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
-    without its checker builds none, and refuses only unsupported kinds. Raises `ScenarioError`.
+    without its checker builds no checker, and refuses only unsupported kinds. Raises
+    `ScenarioError`.
     """
     engines = Engines(registry.named(engine), build)
     if build and registry.unbuilt(engines.names):
-        # A build takes minutes, so unsupported kinds are refused before.
+        # A build takes minutes, so unsupported kinds are refused before the build.
         load(source, sets, vary, seeds, duration, engine, build=False)
     asked = _Requested(tuple(sets), tuple(vary), seeds, duration, engines)
     if isinstance(source, Household):

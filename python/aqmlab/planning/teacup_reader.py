@@ -1,7 +1,7 @@
 """The reader of TEACUP's configs.
 
-The modules of the reader are loaded by name when a config, or a value of a config, is first read,
-because plans of other sources do not need these modules.
+The modules of the reader are loaded by name when a config, or a value of a config, is first read.
+Plans of other sources do not need these modules.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def note(kind: Kind, drawn: Wanted, seconds: float) -> None:
 
 
 def _seconds(drawings: Sequence[_Drawing], simulated_s: float) -> float:
-    """The drawing's time at `simulated_s` on the line through `drawings`, or else their mean."""
+    """The drawing's time at `simulated_s`, from the line through `drawings` or from their mean."""
     amounts, times = zip(*drawings, strict=True)
     mean = fmean(times)
     try:

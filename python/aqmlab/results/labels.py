@@ -171,7 +171,7 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 
 
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions that vary within one label, except those that other conditions determine.
+    """The conditions that vary within one label, except conditions that other conditions determine.
 
     If a trial lacks a condition, the scenario's value counts as a separate value.
     """

@@ -12,7 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab.base.errors import nearest
 from aqmlab.base.failures import RequestError
+from aqmlab.base.python_words import of_arguments
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
 from aqmlab.campaign.trial_facts import stored_spec
@@ -24,6 +26,7 @@ from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.stored_tables import StoredTables, scan_files
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.comparison import label_called
 from aqmlab.results.verdicts.judge import judge
 from aqmlab.results.verdicts.table import frame_of
 from aqmlab.results.verdicts.verdict import Verdict
@@ -68,8 +71,10 @@ class CampaignResults(StoredTables):
 
         def __getattr__(self, name):
             """A table, as an attribute."""
-            if name.startswith("_") or name in ("manifest", "memo") or name not in self.tables:
-                raise AttributeError(name)
+            if name.startswith("_") or name in ("manifest", "memo"):
+                raise AttributeError(name)  # also while a copy has no members yet
+            if name not in self.tables:
+                raise AttributeError(self._unknown(name))
             return self.table(name)
 
     @property
@@ -160,14 +165,23 @@ class CampaignResults(StoredTables):
         return frame_of(self).lazy() if name == VERDICTS else super().scan(name)
 
     def __dir__(self) -> list[str]:
-        """The attributes, including the tables."""
-        return [*super().__dir__(), *self.tables]
+        """The attributes for users, including the tables."""
+        own = (name for name in super().__dir__() if name not in _INNER)
+        return [*own, *self.tables]
+
+    def _unknown(self, name: str) -> str:
+        """The problem with an attribute that does not exist."""
+        known = [*self.tables, *(one for one in dir(type(self)) if not one.startswith("_"))]
+        close = nearest(name, known)
+        meant = f"; did you mean `{close}`?" if close else ""
+        return f"results have no table or attribute `{name}`{meant}"
 
     def __repr__(self) -> str:
         """A summary in one line."""
-        trials = len(self.manifest.trials)
+        count = len(self.manifest.trials)
+        trials = f"{count} trial{'s' * (count != 1)}"
         state = f"digest {self.digest}" if self.complete else "incomplete"
-        return f"Results({self.name}: {trials} trials, {state}, {str(self.path)!r})"
+        return f"Results({self.name}: {trials}, {state}, {str(self.path)!r})"
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -204,6 +218,16 @@ class CampaignResults(StoredTables):
         """The verdicts as a frame, with a row for each need, application and condition."""
         return self.table(VERDICTS)
 
+    def verdicts_against(self, baseline: str) -> pl.DataFrame:
+        """The verdicts as a frame whose differences are from the condition `baseline`.
+
+        `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
+        The differences of `verdicts` are from the first condition. Raises `RequestError` if no
+        condition, or more than one, has this label.
+        """
+        with of_arguments((), ()):
+            return frame_of(self, label_called(baseline, self.labels.values()))
+
     def to_json(self) -> list[TrialNumbers]:
         """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts."""
         return trials_as_json(self)
@@ -218,6 +242,10 @@ class CampaignResults(StoredTables):
         if rows.is_empty():
             raise RequestError(f"{self.path}: there is no finished trial `{trial}`")
         return stored_spec(rows["spec"][0], trial)
+
+
+_INNER = frozenset(("app_order", "by_chunk", "in_files", "memo", "narrowed", "scan"))
+"""The attributes for this package only, which completion in a notebook omits."""
 
 
 def load(path: Path | str) -> CampaignResults:

@@ -95,7 +95,7 @@ class StoredTables:
         """The Parquet files of a table, in the order of trials, for other readers.
 
         Each file is verified first. Raises `RequestError` for a file that has changed and for an
-        unknown table. Narrowed results raise it too because files hold other trials.
+        unknown table. Narrowed results also raise this error, because the files hold other trials.
         """
         self._refuse_unknown(name)
         if self._only is not None:

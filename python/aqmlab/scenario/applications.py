@@ -189,7 +189,9 @@ class App(Timing):
         if not isinstance(value, Mapping):
             if isinstance(value, App):
                 return value
-            raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
+            is_kind = isinstance(value, str) and value in catalogue.load()["apps"]
+            meant = f'{{ kind = "{value}" }}' if is_kind else '{ kind = "bulk", … }'
+            raise BadValueError(f"`{shown(value)}` is not a table", f"write {meant}")
         if "kind" not in value:
             slip = "type" if "type" in value else nearest("kind", map(str, value))
             if slip is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Set
+from numbers import Integral, Number, Real
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
@@ -177,6 +179,21 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The members that differ from their defaults."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if field.is_required() or value != field.get_default(call_default_factory=True):
+                yield name, value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            raise AttributeError(
+                f"`{name}` cannot be set: a `{type(self).__name__}` is immutable;"
+                " `.but()` and `.set()` of a scenario return changed copies"
+            )
+        super().__setattr__(name, value)
+
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.model_dump_json()))
 
@@ -203,7 +220,10 @@ class Value(BaseModel):
 
 
 def plain(value: Any) -> Any:
-    """Converts a Python value to the form in a scenario file: text, a number, a list or a table."""
+    """Converts a Python value to the form in a scenario file: text, a number, a list or a table.
+
+    Numbers of numpy become numbers of Python. Arrays, frames' columns and generators become lists.
+    """
     if isinstance(value, Value):
         return value.model_dump(by_alias=True, exclude_none=True, mode="json")
     if isinstance(value, Quantity):
@@ -212,7 +232,23 @@ def plain(value: Any) -> Any:
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
+    if isinstance(value, Number):
+        return _python_number(value)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Set)):
+        return [plain(part) for part in itertools.islice(value, MOST_MEMBERS)]
     return value
+
+
+MOST_MEMBERS = 100_001
+"""The maximum number of values that are read from a generator, which may be endless."""
+
+
+def _python_number(value: object) -> object:
+    if type(value) in (bool, int, float):  # numpy's float is a `float`
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 class Choice(Value):

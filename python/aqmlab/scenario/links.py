@@ -67,7 +67,7 @@ SHAPERS = ("line", "htb", "dummynet", "cake")
 HTB is in front of a faster wire. It sends a packet when its bucket of tokens is not in debt, and
 charges the packet to the bucket afterwards. After a pause it therefore sends two packets together.
 dummynet sends packets at its clock ticks, which are one millisecond apart. CAKE sends a packet when
-the time that it charges for the packets before has passed.
+the time that it charges for the previous packets has passed.
 """
 
 

@@ -78,6 +78,14 @@ def read_toml(text: str, source: str) -> Layer:
     return Layer(data, origins, source)
 
 
+def refuse_path(text: object, source: str) -> None:
+    """Refuses the name of a file, and a path, where a caller from Python must pass a TOML text."""
+    is_name = isinstance(text, str) and re.fullmatch(r"[^=\n]{1,1000}\.toml", text) is not None
+    if is_name or not isinstance(text, str):
+        problem = f"`{shown(text)}` is not the text of a TOML file"
+        raise ScenarioError(source, problem, "pass the file's text, as `Path(name).read_text()`")
+
+
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
     """Moves the line to the front of a `tomllib` message, which ends "(at line L, column C)"."""
     lines = text.split("\n")
@@ -143,7 +151,7 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 def combine(layers: Iterable[Layer]) -> Layer:
     """Combines several changes.
 
-    Together they may replace a loop that each change replaces only in part.
+    Together, several changes may replace a loop that each change replaces only in part.
     """
     whole = Layer({})
     for layer in layers:

@@ -53,8 +53,8 @@ class Modem(Value):
     """A modem on the access line, with a queue at each end of the line.
 
     `rate`, `qdisc` and `overhead` may be given once for both directions. `down` is the queue at the
-    provider's end, and `up` is the modem's own queue. With a modem, the rates of `path` are those
-    to which the gateway shapes.
+    provider's end, and `up` is the modem's own queue. With a modem, the rates of `path` are the
+    rates to which the gateway shapes.
     """
 
     down: Hop
@@ -244,6 +244,7 @@ class Scenario(Value):
     @classmethod
     def from_toml(cls, text: str, source: str = "scenario") -> Scenario:
         """The scenario of a TOML text without `extends`."""
+        merge.refuse_path(text, source)
         return build(merge.from_toml(text, source))
 
     def but(self, **changes: Any) -> Scenario:

@@ -21,8 +21,9 @@ Table = dict[str, Any]
 MOST_NESTING = 60
 """The largest number of levels of nested tables and lists."""
 
-_UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
-_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:({_UNIT})\s*)?/\s*([0-9.]{{1,20}})\s*({_UNIT})")
+_UNIT = r"([A-Za-z]{1,9}(?:/s)?)"
+"""A unit or another word, so that the error for a wrong unit names this unit."""
+_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:{_UNIT}\s*)?/\s*([0-9.]{{1,20}})\s*{_UNIT}?")
 _MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
 _ENDS = {
     '"': re.compile(r'\\.|"', re.DOTALL),
@@ -42,16 +43,16 @@ def rate_pair(text: str) -> tuple[str, str]:
     if text.strip().endswith("%"):
         parts = [str(Share.parse(f"{part} %")) for part in _shares(text)]
         return parts[0], parts[-1]
-    pair = _PAIR.fullmatch(text.strip())
-    if pair is None and has_no_unit(text):
+    if has_no_unit(text):
         raise BadValueError(
             f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
         )
+    pair = _PAIR.fullmatch(text.strip())
     if pair is None:
         both = str(Rate.parse(text))
         return both, both
-    down, down_unit, up, unit = pair.groups()
-    return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}"))
+    down, down_unit, up, unit = pair.groups(default="")
+    return str(Rate.parse(f"{down} {down_unit or unit}")), str(Rate.parse(f"{up} {unit}".strip()))
 
 
 def has_no_unit(text: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from numbers import Integral, Real
 
 from aqmlab.base.errors import BadValueError, shown
 
@@ -40,10 +41,10 @@ def plain(value: object) -> Decimal | None:
     """A number written without a unit, or `None` for any other value."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, int) and abs(value) <= LARGEST:
-        return Decimal(value)
-    if isinstance(value, float) and value == value and abs(value) <= LARGEST:
-        return Decimal(repr(value))
+    if isinstance(value, Integral):  # also an integer of numpy
+        return Decimal(int(value)) if abs(int(value)) <= LARGEST else None
+    if isinstance(value, Real) and abs(float(value)) <= LARGEST:  # not NaN
+        return Decimal(repr(float(value)))
     parts = split(value)
     return parts[0] if parts and not parts[1] else None
 

@@ -90,9 +90,17 @@ class Quantity:
         return dict(cls.SCHEMA.schema)
 
 
-def _refuse_below(amount: object, least: int, what: str) -> None:
+def _refuse_below(of: Quantity, amount: object, least: int, what: str) -> None:
     if type(amount) is not int or amount < least:
-        raise BadValueError(f"`{shown(amount)}` is not a whole number of {what}")
+        raise BadValueError(
+            f"`{shown(amount)}` is not a whole number of {what}", _parsed(of, amount)
+        )
+
+
+def _parsed(of: Quantity, amount: object) -> str | None:
+    """The hint for text in the place of a number of base units."""
+    name = type(of).__name__
+    return f'write {name}.parse("{shown(amount)}")' if isinstance(amount, str) else None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,7 +129,7 @@ class Duration(Quantity):
     )
 
     def __post_init__(self) -> None:
-        _refuse_below(self.ns, 0, "nanoseconds from 0")
+        _refuse_below(self, self.ns, 0, "nanoseconds from 0")
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -170,7 +178,7 @@ class Rate(Quantity):
     )
 
     def __post_init__(self) -> None:
-        _refuse_below(self.bps, 1, "bits per second from 1")
+        _refuse_below(self, self.bps, 1, "bits per second from 1")
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -239,7 +247,7 @@ class Size(Quantity):
     )
 
     def __post_init__(self) -> None:
-        _refuse_below(self.bytes, 0, "bytes from 0")
+        _refuse_below(self, self.bytes, 0, "bytes from 0")
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -262,7 +270,10 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the first of MB, MiB, kB and KiB of which it is a multiple, or else in B."""
+        """The size in the first of MB, MiB, kB and KiB of which it is a multiple.
+
+        Otherwise, the size in B.
+        """
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"
@@ -293,7 +304,8 @@ class Share(Quantity):
 
     def __post_init__(self) -> None:
         if type(self.fraction) is not float or not 0.0 <= self.fraction <= 1.0:
-            raise BadValueError(f"`{shown(self.fraction)}` is not a float between 0 and 1")
+            problem = f"`{shown(self.fraction)}` is not a float between 0 and 1"
+            raise BadValueError(problem, _parsed(self, self.fraction))
 
     @classmethod
     def parse(cls, value: object) -> Self:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Mapping, Set
+from numbers import Integral
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, shown
@@ -41,20 +43,19 @@ _HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
 def numbers(value: Any) -> tuple[int, ...]:
     """The seeds that `value` lists.
 
-    >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers("7-7")
-    ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (7,))
+    >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers(range(2))
+    ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (0, 1))
     """
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]+\s*", value):
         value = int(value) if len(value) < 20 else MOST + 1
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        value = int(value)  # an integer of numpy becomes one of Python
         seeds = tuple(range(1, value + 1)) if value <= MOST else ()
     elif isinstance(value, str):
         written = (seed for part in value.split(",") for seed in _part(part, value))
         seeds = tuple(itertools.islice(written, MOST + 1))
-    elif isinstance(value, (list, tuple)) and all(type(seed) is int for seed in value):
-        seeds = tuple(value)
     else:
-        raise BadValueError(f"`{shown(value)}` is not a number of seeds", _HINT)
+        seeds = _listed(value)
     if not 0 < len(seeds) <= MOST:
         raise BadValueError(f"`{shown(value)}` is not between 1 and {MOST} seeds", _HINT)
     if not all(0 <= seed <= LARGEST for seed in seeds):
@@ -63,6 +64,17 @@ def numbers(value: Any) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
         raise BadValueError(f"`{shown(value)}` names a seed twice", _HINT)
     return seeds
+
+
+def _listed(value: Any) -> tuple[int, ...]:
+    """The seeds of a list, an array, a range or a generator, which may be endless."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping, Set))
+    members = list(itertools.islice(value, MOST + 1)) if is_list else []
+    if not is_list or not all(
+        isinstance(one, Integral) and not isinstance(one, bool) for one in members
+    ):
+        raise BadValueError(f"`{shown(value)}` is not a number of seeds", _HINT)
+    return tuple(int(one) for one in members)
 
 
 def _part(text: str, whole: str) -> range:

@@ -101,7 +101,7 @@ def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
 
 
 def _meant(error: Exception, frame: FrameType | None) -> str | None:
-    """The existing name that is closest to the missing one."""
+    """The existing name that is closest to the missing name."""
     if isinstance(error, NameError) and error.name and frame is not None:
         return nearest(error.name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:

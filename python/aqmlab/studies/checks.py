@@ -8,7 +8,7 @@ Checks of one kind count together. They belong to the same part of the claim's s
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
 must hold. A check is contradicted if the number misses the bound by at least 5 % in at least 80 %
-of the seeds. 5 % is about the smallest difference that is visible in a figure. Other results
+of the seeds. This 5 % is about the smallest difference that is visible in a figure. Other results
 neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 The paper's own words can require another share. "In all cases" requires all checks of a kind

@@ -21,9 +21,9 @@ from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.costs import simulated_s
 from aqmlab.campaign.executor import TrialExecutor
-from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
+from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.speed import Expected, Lot, expected, paces
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import Folder, Trial
@@ -33,7 +33,7 @@ from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
 from aqmlab.planning.plan import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
-from aqmlab.studies.selection import Selection, Source
+from aqmlab.studies.selection import Selection, Snapshots, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
 
@@ -114,6 +114,7 @@ class Laboratory:
         _refuse_other_use(self.folder)
         self._plans: dict[str, Plan] = {}
         self._campaigns: dict[tuple[str, int], Campaign] = {}
+        self._snapshots = Snapshots()
 
     def plan(self, scenario: str) -> Plan:
         """Every trial of a scenario, with every seed."""
@@ -189,7 +190,7 @@ class Laboratory:
         """The results of the trials in `needs`."""
         parts = self._parts(needs)
         sources = [Source(part.folder, part.wanted, part.scenario) for part in parts]
-        return Selection(sources, self.study.apps)
+        return Selection(sources, self.study.apps, self._snapshots)
 
     def _request(self, scenario: str, seeds: str | int) -> Request:
         path = self.study.scenario(scenario, self.asked.engine)

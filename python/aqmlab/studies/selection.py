@@ -13,8 +13,8 @@ from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
-from aqmlab.campaign.store.snapshot import take
-from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.campaign.store.snapshot import Snapshot, take
+from aqmlab.campaign.store.table_files import FileState, TableFiles, state_of
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import trials_named, with_digests
 from aqmlab.results.results import CampaignResults
@@ -37,6 +37,28 @@ class Source:
     scenario: str
 
 
+class Snapshots:
+    """The snapshots of complete campaigns, which the selections of several figures share.
+
+    Each figure would otherwise read the manifest and verify the table files again.
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[Path, tuple[FileState | None, Snapshot]] = {}
+
+    def take(self, path: Path) -> Snapshot:
+        """The snapshot of the folder at `path`, taken again if its manifest has changed."""
+        folder = Folder(path)
+        state = state_of(folder.manifest_path)
+        known = self._taken.get(path)
+        if known is not None and known[0] == state:
+            return known[1]
+        found = take(folder, whole=False)
+        if not found.is_running:
+            self._taken[path] = (state, found)
+        return found
+
+
 class Selection(CampaignResults):
     """The wanted trials of several campaigns, one per seed and scenario.
 
@@ -44,15 +66,21 @@ class Selection(CampaignResults):
     scenarios have the condition `scenario`, and their names begin with it.
     """
 
-    def __init__(self, sources: Sequence[Source], app_order: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        app_order: Sequence[str] = (),
+        shared: Snapshots | None = None,
+    ) -> None:
         self._sources = list(sources)
+        self._shared = shared or Snapshots()
         self.app_order = app_order
         self._folder = Folder(self._sources[0].folder)
         self._owned = None
         self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, pl.DataFrame] = {}
-        snapshots = [take(Folder(one.folder), whole=False) for one in self._sources]
+        snapshots = [self._shared.take(one.folder) for one in self._sources]
         self._opened = [one.files for one in snapshots]
         self.tables = tuple(_common([files.names for files in self._opened]))
         self.manifest = self._merged([one.manifest for one in snapshots])
@@ -87,6 +115,7 @@ class Selection(CampaignResults):
                 for one in self._sources
             ],
             self.app_order,
+            self._shared,
         )
 
     def by_chunk(self) -> Iterator[CampaignResults]:

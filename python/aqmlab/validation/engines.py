@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.engines import core_check, registry
-from aqmlab.engines.engine import Outcome, Runner, load_runner
+from aqmlab.engines.engine import Outcome, Refusal, Runner, load_runner
 from aqmlab.engines.kernel import RefusedError, abilities, agent, engine, installed
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation.grid import Cell
@@ -59,10 +59,16 @@ class Maker:
     """The versions and options on which the results depend."""
     program: Path | None = None
     """The path of the agent."""
+    refusal: Callable[[TrialSpec], Refusal | None] = lambda spec: None
+    """The reason why the agent refuses a trial, if it does."""
+
+    def can_run(self, spec: TrialSpec) -> bool:
+        """Whether the agent accepts a trial."""
+        return self.refusal(spec) is None
 
 
 def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:
-    """The kernel engine with the agent `program`, or else with this package's agent.
+    """The kernel engine with the agent `program`; by default with this package's agent.
 
     All trials of a maker use one image, even if a new build appears meanwhile. Raises
     `aqmlab.engines.kernel.MissingError` if a program is not installed.
@@ -70,11 +76,13 @@ def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | No
     used = program or agent.find(say)
     prepared = installed.prepare([cell.spec for cell in cells], say, used)
 
+    def refusal(spec: TrialSpec) -> Refusal | None:
+        return core_check.refusal(spec) or abilities.refusal(spec, program=used)
+
     def run(spec_json: str) -> Outcome:
-        spec = TrialSpec.read(spec_json)
-        refusal = core_check.refusal(spec) or abilities.refusal(spec, program=used)
-        if refusal is not None:
-            raise RefusedError(refusal.problem, refusal.hint)
+        refused = refusal(TrialSpec.read(spec_json))
+        if refused is not None:
+            raise RefusedError(refused.problem, refused.hint)
         return engine.run_prepared(spec_json, **prepared.options)
 
-    return Maker(run, dict(prepared.versions), used)
+    return Maker(run, dict(prepared.versions), used, refusal)

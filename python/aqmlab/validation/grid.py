@@ -102,8 +102,8 @@ class Cell:
     def kin(self) -> str:
         """The group of cells with a comparable spread.
 
-        It depends on the classes of the disciplines, on whether a single bulk transfer is the only
-        application, and on whether packets are lost or reordered at random.
+        The group depends on the classes of the disciplines, and on whether a single bulk transfer
+        is the only application. It also depends on whether packets are lost or reordered at random.
         """
         classes = {_CLASSES[link.qdisc.kind] for link in self.spec.links}
         bulk = sum(app.app.kind == "bulk" for app in self.spec.apps)

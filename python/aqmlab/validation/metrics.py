@@ -1,8 +1,8 @@
 """Computes the compared metrics of one trial from the tables of either engine.
 
 A metric has items: a flow and its direction, or a link. Its resolution is the smallest meaningful
-difference in one trial, such as one packet, the last digit of a rounded score, or the jitter of
-hosts. A difference within the resolution counts as zero. Each resolution follows from its cause,
+difference in one trial. Examples are one packet, the last digit of a rounded score, and the jitter
+of hosts. A difference within the resolution counts as zero. Each resolution follows from its cause,
 and never from the results.
 """
 

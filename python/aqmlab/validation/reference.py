@@ -131,11 +131,16 @@ class Reference:
 
     def usual_recipe(self) -> dict[str, str] | None:
         """The most frequent recipe in the set; `None` if the set is empty."""
+        return next(iter(self._recipes_by_use()), None)
+
+    def usual_agents(self) -> list[str]:
+        """The digests of the agents of the set, the most frequent recipe's agent first."""
+        return list(dict.fromkeys(recipe["agent"] for recipe in self._recipes_by_use()))
+
+    def _recipes_by_use(self) -> list[dict[str, str]]:
         made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
-        if not made:
-            return None
-        found: dict[str, str] = json.loads(max(made, key=lambda recipe: (made[recipe], recipe)))
-        return found
+        ordered = sorted(made, key=lambda recipe: (made[recipe], recipe), reverse=True)
+        return [json.loads(recipe) for recipe in ordered]
 
     def prune_agents(self) -> None:
         """Removes the sources of agents that no trial names."""

@@ -6,8 +6,9 @@ therefore already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
 shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
-most trials of the set, so that one agent makes all trials if possible. With `--renew`, this
-package's agent makes the trials.
+most trials of the set, so that one agent makes all trials if possible. If it cannot run a trial,
+the next agent of the set does, and at last this package's agent. With `--renew`, this package's
+agent makes all trials.
 """
 
 from __future__ import annotations
@@ -116,13 +117,15 @@ def _trials(
 
 
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
-    """The tasks of `jobs`, with the agent of each stored result, or else the set's usual agent.
+    """The tasks of `jobs`, each with the agent of its stored result or a usual agent of the set.
 
-    Raises `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.
+    A usual agent may be too old for a trial. This package's agent then runs the trial. Raises
+    `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.
     """
-    usual = (reference.usual_recipe() or {}).get("agent")
+    usual = reference.usual_agents()
     has = {cell.name: reference.trials(cell) for cell, _ in jobs}
     makers: dict[str | None, Maker] = {}
+    new: dict[str, Maker] = {}
 
     def maker_of(digest: str | None) -> Maker:
         if digest not in makers:
@@ -130,9 +133,15 @@ def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], Non
             makers[digest] = engines.kernel([cell for cell, _ in jobs], say, program)
         return makers[digest]
 
+    def maker_for(cell: Cell) -> Maker:
+        if cell.name not in new:
+            able = (maker for digest in usual if (maker := maker_of(digest)).can_run(cell.spec))
+            new[cell.name] = next(able, None) or maker_of(None)
+        return new[cell.name]
+
     olds = [has[cell.name].get(seed) for cell, seed in jobs]
     return [
-        Task(job, maker_of(old.recipe["agent"] if old else usual), old)
+        Task(job, maker_of(old.recipe["agent"]) if old else maker_for(job[0]), old)
         for job, old in zip(jobs, olds, strict=True)
     ]
 

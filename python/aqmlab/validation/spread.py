@@ -1,7 +1,7 @@
 """The spread of the kernel's own results over seeds.
 
 This module estimates how far the median could move if the kernel ran again with the same number of
-other seeds. 95 % of these repetitions stay within the bound of `half_width`. A simulator that is
+other seeds. Of these repetitions, 95 % stay within the bound of `half_width`. A simulator that is
 statistically equal to the kernel also stays within the bound in 95 % of cases. A simulator that
 differs by more than chance exceeds the bound more often.
 
@@ -9,7 +9,7 @@ For a cell with at least `KNOWN_SEEDS` seeds, the bound uses the cell's own stan
 Three seeds estimate the standard deviation poorly, and Student's factor for three seeds is large. A
 second estimate therefore shrinks the standard deviation towards the typical value of the cell's
 kin. A cell's kin are the cells with at least `KNOWN_SEEDS` seeds and the same `Cell.kin`. The
-method is that of Smyth, "Linear models and empirical Bayes methods for assessing differential
+method follows Smyth, "Linear models and empirical Bayes methods for assessing differential
 expression" (2004), with a fixed weight for the kin. The smaller bound applies, so neither an
 accident of three seeds nor a noisy kin can excuse a difference.
 """

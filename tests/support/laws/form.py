@@ -27,7 +27,7 @@ def documented(table: str) -> list[str]:
 
 
 def columns_are_those_documented(run: Run) -> Iterator[str]:
-    """Every table, even an empty one, has the columns of docs/reference/results.md in order."""
+    """Every table, even an empty table, has the columns of docs/reference/results.md in order."""
     for name in run.result["tables"]:
         if run.columns(name) != documented(name):
             yield f"{name} has the columns {run.columns(name)}"

@@ -18,8 +18,9 @@ QUIET_MS = 4_000
 STILL_MS = 1_000
 """A time longer than any packet's delay, including jitter."""
 SHIFT_MS = 2_304_000
-"""A common multiple of the ticks of hosts (1, 4, 10 ms; Linux's timer wheel, 32, 256, 2048 ms), of
-the timers of disciplines (15, 16, 30, 500 ms), and of a slot of 802.11 (9 us)."""
+"""A common multiple of the ticks of hosts (1, 4, 10 ms; Linux's timer wheel, 32, 256, 2048 ms) and
+of the timers of disciplines (15, 16, 30, 500 ms). It is also a multiple of a slot of 802.11 (9 us).
+"""
 TIMERS = ("tupdate", "tick", "interval", "typical_rtt", "max_rtt")
 """Parameters that set the period of a clock. `dualpi2` computes its period from the two RTTs."""
 

@@ -189,9 +189,9 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
     (result, gauges)
 }
 
-/// Returns drops at the limit, marks, and gauges, from a discipline's own counters
-/// (`linux/pkt_sched.h`). RED does not report its average queue length, and FQ-PIE does not report
-/// the probabilities of flows.
+/// Returns the number of drops at the limit, the number of marks, and the gauges. The source is a
+/// discipline's own counters (`linux/pkt_sched.h`). RED does not report its average queue length,
+/// and FQ-PIE does not report the probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     let gauge = |name: &'static str, place: usize| (name, at(place) as f64);

@@ -1,10 +1,10 @@
 //! Counts window reductions for ECN marks from the taps, because the kernel does not count them.
 //!
 //! A sender that reduces its window sets CWR on its next new segment, for a loss as well as for a
-//! mark (RFC 3168 section 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`). After a
-//! mark, each acknowledgement of the receiver has ECE until it gets that segment. A reduction was
-//! therefore for a mark if the last acknowledgement at the sender has ECE. A single reduction for
-//! both a loss and a mark in one round trip also counts.
+//! mark. Sources: RFC 3168 section 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`.
+//! After a mark, each acknowledgement of the receiver has ECE until it gets that segment. A
+//! reduction was therefore for a mark if the last acknowledgement at the sender has ECE. A single
+//! reduction for both a loss and a mark in one round trip also counts.
 
 use std::collections::BTreeMap;
 

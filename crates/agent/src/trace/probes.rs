@@ -1,15 +1,18 @@
 //! Probes in the kernel: the packets into and out of a discipline, and the times that it reads.
 //!
 //! Source: Documentation/trace/kprobetrace.rst of the kernel. Probes at the entry and the return of
-//! a discipline's two functions record the operations in order. A probe at the return of
-//! `ktime_get` records the exact time that the discipline read, in nanoseconds; the line names the
-//! caller. The kernel's own event reports dropped packets.
+//! a discipline's two functions record the operations in order. Probes at the instructions to which
+//! `ktime_get` returns in the discipline record the exact times that the discipline read, in
+//! nanoseconds. The kernel's own event reports dropped packets.
+//!
+//! A probe whose function also has other callers would miss events of the discipline: the kernel
+//! takes interrupts while it serves a probe, a softirq that follows may dequeue, and it skips the
+//! probes within (`kprobe_ftrace_handler`). The discipline itself runs with softirqs disabled.
 
-use std::collections::BTreeSet;
 use std::fs;
 
+use super::calls::Code;
 use super::layout::Types;
-use super::record;
 
 const TRACING: &str = "/sys/kernel/tracing";
 /// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
@@ -32,18 +35,33 @@ pub(crate) struct Doors {
     pub(crate) own: &'static str,
     /// Whether the discipline reads the clock for every packet that it enqueues or dequeues.
     pub(crate) timed: bool,
+    /// The functions whose results the recording needs, besides the clock.
+    calls: &'static [Call],
     /// Additional probes of the discipline.
     extra: &'static [&'static str],
 }
 
-/// The probe of the hash of a discipline with its own key.
-const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
-/// The probe of a random number of 32 bits.
-const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
-/// The probe of a random number of 16 bits.
-const HALF: &str = "r8:aqmlab/half get_random_u16 value=$retval:u16";
-/// The probe of the hashes of addresses and flows, which CAKE computes itself.
-const KEYS: &str = "r8:aqmlab/keys flow_hash_from_keys hash=$retval:u32";
+/// A function that a discipline calls, and the probe that records its result.
+#[derive(PartialEq, Eq)]
+struct Call {
+    event: &'static str,
+    callee: &'static str,
+    result: &'static str,
+}
+
+const fn call(event: &'static str, callee: &'static str, result: &'static str) -> Call {
+    Call { event, callee, result }
+}
+
+const CLOCK: Call = call("clock", "ktime_get", "ns=%ax:u64");
+/// The hash of a discipline with its own key.
+const HASH: Call = call("hash", "skb_get_hash_perturb", "hash=%ax:u32");
+/// A random number of 32 bits.
+const WORD: Call = call("word", "get_random_u32", "value=%ax:u32");
+/// A random number of 16 bits.
+const HALF: Call = call("half", "get_random_u16", "value=%ax:u16");
+/// The hashes of addresses and flows, which CAKE computes itself.
+const KEYS: Call = call("keys", "flow_hash_from_keys", "hash=%ax:u32");
 /// The probe of a random number of 64 bits, which the kernel writes to a buffer on the caller's
 /// stack. The lines of the call and of the result both record the address of the buffer.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
@@ -63,13 +81,13 @@ impl Doors {
 
     /// Returns whether the discipline removes packets that it does not count as lost.
     pub(crate) fn consumes(&self) -> bool {
-        self.extra.contains(&KEYS)
+        self.calls.contains(&KEYS)
     }
 
     /// Returns whether the discipline hashes with its own key. The hash of the packet is then
     /// irrelevant.
     pub(crate) fn is_keyed(&self) -> bool {
-        self.extra.contains(&HASH)
+        self.calls.contains(&HASH)
     }
 }
 
@@ -82,7 +100,7 @@ const fn doors(
     dequeue: &'static str,
     own: &'static str,
 ) -> Doors {
-    Doors { kind, enqueue, dequeue, own, timed: false, extra: &[] }
+    Doors { kind, enqueue, dequeue, own, timed: false, calls: &[], extra: &[] }
 }
 
 const fn timed(doors: Doors) -> Doors {
@@ -91,6 +109,10 @@ const fn timed(doors: Doors) -> Doors {
 
 const fn with(extra: &'static [&'static str], doors: Doors) -> Doors {
     Doors { extra, ..doors }
+}
+
+const fn calling(calls: &'static [Call], doors: Doors) -> Doors {
+    Doors { calls, ..doors }
 }
 
 /// Every discipline that can be recorded. The kernel also uses the dequeue function of the two
@@ -106,13 +128,13 @@ const DOORS: &[Doors] = &[
         "codel_",
     )),
     timed(doors("fq_codel", "fq_codel_enqueue", "fq_codel_dequeue", "codel_")),
-    with(&[HASH], doors("sfq", "sch_sfq:sfq_enqueue", "sch_sfq:sfq_dequeue", "sfq_")),
-    with(&[WORD], doors("red", "sch_red:red_enqueue", "sch_red:red_dequeue", "red_")),
+    calling(&[HASH], doors("sfq", "sch_sfq:sfq_enqueue", "sch_sfq:sfq_dequeue", "sfq_")),
+    calling(&[WORD], doors("red", "sch_red:red_enqueue", "sch_red:red_dequeue", "red_")),
     with(
         &[ASK, FILL, PIE_TIMER],
         timed(doors("pie", "sch_pie:pie_qdisc_enqueue", "sch_pie:pie_qdisc_dequeue", "pie_")),
     ),
-    with(
+    calling(
         &[KEYS, HALF, WORD],
         timed(doors("cake", "sch_cake:cake_enqueue", "sch_cake:cake_dequeue", "cake_")),
     ),
@@ -135,30 +157,17 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// A gap in a recording.
-#[derive(Debug)]
-pub(crate) struct Gap {
-    pub(crate) problem: String,
-    /// The places at which the discipline read the clock, in the form of a probe.
-    pub(crate) readings: BTreeSet<String>,
-}
-
-/// Sets the probes of a discipline, whose module must be loaded. If the places of its `readings` of
-/// the clock are known, only these are probed. Packets that are sent with their own headers (`raw`)
-/// are numbered by their identification.
-pub(crate) fn set(
-    doors: &Doors,
-    types: &Types,
-    raw: bool,
-    readings: &BTreeSet<String>,
-) -> Result<(), String> {
+/// Sets the probes of a discipline, whose module must be loaded. Packets that are sent with their own
+/// headers (`raw`) are numbered by their identification.
+pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
+    let code = Code::read(doors.own)?;
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
     // The address of an `skb` identifies its packet, so the trace must not hash addresses.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
-    for line in lines(doors, types, raw)?.into_iter().chain(clock(readings)) {
+    for line in lines(doors, types, raw)?.into_iter().chain(results(doors, &code)?) {
         append("kprobe_events", &line)?;
     }
     write("trace", "")?;
@@ -168,37 +177,28 @@ pub(crate) fn set(
 }
 
 /// Stops the recording. Returns the recording, or the gap that makes it unusable.
-pub(crate) fn end(doors: &Doors) -> Result<Result<String, Gap>, String> {
+pub(crate) fn end() -> Result<Result<String, String>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
     write("events/skb/consume_skb/enable", "0")?;
-    let problem = missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?);
-    let text = read("trace")?;
-    Ok(match problem {
-        Some(problem) => Err(Gap { problem, readings: readings(&text, doors.own) }),
-        None => Ok(text),
-    })
-}
-
-/// Returns the probes of clock readings: at these places, or everywhere.
-fn clock(readings: &BTreeSet<String>) -> Vec<String> {
-    if readings.is_empty() {
-        return vec!["r32:aqmlab/clock ktime_get ns=$retval:u64".into()];
+    match missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?) {
+        Some(gap) => Ok(Err(gap)),
+        None => Ok(Ok(read("trace")?)),
     }
-    readings.iter().map(|place| format!("p:aqmlab/clock {place} ns=%ax:u64")).collect()
 }
 
-/// Returns the places in a recording to which the clock returned within functions of a discipline.
-/// Their names begin with `own`, or have it after a prefix.
-fn readings(text: &str, own: &str) -> BTreeSet<String> {
-    let place = |line: &str| {
-        let (caller, _) = line.split_once(" clock: (")?.1.split_once(" <- ktime_get)")?;
-        let (place, rest) = caller.split_once('/')?;
-        let place = if record::is_own(caller, own) { place } else { return None };
-        let module = rest.split_once(" [").and_then(|(_, module)| module.strip_suffix(']'));
-        Some(module.map_or(place.into(), |module| format!("{module}:{place}")))
-    };
-    text.lines().filter_map(place).collect()
+/// Returns the probes of the results that the discipline receives from other functions.
+fn results(doors: &Doors, code: &Code) -> Result<Vec<String>, String> {
+    let clock = if doors.timed { &[CLOCK][..] } else { &[] };
+    let mut lines = Vec::new();
+    for Call { event, callee, result } in clock.iter().chain(doors.calls) {
+        let places = code.returns(callee)?;
+        if places.is_empty() {
+            return Err(format!("{} does not call {callee} in this kernel", doors.kind));
+        }
+        lines.extend(places.iter().map(|place| format!("p:aqmlab/{event} {place} {result}")));
+    }
+    Ok(lines)
 }
 
 fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String> {
@@ -224,15 +224,13 @@ fn lines(doors: &Doors, types: &Types, raw: bool) -> Result<Vec<String>, String>
 }
 
 /// Returns the gap of a recording, if there is one: entries lost because the buffer was full, or
-/// entries that a probe missed. The probe of the clock misses readings within another probe. The
-/// parser of the recording checks that the discipline's own readings are complete.
+/// entries that a probe missed.
 fn missing(stats: &str, profile: &str) -> Option<String> {
     let full = stats.lines().find(|line| {
         let counts = ["overrun:", "dropped events:", "commit overrun:"];
         counts.iter().any(|name| line.starts_with(name)) && !line.ends_with(": 0")
     });
-    let whole = |line: &&str| line.trim_start().starts_with("clock ") || line.ends_with(" 0");
-    let missed = profile.lines().find(|line| !whole(line));
+    let missed = profile.lines().find(|line| !line.ends_with(" 0"));
     full.or(missed).map(Into::into)
 }
 
@@ -261,22 +259,12 @@ mod tests {
     #[test]
     fn gaps_are_found_in_the_buffer_and_at_the_probes() {
         let stats = "entries: 9\noverrun: 0\ncommit overrun: 0\ndropped events: 0\n";
-        let profile = "  offer      300       0\n  clock     3267       2\n";
+        let profile = "  offer      300       0\n  clock     3267       0\n";
         assert_eq!(missing(stats, profile), None);
         let full = stats.replace("events: 0", "events: 7");
         assert_eq!(missing(&full, profile), Some("dropped events: 7".into()));
         let missed = profile.replace("300       0", "300       1");
         assert!(missing(stats, &missed).is_some_and(|line| line.contains("offer")));
-    }
-
-    #[test]
-    fn a_second_attempt_probes_the_places_where_the_discipline_read_the_clock() {
-        let text = "x [000] 1.0: clock: (tick_sched_timer+0x19/0x80 <- ktime_get) ns=1\n\
-                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=2\n\
-                    x [000] 1.0: clock: (cake_dequeue+0x6c/0x760 [sch_cake] <- ktime_get) ns=3\n";
-        let places = readings(text, "cake_");
-        assert_eq!(clock(&places), ["p:aqmlab/clock sch_cake:cake_dequeue+0x6c ns=%ax:u64"]);
-        assert_eq!(clock(&BTreeSet::new()), ["r32:aqmlab/clock ktime_get ns=$retval:u64"]);
     }
 
     #[test]

@@ -365,7 +365,7 @@ mod tests {
     use super::super::probes;
     use super::*;
 
-    /// Returns lines in the kernel's format, after a common prefix.
+    /// Returns the lines in the kernel's format. Each line gets the same prefix.
     fn recorded(lines: &[&str]) -> String {
         let head = "            init-1       [000] b..1.    22.040794: ";
         lines.iter().flat_map(|line| [head, line, "\n"]).collect()

@@ -59,8 +59,8 @@ impl DelayLine {
         Self { travelling: BinaryHeap::new(), count: 0, paths, last }
     }
 
-    /// Accepts a packet of an application that has left the link at `at`. Returns false if the
-    /// packet is lost.
+    /// Accepts an application's packet that left the link at `at`. Returns false if the packet is
+    /// lost.
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
         if let Some(path) = self.paths.get_mut(app as usize) {

@@ -1,9 +1,9 @@
 //! Timed transfers. Each opens a connection, sends for a given time or a given number of bytes, and
 //! closes the connection.
 //!
-//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
-//! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
-//! (2017, §VI), with their times to complete. Armitage et al. do not state the interval of
+//! Sources: Boerlage and Collom (2016, Tables VII–XIII) for web and e-mail traffic, which is greedy
+//! TCP for one or three seconds at given times. Armitage et al. (2017, §VI) for notifications and
+//! photo uploads, with their times to complete. Armitage et al. do not state the interval of
 //! notifications and uploads; the default of once a minute is not from a source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};

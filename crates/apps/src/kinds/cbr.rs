@@ -2,9 +2,9 @@
 //! kind.
 //!
 //! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
-//! fixed interval, independent of the network. The video call sends 700 bytes every 20 ms in each
-//! direction (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
-//! The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! fixed interval, independent of the network. The video call of Kua, Nguyen, Armitage and Branch
+//! (2017) sends 700 bytes every 20 ms in each direction. This is 280 kbit/s of payload and 291.2
+//! kbit/s of IP. The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
 //! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
 //! sleeps between datagrams.

@@ -14,9 +14,9 @@
 //!   are taken as bytes of UDP payload.
 //!
 //! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
-//! 10 permits an excess of 1/16 of the timeout (`kern_select`: the timeout shifted right by
-//! `tc_precexp`, which is four by the default of 5 % of `kern.timecounter.alloweddeviation`). The
-//! actual excess depends on other timers; `oversleep` draws it uniformly.
+//! 10 permits an excess of 1/16 of the timeout: `kern_select` shifts the timeout right by
+//! `tc_precexp`. `tc_precexp` is four, because the default of `kern.timecounter.alloweddeviation`
+//! is 5 %. The actual excess depends on other timers; `oversleep` draws it uniformly.
 //!
 //! Differences: sizes that are negative even after the shift count as zero. An update of many
 //! players is truncated to the payload of an Ethernet packet, while game engines split such
@@ -106,8 +106,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
-/// loss are not from a source. They are the losses at which players begin to notice, and at which
-/// loss decides duels.
+/// loss are not from a source. They are the loss that players begin to notice, and the loss that
+/// decides duels.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",

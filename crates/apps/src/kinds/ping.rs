@@ -1,7 +1,8 @@
 //! Ping: an ICMP echo request every second.
 //!
-//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte header
-//! in a packet of 84 bytes, one per second, as TEACUP's `start_ping` runs it.
+//! Sources: RFC 792 (echo and echo reply); ping(8) of iputils. A packet of 84 bytes contains 56
+//! bytes of data and an 8-byte header. One packet is sent per second, as TEACUP's `start_ping`
+//! configures it.
 //!
 //! The far end answers a request when it receives the notice of the request. If the operating
 //! system itself answers, only the reply causes a notice.
@@ -46,7 +47,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 /// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// equal to those for calls.
+/// equal to the limits for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",

@@ -2,11 +2,11 @@
 //! direction has its own Google congestion control.
 //!
 //! Source: libwebrtc as of June 2025; each module names the files that it follows. `gcc` is the
-//! controller, `feedback` the reports (transport-wide numbers), `pacer` the pacer with its probes,
-//! `nack` the repair, `protection` the part of the rate that repairs take, `timing` the de-jitter
-//! buffer of the picture, `speech` the sound. The following choices are judgements, because an
-//! encoder's choices are not part of libwebrtc's congestion control, or because one simple rule
-//! stands for many:
+//! controller, `feedback` has the reports (transport-wide numbers), and `pacer` the pacer with its
+//! probes. `nack` has the repair, and `protection` the part of the rate that repairs take. `timing`
+//! has the de-jitter buffer of the picture, and `speech` the sound. The following choices are
+//! judgements. Either libwebrtc's congestion control leaves the choice to the encoder, or one
+//! simple rule replaces many:
 //!
 //! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
 //!   encoded. While the pacer holds more than 100 ms of video at the target rate, frames are left
@@ -15,9 +15,9 @@
 //!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
 //!   request.
-//! - The resolution falls by a step when the rate is below the minimum rate of its step, where
-//!   libwebrtc looks at the coarseness of the picture. The top resolution is the largest step that
-//!   `max_rate` suffices for.
+//! - The resolution falls by a step when the rate is below the minimum rate of its step. libwebrtc
+//!   decides by the coarseness of the picture instead. The top resolution is the largest step whose
+//!   minimum rate is at most `max_rate`.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
 //! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating follows
 //!   the E-model, with the values of G.711 with concealment. Sound and picture are not

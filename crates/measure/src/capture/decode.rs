@@ -1,7 +1,7 @@
 //! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
-//! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
-//! code 511 for TCP and 2111 for UDP, as TEACUP sets it). Differences: up to 20 bytes of payload
+//! Source of the fingerprint: `spp` 0.3.6. It is a CRC-32 over fields that no router changes. The
+//! bit code is 511 for TCP and 2111 for UDP, as in TEACUP. Differences: up to 20 bytes of payload
 //! count, where `spp` counts 12. IPv6 is read. The IP length and identification are compared in
 //! addition to the CRC. TTL, DSCP, ECN and checksums never count.
 

@@ -1,10 +1,10 @@
 //! Reads captures, in pcap or pcapng format, one packet at a time.
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
-//! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced and
-//! the obsolete packet blocks; other blocks are skipped). The framing is read here rather than by a
-//! library for two reasons. An error can name the wrong byte and the values allowed, and no length
-//! in the file determines the memory used.
+//! draft-ietf-opsawg-pcapng. Of pcapng, this module reads sections, interfaces with any time
+//! resolution and offset, and the enhanced and the obsolete packet blocks. It skips other blocks.
+//! No library reads the framing, for two reasons. An error can name the wrong byte and the values
+//! allowed, and no length in the file determines the memory used.
 
 use std::io::Read;
 

@@ -5,7 +5,7 @@
 //! delay. A flow has two orientations. The orientation with the greater difference therefore goes
 //! from tap 0 to tap 1, whatever the clock offset. If only one orientation has packets, the flow is
 //! classified by its hosts, provided that another flow has shown their sides. Otherwise the
-//! differences seen so far decide. Without such differences, the two clocks are assumed to agree.
+//! differences seen so far decide. Without any differences, the two clocks are assumed to agree.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,11 +18,11 @@ const HOSTS: usize = 65_536;
 /// The hosts and time differences known on each side.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    /// The tap on whose side each host is.
+    /// The tap on the side of each host.
     hosts: BTreeMap<IpAddr, usize>,
-    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest time
-    /// difference of a packet from tap 1 to tap 0.
+    /// The smallest time difference of a packet from tap 0 to tap 1.
     least_up: Option<i64>,
+    /// The largest time difference of a packet from tap 1 to tap 0.
     most_down: Option<i64>,
 }
 

@@ -1,11 +1,11 @@
 //! Access to a medium that stations share, and the result of each exchange.
 //!
-//! Source: IEEE Std 802.11-2012, 9.19.2 (EDCA) with the access category of best effort (Table
-//! 8-105: AIFSN 3, windows of 15 to 1023 slots, one exchange at a time), slots of 9 us and a SIFS
-//! of 16 us (Table 18-17), and 9.3.2.8 (the timeout of a response). If two stations count down to
-//! the same slot, both send, and neither receives a response. The hardware repeats an unanswered
-//! frame with a window twice as large. After seven attempts (`dot11ShortRetryLimit`) it returns the
-//! frame to the driver.
+//! Sources: IEEE Std 802.11-2012, 9.19.2 (EDCA), with the access category of best effort, and
+//! 9.3.2.8 (the timeout of a response). Table 8-105 gives an AIFSN of 3, windows of 15 to 1023
+//! slots, and one exchange at a time. Table 18-17 gives slots of 9 us and a SIFS of 16 us. If two
+//! stations count down to the same slot, both send, and neither receives a response. The hardware
+//! repeats an unanswered frame with a window twice as large. After seven attempts
+//! (`dot11ShortRetryLimit`) it returns the frame to the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -21,7 +21,7 @@ const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
 const MOST_UNANSWERED: u32 = 7;
 
-/// The fate of a packet in the cell.
+/// Whether a packet was delivered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver delivered the packet.
@@ -37,7 +37,7 @@ pub struct Delivery {
     pub radio: usize,
     /// The packet.
     pub packet: Packet,
-    /// The packet's fate.
+    /// Whether the packet was delivered or given up.
     pub fate: Fate,
 }
 

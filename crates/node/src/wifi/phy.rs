@@ -1,8 +1,8 @@
 //! Airtimes of 802.11n frames.
 //!
-//! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format), 20.6
-//! (parameters of the MCSs), 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames), 9.7.6.5
-//! (rates of responses), 8.6.1 (A-MPDU), and the MAC header of data (8.3.2.1).
+//! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format) and 20.6
+//! (parameters of the MCSs). 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames) and 9.7.6.5
+//! (rates of responses). 8.6.1 (A-MPDU) and the MAC header of data (8.3.2.1).
 
 use aqmlab_core::{BitRate, Duration};
 
@@ -167,9 +167,9 @@ mod tests {
             (0, Mhz20, false, 1_538, 36 + 1_900),
             // Two streams need a second long training field, and 24 symbols of 520 bits.
             (15, Mhz20, false, 1_538, 40 + 96),
-            // Three streams have four training fields; 450 Mbit/s require two tails of 6 bits. 12
-            // 304 + 28 bits in symbols of 1620 bits: 8 symbols of 3.6 us, extended to the end of
-            // the 8th long symbol.
+            // Three streams have four training fields. 450 Mbit/s require two tails of 6 bits. 12
+            // 304 + 28 bits fill 8 symbols of 1620 bits. Each symbol lasts 3.6 us, and the end is
+            // extended to the end of the 8th long symbol.
             (23, Mhz40, true, 1_538, 48 + 32),
             // An aggregate of 21 full frames has 259 398 bits, which fill 998 symbols.
             (7, Mhz20, false, 32_422, 36 + 3_992),

@@ -74,7 +74,7 @@ struct Aggregate {
     airtime: Duration,
 }
 
-/// The fate of a frame at the receiver.
+/// The state of a frame at the receiver.
 #[derive(Debug)]
 enum Slot {
     Missing,

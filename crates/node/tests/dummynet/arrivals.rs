@@ -46,8 +46,8 @@ fn phase(mixer: &mut Mixer, flows: u64) -> Result<(Phase, Flows), u64> {
     Ok((Phase { left, load, pause_ns: 1_000 * pause_us, sizes }, chosen))
 }
 
-/// Returns `count` arrivals of 1 to 24 flows at a pipe of `rate` bit/s: loads below and above the
-/// rate, bursts, single packets and idle periods.
+/// Returns `count` arrivals of 1 to 24 flows at a pipe of `rate` bit/s. The arrivals contain loads
+/// below and above the rate, bursts, single packets and idle periods.
 pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
     let mut mixer = Mixer(seed);
     let flows = 1 + mixer.below(24);

@@ -3,9 +3,9 @@
 //! `outcomes.txt` records the output of FreeBSD's code for arrivals drawn from a seed. The code is
 //! `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and driven by a virtual clock. A
 //! line names a discipline, its pipe and its parameters. After the bar, the line has the number of
-//! packets dropped, the number of packets marked, and a digest of each packet's fate and time. The
-//! test draws the same arrivals and expects the same fates. docs/explanation/traces.md describes
-//! the method.
+//! packets dropped, the number of packets marked, and a digest of each packet's outcome and time.
+//! The test draws the same arrivals and expects the same outcomes. docs/explanation/traces.md
+//! describes the method.
 
 mod arrivals;
 
@@ -94,7 +94,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The fate of a packet.
+/// Whether a packet was sent or dropped, and when.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     sent: bool,
@@ -124,7 +124,7 @@ fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Fate)> {
     sent
 }
 
-/// Plays a case on the port; returns the fate of each packet.
+/// Plays a case on the port; returns the outcome of each packet.
 fn play(case: &Case<'_>) -> Vec<Fate> {
     let (seed, rate) = (case.number("seed"), case.number("rate"));
     let arrivals = arrivals::arrivals(seed, rate, case.number("packets") as usize);

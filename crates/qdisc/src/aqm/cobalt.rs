@@ -83,7 +83,7 @@ pub struct Head {
 /// A change of BLUE's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blue {
-    /// BLUE is active or not, as before.
+    /// The activity of BLUE has not changed.
     Unchanged,
     /// The probability rose from zero: the queue is unresponsive.
     Started,

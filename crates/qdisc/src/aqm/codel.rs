@@ -1,8 +1,8 @@
 //! CoDel: bound the standing queue by signalling packets that waited too long.
 //!
 //! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192); FreeBSD
-//! 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. All three share one structure; a [`Dialect`] chooses
-//! between their differences:
+//! 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. All three share one structure; a [`Dialect`] selects
+//! one source where they differ:
 //!
 //! | | RFC 8289 | Linux | FreeBSD |
 //! |---|---|---|---|
@@ -15,7 +15,7 @@
 //! | `ce_threshold` | – | yes | – |
 //!
 //! RFC 8289 does not specify marking. With `ecn`, its dialect marks as Linux does: the marked
-//! packet is delivered and counts as the one signal of that dequeue.
+//! packet is delivered and counts as the only signal of the dequeue.
 //!
 //! **An empty queue resets `first_above_time`.** From 2012 to 2026, Linux kept `first_above_time`
 //! when a queue was empty. A single queue did not suffer, because CoDel signals no packet whose

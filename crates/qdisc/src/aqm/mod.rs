@@ -2,8 +2,8 @@
 
 pub mod cobalt;
 pub mod codel;
+pub mod dualpi2;
 pub mod floyd;
-pub mod pi2;
 pub mod pie;
 pub mod red;
 pub mod timer;

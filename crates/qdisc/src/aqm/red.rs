@@ -1,8 +1,8 @@
 //! RED as in Linux: drop in proportion to the average queue length between two thresholds.
 //!
 //! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
-//! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
-//! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
+//! to the bit. iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
+//! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
 //! is used until the next signal. One factor is the excess of the average over the lower threshold,
@@ -13,14 +13,14 @@
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
 //! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns
-//! and with the natural logarithm, but the kernel indexes the table by idle time in microseconds.
-//! The average first falls to half its value, linearly within the first half cell of the table.
-//! After that, it falls about twenty times too slowly. A test shows this behaviour.
+//! and with the natural logarithm. The kernel indexes the table by idle time in microseconds
+//! instead. The average first falls to half its value, linearly within the first half cell of the
+//! table. After that, it falls about twenty times too slowly. A test shows this behaviour.
 //!
 //! Differences, each pinned by a test:
 //!
-//! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight;
-//!   this module raises the burst and lowers the weight until they fit;
+//! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight.
+//!   This module raises the burst and lowers the weight until they fit;
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known, the table is built for 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_ack_filter`, `cake_tcph_may_drop` and
 //! `cake_tcph_sack_compare`. The packet that has just joined a queue makes an older acknowledgement
-//! of its connection redundant, if it acknowledges at least as much.
+//! of its connection redundant, if it acknowledges at least the same data.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -77,8 +77,9 @@ fn is_covered(header: &TcpHeader, after: &TcpHeader) -> bool {
     }
 }
 
-/// Returns whether `after` selectively acknowledges more bytes than `header`; `None` if `after`
-/// omits a byte that `header` selectively acknowledges, or if `header` has a duplicate block.
+/// Returns whether `after` selectively acknowledges more bytes than `header`. Returns `None` if
+/// `after` omits a byte that `header` selectively acknowledges, or if `header` has a duplicate
+/// block.
 fn compare_sacks(header: &TcpHeader, after: &TcpHeader) -> Option<bool> {
     let all: u64 = after.sack.iter(after.ack).map(|(start, end)| end - start).sum();
     let mut ours = 0;

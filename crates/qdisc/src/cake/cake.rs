@@ -16,8 +16,8 @@ use crate::aqm::cobalt;
 use crate::flows::memory_of;
 use crate::{Backlog, Qdisc};
 
-/// The time for which the gateway has run when a trial begins. The kernel's unset times are zero,
-/// which is then long ago.
+/// The time for which the gateway has run when a trial begins. Unset times of the kernel are zero,
+/// which is a time long before the trial.
 pub(super) const UPTIME: Duration = Duration::from_secs(3_600);
 /// The memory limit without a rate.
 const UNLIMITED: u64 = u32::MAX as u64;

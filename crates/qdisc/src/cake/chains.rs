@@ -13,7 +13,7 @@ pub(super) enum Chain {
     Decaying,
 }
 
-/// The three lists. Each is a circle through a node of its own, which follows the nodes of the
+/// The three lists. Each is a circle through a separate node. These nodes follow the nodes of the
 /// flows.
 pub(super) struct Chains(Box<[Link]>);
 
@@ -42,7 +42,7 @@ impl Chains {
         (first < SLOTS).then_some(first)
     }
 
-    /// Removes a flow from its list, if it is on one.
+    /// Removes a flow from its list, if the flow is on a list.
     #[inline]
     pub(super) fn remove(&mut self, flow: usize) {
         let Link { prev, next } = self.0[flow];

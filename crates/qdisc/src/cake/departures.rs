@@ -45,7 +45,8 @@ impl Cake {
         self.choose_by_weight()
     }
 
-    /// Chooses the last tin that is on schedule, or else the tin whose schedule is next.
+    /// Chooses the last tin that is on schedule. If no tin is on schedule, chooses the tin whose
+    /// schedule is next.
     #[inline]
     fn choose_by_schedule(&mut self, now: Instant) {
         let mut best = Instant::NEVER;
@@ -58,7 +59,7 @@ impl Cake {
         }
     }
 
-    /// Goes round the tins by their weights.
+    /// Serves the tins in rotation, by their weights.
     #[inline]
     fn choose_by_weight(&mut self) -> bool {
         let (mut wrapped, mut empty) = (false, true);

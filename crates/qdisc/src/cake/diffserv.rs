@@ -32,7 +32,7 @@ pub struct Share {
 }
 
 impl Mode {
-    /// tc's keywords.
+    /// tc's keywords for the choice of tins.
     pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
 
     /// Returns the mode of a keyword in [`Self::WORDS`].
@@ -79,7 +79,8 @@ impl Mode {
         }
     }
 
-    /// Returns the shares of the tins for a rate in bytes per second, zero for none.
+    /// Returns the shares of the tins for a rate in bytes per second. A rate of zero means no
+    /// limit.
     pub fn shares(self, rate: u64) -> Vec<Share> {
         let shifted = |by: &[u32]| {
             by.iter().map(|by| Share { rate: rate >> by, quantum: 1_024 >> by }).collect()

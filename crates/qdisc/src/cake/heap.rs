@@ -4,7 +4,7 @@
 //! The heap has an entry for each queue of eight tins. The kernel's function sifts an entry down by
 //! one level. It continues only if a queue further down is longer than the queue that has just
 //! moved up. The root is therefore the longest queue right after the heap is built, and often but
-//! not always later. The model does the same.
+//! not always later. The model has the same behaviour.
 
 use super::diffserv::TINS;
 use super::sets::SLOTS;

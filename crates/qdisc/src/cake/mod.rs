@@ -25,7 +25,7 @@
 //!
 //! Differences from the kernel, each pinned by a test or a statement that cannot be tested here:
 //!
-//! - the memory of a packet is that of one driver, as in `fq_codel` ([`crate::flows`]);
+//! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
 //! - flows and hosts are hashed with a salt, and the kernel hashes them with a key drawn at boot;
 //! - packets are segments, so `split-gso` has nothing to split;
 //! - packets have no firewall mark, no class and no address translation, so `fwmark`, filters and

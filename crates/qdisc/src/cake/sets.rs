@@ -7,7 +7,7 @@
 pub(super) const SLOTS: usize = 1_024;
 const WAYS: usize = 8;
 
-/// Returns the slots of a hash's set, its own slot first.
+/// Returns the eight slots of a hash's set. The first is the slot of the hash itself.
 fn ways(hash: u32) -> impl Iterator<Item = usize> {
     let own = hash as usize % SLOTS;
     let (inner, outer) = (own % WAYS, own - own % WAYS);
@@ -76,8 +76,8 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// Returns the slot of the host with this hash: a slot with the host's tag, else a slot without
-    /// bulk flows, else the hash's own slot.
+    /// Returns the slot of the host with this hash. It is the slot with the host's tag; otherwise a
+    /// slot without bulk flows; otherwise the hash's own slot.
     pub(super) fn find(&mut self, hash: u32) -> u16 {
         let slot = ways(hash).find(|&slot| self.tags[slot] == hash).unwrap_or_else(|| {
             let idle = ways(hash).find(|&slot| self.bulk_flows[slot] == 0);

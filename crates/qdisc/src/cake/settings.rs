@@ -64,7 +64,7 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// tc's keywords.
+    /// tc's keywords for the flows and hosts that share the rate.
     pub const WORDS: &[&str] = &[
         "flowblind",
         "srchost",
@@ -178,7 +178,7 @@ pub const NETWORK_WORDS: &[&str] = &{
 };
 
 /// Returns the target and the interval of a distance in [`NETWORK_WORDS`], or of a round-trip time.
-/// tc counts whole microseconds; a target is at least one.
+/// tc counts whole microseconds, and a target is at least 1 us.
 pub fn times(network: &str, rtt: Option<Duration>) -> (Duration, Duration) {
     let (target, interval) = match rtt {
         Some(rtt) => ((rtt.as_micros() / 20).max(1), rtt.as_micros()),

@@ -9,7 +9,7 @@ use aqmlab_core::{Duration, Instant};
 
 use super::rate::Rate;
 
-/// The fate of a packet that is charged.
+/// Whether a charged packet is sent or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The packet leaves.
@@ -31,7 +31,8 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    /// Returns the time from which a packet may leave. A time in the past does not delay it.
+    /// Returns the time from which a packet may leave. A time in the past does not delay the
+    /// packet.
     #[inline]
     pub(super) fn ready_at(&self) -> Instant {
         self.next.min(self.failsafe)

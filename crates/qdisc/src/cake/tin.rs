@@ -125,7 +125,8 @@ impl Tin {
         slot
     }
 
-    /// Counts the way to a slot, and finds the flow's hosts if the slot changes hands.
+    /// Counts the way in which a slot was found. Finds the flow's hosts if the slot gets another
+    /// flow.
     #[inline(never)]
     fn take_slot(&mut self, slot: usize, way: Way, hosts: [u32; 2]) {
         let set = self.flows[slot].set;

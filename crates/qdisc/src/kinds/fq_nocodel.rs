@@ -2,8 +2,8 @@
 //! and law.
 //!
 //! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
-//! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of
-//! Linux 6.1 `net/sched/sch_fq_codel.c`.
+//! (Computer Networks 89), which measures this variant. The scheduler and the overflow rule are
+//! from Linux 6.1 `net/sched/sch_fq_codel.c`.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet};
 

@@ -1,8 +1,8 @@
 //! `sfq`: stochastic fairness queueing, with a queue for each flow, served round-robin.
 //!
-//! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds a
-//! flow's allotment up to a multiple of eight bytes; McKenney, "Stochastic Fairness Queuing",
-//! INFOCOM 1990.
+//! Sources: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192); McKenney, "Stochastic
+//! Fairness Queuing", INFOCOM 1990. Linux 6.1.192 no longer rounds a flow's allotment up to a
+//! multiple of eight bytes.
 //!
 //! Two properties are easily overlooked. A flow that becomes active joins the *end* of the round,
 //! so SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of

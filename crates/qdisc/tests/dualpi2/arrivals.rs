@@ -64,8 +64,8 @@ fn ecn(shares: Shares, mixer: &mut Mixer) -> Ecn {
     unreachable!("the draw is below the sum of the shares")
 }
 
-/// Returns `count` arrivals at a link of `rate` bit/s: loads below and above the rate, bursts and
-/// idle periods, with mixes of Not-ECT, ECT(0), ECT(1) and CE.
+/// Returns `count` arrivals at a link of `rate` bit/s. The arrivals contain loads below and above
+/// the rate, bursts and idle periods, with mixes of Not-ECT, ECT(0), ECT(1) and CE.
 pub fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
     let mut mixer = Mixer(seed);
     let mut at_ns = 1_000_000;

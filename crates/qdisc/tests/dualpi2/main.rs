@@ -3,8 +3,8 @@
 //! `outcomes.txt` records the output of Linux's code for arrivals drawn from a seed. The code is
 //! `net/sched/sch_dualpi2.c` of Linux 6.18, compiled for user space and driven by a virtual clock.
 //! A line names the link and the parameters. After the bar, the line has the number of packets
-//! dropped, the number of packets marked, and a digest. The digest covers each packet's fate, time
-//! and ECN field, and the statistics. `whole.txt` has every packet of a few runs.
+//! dropped, the number of packets marked, and a digest. The digest covers each packet's outcome,
+//! time and ECN field, and the statistics. `whole.txt` has every packet of a few runs.
 //! docs/explanation/traces.md describes the method.
 
 #![allow(unreachable_pub, reason = "the program that ran Linux's code shares these modules")]
@@ -101,7 +101,7 @@ fn played(recipe: &str, polls: Polls) -> (play::Played, Vec<Arrival>) {
     (play::play(&mut Module::new(&says), &arrivals, rate, polls), arrivals)
 }
 
-/// Compares every run, with a link that detects an empty discipline as `polls` says.
+/// Compares every run. `polls` states how the link detects an empty discipline.
 fn compare(polls: Polls) {
     let mut parted = Vec::new();
     for line in include_str!("outcomes.txt").lines() {
@@ -120,8 +120,8 @@ fn the_module_does_what_linux_does() {
     compare(Polls::Empty);
 }
 
-/// The kernel restores the scheduler's credit at an empty dequeue. The module must do so even if
-/// the link never polls it while it is empty.
+/// The kernel restores the scheduler's credit at an empty dequeue. The module must also restore the
+/// credit if the link never polls it while it is empty.
 #[test]
 fn the_module_does_the_same_without_empty_polls() {
     compare(Polls::NeverEmpty);

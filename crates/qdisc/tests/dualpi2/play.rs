@@ -1,4 +1,4 @@
-//! A link that serves a discipline, and the fate of every packet.
+//! A link that serves a discipline, and the outcome of every packet.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,11 +16,11 @@ pub trait Discipline {
     fn drops(&mut self) -> Vec<u64>;
     /// Returns the statistics in the order of `tc -s`; delays are in microseconds.
     fn stats(&mut self, now: Instant) -> Vec<i64>;
-    /// Returns the next random number, which shows how many were drawn before.
+    /// Returns the next random number, which shows how many numbers were drawn before.
     fn next_draw(&mut self) -> u32;
 }
 
-/// The fate of a packet.
+/// Whether a packet was sent or dropped, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     pub sent: bool,
@@ -106,7 +106,7 @@ pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64, polls: Po
     played
 }
 
-/// Formats the outcome of a run: drops, marks, and a digest of all fates and statistics.
+/// Formats the outcome of a run: drops, marks, and a digest of all outcomes and statistics.
 pub fn outcome(played: &Played, arrivals: &[Arrival]) -> String {
     let mut digest = Digest::default();
     for fate in played.fates.values() {
@@ -126,7 +126,7 @@ pub fn outcome(played: &Played, arrivals: &[Arrival]) -> String {
     format!("{drops} {} {digest}", marks.count())
 }
 
-/// Formats every packet of a run: its arrival, length and ECN field, and its fate.
+/// Formats every packet of a run: its arrival, length and ECN field, and its outcome.
 pub fn whole(played: &Played, arrivals: &[Arrival]) -> String {
     let mut text = String::new();
     for (id, fate) in &played.fates {

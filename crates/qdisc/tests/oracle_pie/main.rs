@@ -1,6 +1,6 @@
-//! Compares PIE with two naive transcriptions. One is of the pseudo-code of RFC 8033, Appendices A
-//! and B, in floating point and with every update made when it is due. The other is of Linux 6.1's
-//! integer arithmetic.
+//! Compares PIE with two naive transcriptions. The first transcribes the pseudo-code of RFC 8033,
+//! Appendices A and B, in floating point, with every update made when it is due. The second
+//! transcribes Linux 6.1's integer arithmetic.
 //!
 //! The law and its transcription get the same packets at the same times and the same random
 //! numbers. They must drop, mark and deliver the same packets.
@@ -21,7 +21,7 @@ enum Step {
     Take,
 }
 
-/// The fates of the packets of a queue.
+/// The packets that a queue dropped or marked.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,

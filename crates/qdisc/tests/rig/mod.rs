@@ -1,4 +1,4 @@
-//! A test rig for a discipline: it enqueues and dequeues at given times, and records the fate of
+//! A test rig for a discipline: it enqueues and dequeues at given times, and records the outcome of
 //! every packet.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
@@ -10,7 +10,7 @@ use aqmlab_qdisc::{Qdisc, kinds};
 
 pub mod cake;
 
-/// The fates of packets, in order.
+/// The packets that were dropped or marked, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub dropped: Vec<(u64, Reason)>,

@@ -16,11 +16,12 @@ pub struct Feedback {
     /// Segments delivered since the newest acknowledged segment was sent (`delivered`); zero
     /// without a sample.
     pub delivered: u64,
-    /// Marked segments in that time (`delivered_ce`).
+    /// Marked segments delivered since the newest acknowledged segment was sent (`delivered_ce`).
     pub delivered_ce: u64,
-    /// Segments marked as lost in that time (`lost`).
+    /// Segments marked as lost since the newest acknowledged segment was sent (`lost`).
     pub lost: u64,
-    /// The data in flight when that segment was sent, including it (`tx_in_flight`).
+    /// The data in flight when the newest acknowledged segment was sent, including this segment
+    /// (`tx_in_flight`).
     pub tx_in_flight: u64,
     /// The data in flight before the acknowledgement (`prior_in_flight`).
     pub prior_in_flight: u64,
@@ -43,9 +44,9 @@ pub struct LostSegment {
     pub delivered: u64,
     /// The data in flight when the segment was sent, including it.
     pub tx_in_flight: u64,
-    /// Segments marked as lost since then, including this segment.
+    /// Segments marked as lost since the segment was sent, including this segment.
     pub lost: u64,
-    /// Whether the application limited the sender at that time.
+    /// Whether the application limited the sender when the segment was sent.
     pub app_limited: bool,
     /// Whether the segment had been delivered, according to the receiver.
     pub was_delivered: bool,

@@ -36,7 +36,7 @@ pub(crate) struct EcnState {
     /// Whether the peer has sent ECN-capable data.
     pub(crate) seen: bool,
     /// A segment with one of these control bits is not processed on the fast paths for
-    /// acknowledgements. The bit ACK excludes every segment from them.
+    /// acknowledgements. The bit ACK excludes every segment from these paths.
     pub(crate) attention: TcpFlags,
     /// Segments that the peer reports to have received with a CE mark (`delivered_ce`).
     pub(crate) delivered_ce: u64,

@@ -108,7 +108,7 @@ impl SackReport {
     }
 
     /// Returns whether reporting `[start, end)` moves more than one other block back (Linux
-    /// `TCP_SACK_BLOCKS_EXPECTED`). Those blocks may no longer fit into the option.
+    /// `TCP_SACK_BLOCKS_EXPECTED`). The moved blocks may no longer fit into the option.
     pub(crate) fn displaces_several(&self, start: u64, end: u64) -> bool {
         self.position(start, end).unwrap_or(self.count) >= 2
     }

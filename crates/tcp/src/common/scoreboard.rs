@@ -257,8 +257,8 @@ impl Scoreboard {
         Some(Originals { packets: next - self.first(), bytes, first_sent: front.sent, last })
     }
 
-    /// Removes the segments that [`Self::originals`] returned. They are the first in order of
-    /// transmission, too, since nothing before them is outstanding.
+    /// Removes the segments that [`Self::originals`] returned. These segments are also the first in
+    /// order of transmission, because no earlier segment is outstanding.
     #[inline]
     pub(crate) fn remove_originals(&mut self, originals: &Originals) {
         debug_assert_eq!(self.head, self.first(), "originals are first in both orders");

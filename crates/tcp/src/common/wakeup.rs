@@ -70,8 +70,8 @@ impl Tcb {
         bytes
     }
 
-    /// Reports readable bytes to the application, merged into the last event if that is of the same
-    /// kind.
+    /// Reports readable bytes to the application. If the last event also reports readable bytes,
+    /// adds the new bytes to this event.
     #[inline]
     fn readable(&mut self, bytes: u64) {
         if let Some(Event::Readable(more)) = self.events.back_mut() {

@@ -170,9 +170,8 @@ impl FreeBsd {
         let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
         let mss = tcb.window.segment;
         tcb.rate.on_ack(delivered, now);
-        let rate = tcb.rate.sample(sample, (delivered, 0), now, true, min_rtt);
         let flight = tcb.snd.max.saturating_sub(ack);
-        let ack = Ack {
+        let mut ack = Ack {
             now,
             acked: delivered * mss,
             bytes,
@@ -185,16 +184,18 @@ impl FreeBsd {
             cwnd_limited: tcb.window.cwnd <= tcb.snd.wnd,
             snd_una: ack,
             snd_nxt: tcb.snd.nxt,
-            rate: RateSample {
+            rate: RateSample::default(),
+        };
+        tcb.cc.on_sample(&mut tcb.window, &ack);
+        if tcb.cc.controls_cwnd() {
+            let rate = tcb.rate.sample(sample, (delivered, 0), now, true, min_rtt);
+            ack.rate = RateSample {
                 delivered: rate.delivered * mss,
                 prior_delivered: rate.prior_delivered * mss,
                 total_delivered: rate.total_delivered * mss,
                 acked_sacked: delivered * mss,
                 ..rate
-            },
-        };
-        tcb.cc.on_sample(&mut tcb.window, &ack);
-        if tcb.cc.controls_cwnd() {
+            };
             tcb.cc.control(&mut tcb.window, &ack, is_reducing);
         } else if !is_reducing {
             tcb.cc.on_ack(&mut tcb.window, &ack);
@@ -284,6 +285,15 @@ fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) 
 
 /// Removes the segments below `ack` from the scoreboard.
 fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
+    if let Some(acked) = tcb.board.originals(ack) {
+        // Each of these segments was sent after the one before it, so the last alone determines the
+        // sample.
+        let mut last = acked.last;
+        tcb.board.remove_originals(&acked);
+        tcb.rate.delivered += u64::from(acked.packets);
+        tcb.rate.on_delivered(&mut last, sample);
+        return;
+    }
     while let Some(front) = tcb.board.front() {
         if front.end() > ack {
             break;

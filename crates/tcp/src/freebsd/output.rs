@@ -41,7 +41,7 @@ impl FreeBsd {
     }
 
     /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
-    /// All that [`Self::output_if`] may then send is an acknowledgement.
+    /// [`Self::output_if`] may then send only an acknowledgement.
     #[inline]
     pub(super) fn is_quiet(&self, tcb: &Tcb) -> bool {
         let snd = &tcb.snd;
@@ -330,11 +330,7 @@ fn arm_if_outstanding(tcb: &mut Tcb) {
 fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     let (data, max) = (seq + plan.len, tcb.snd.max);
     if plan.len > 0 && seq < max {
-        let ids = tcb.board.id_at(seq)..tcb.board.id_at(data.min(max));
-        if plan.repairs {
-            ids.clone().for_each(|id| tcb.board.mark_retransmitted(id));
-        }
-        record_repeated(tcb, ids);
+        record_repeated(tcb, seq..data.min(max), plan.repairs);
     }
     let end = data + u64::from(plan.fin);
     if end <= max {
@@ -349,9 +345,14 @@ fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     tcb.board.push(sent);
 }
 
-fn record_repeated(tcb: &mut Tcb, ids: Range<u32>) {
+/// Records a retransmission of the segments in `bytes`.
+#[cold]
+fn record_repeated(tcb: &mut Tcb, bytes: Range<u64>, repairs: bool) {
     let now = tcb.now();
-    for id in ids {
+    for id in tcb.board.id_at(bytes.start)..tcb.board.id_at(bytes.end) {
+        if repairs {
+            tcb.board.mark_retransmitted(id);
+        }
         tcb.rate.on_sent(tcb.board.resend(id, now), false);
     }
 }

@@ -18,10 +18,11 @@ use crate::tcb::Tcb;
 const LOW_WATER: u64 = 2_048;
 /// The size of the buffer before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The bytes of an mbuf in addition to a cluster (`MSIZE`). The next two constants are its payload
-/// without a cluster, with and without a packet header.
+/// The bytes of an mbuf in addition to a cluster (`MSIZE`).
 const MBUF: u64 = 256;
+/// The payload of an mbuf that has a packet header and no cluster.
 const HEADED: u64 = 168;
+/// The payload of an mbuf without a packet header and without a cluster.
 const PLAIN: u64 = 224;
 const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;
@@ -44,7 +45,7 @@ pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
 pub(super) struct SendBuffer {
     /// The maximum payload (`sb_hiwat`).
     size: u64,
-    /// The size at the start of the transfer.
+    /// The size of the buffer at the start of the transfer.
     initial: u64,
     /// Whether the buffer may grow (`SB_AUTOSIZE`).
     grows: bool,
@@ -107,8 +108,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer. If they do not all fit, fills the free space,
-    /// provided that it is at least the low-water mark.
+    /// Adds up to `bytes` to the send buffer. If not all bytes fit, fills the free space, provided
+    /// that this space is at least the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);

@@ -184,7 +184,7 @@ impl Linux {
         !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
-    /// Processes an acknowledgement while nothing is outstanding. Such an acknowledgement can only
+    /// Processes an acknowledgement while nothing is outstanding. This acknowledgement can only
     /// open the window, or show that retransmissions were unnecessary.
     fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {

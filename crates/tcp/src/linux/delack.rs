@@ -109,9 +109,9 @@ impl Linux {
     }
 
     /// Sends an acknowledgement after the application has read all data, if one is due
-    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in three cases: more than one full-sized
-    /// segment is unacknowledged, a small segment ended the data and no reply is likely, or the
-    /// window has at least doubled.
+    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in three cases. More than one full-sized
+    /// segment is unacknowledged. A small segment ended the data and no reply is likely. The window
+    /// has at least doubled.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {
@@ -136,8 +136,8 @@ impl Linux {
     }
 
     /// Returns whether the application's next read, at the time of its wakeup, has no effect
-    /// outside the host. The read has no such effect if no acknowledgement is due, if it does not
-    /// enlarge the buffer, and if the window cannot grow to twice its open part.
+    /// outside the host. This is the case if no acknowledgement is due, the buffer is not enlarged,
+    /// and the window cannot grow to twice its open part.
     #[inline]
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {

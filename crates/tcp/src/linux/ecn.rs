@@ -3,6 +3,8 @@
 //! Sources: RFC 3168 §6.1.3, RFC 8257 §3.2, RFC 9768 §3.2.2; Linux 6.1 `tcp_ecn_check_ce`,
 //! `tcp_ecn_accept_cwr`, `tcp_dctcp.h`; Linux 6.18 `tcp_ecn_received_counters`,
 //! `tcp_accecn_process`.
+//!
+//! `recovery.rs` reduces the window when a sender reads a mark.
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 

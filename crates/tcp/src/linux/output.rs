@@ -146,8 +146,8 @@ impl Linux {
         }
         // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
         // not full while another burst follows, so the buffer grows. Linux 3.17 checks the space
-        // after all bursts. A host whose application never sleeps does the same, because the
-        // application could otherwise write within a burst.
+        // after all bursts. A host whose application never sleeps also checks the space after all
+        // bursts, because the application could otherwise write within a burst.
         if tcb.profile.bursts && !tcb.never_sleeps() {
             self.check_space(tcb);
         }

@@ -7,9 +7,9 @@
 pub(super) struct Prr {
     /// The window at the start of the reduction (`prior_cwnd`).
     prior_cwnd: u64,
-    /// The number of segments delivered since then (`prr_delivered`).
+    /// The number of segments delivered since the start of the reduction (`prr_delivered`).
     delivered: u64,
-    /// The number of segments sent since then (`prr_out`).
+    /// The number of segments sent since the start of the reduction (`prr_out`).
     out: u64,
 }
 

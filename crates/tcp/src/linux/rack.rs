@@ -20,9 +20,9 @@ const PERSISTENCE: u8 = 16;
 pub(super) struct Rack {
     /// The time of the latest transmission that was delivered (`mstamp`).
     sent: Instant,
-    /// The end of the segment of that transmission (`end_seq`).
+    /// The end of the segment in the latest transmission that was delivered (`end_seq`).
     end: u64,
-    /// The round-trip time of that transmission.
+    /// The round-trip time of the latest transmission that was delivered.
     rtt: Duration,
     /// Whether a delivery has happened since the last detection.
     advanced: bool,

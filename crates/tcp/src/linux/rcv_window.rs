@@ -29,9 +29,10 @@ pub(super) struct RcvWindow {
     adv_win_scale: u32,
     /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
-    /// The memory of unread data below which only `ssthresh` limits the window. The next field is
-    /// the window in that case. For most segments, neither has to be computed again.
+    /// The memory of unread data below which only `ssthresh` limits the window. For most segments,
+    /// neither this value nor `wide` has to be computed again.
     little: u64,
+    /// The window if only `ssthresh` limits it.
     wide: u64,
 }
 

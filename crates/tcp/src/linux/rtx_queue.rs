@@ -14,13 +14,13 @@ use crate::tcb::Tcb;
 /// cover only segments that were neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
-    /// The first transmission time of these segments.
+    /// The first transmission time of the removed segments that were sent once.
     first: Option<Instant>,
-    /// The last transmission time of these segments.
+    /// The last transmission time of the removed segments that were sent once.
     last: Option<Instant>,
     /// The number of all removed segments.
     packets: u64,
-    /// The lowest of these segments that was never selectively acknowledged.
+    /// The lowest sequence number of a removed segment that was sent once.
     lowest: Option<u64>,
 }
 

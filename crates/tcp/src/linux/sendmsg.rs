@@ -31,7 +31,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Adds up to `bytes` to the send buffer, and returns the number accepted.
+    /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         if !tcb.state.is_synchronized() {
             let taken = bytes.min(self.sndbuf.unopened_space(tcb.snd.buffered()));
@@ -130,7 +130,7 @@ impl Linux {
     }
 
     /// Sends data when an `skb` is full. If PSH is due, the `skb` carries it, and all data that may
-    /// be sent is sent. Otherwise, if the `skb` is the only unsent one, one burst is sent.
+    /// be sent is sent. Otherwise, if this is the only unsent `skb`, one burst is sent.
     fn push_full_skb(&mut self, tcb: &mut Tcb) {
         if self.sndbuf.needs_push(tcb) {
             self.sndbuf.mark_push(tcb.snd.written());

@@ -2,11 +2,11 @@
 //! more data.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_tso_autosize`, `tcp_mss_split_point`,
-//! `tcp_cwnd_test`; `tcp_tso_should_defer` as of 6.1.158, where it does not wait if the next
-//! acknowledgement is more than 1 ms away) and `tcp.c` (`tcp_xmit_size_goal`). Since 4.17, TCP
-//! builds bursts even for an interface without offloads; the kernel then splits them into segments.
-//! All segments of a burst are sent at the same time. The last segment carries PSH in its first
-//! transmission.
+//! `tcp_cwnd_test`, `tcp_tso_should_defer`) and `tcp.c` (`tcp_xmit_size_goal`).
+//! `tcp_tso_should_defer` is as of 6.1.158, where it does not wait if the next acknowledgement is
+//! more than 1 ms away. Since 4.17, TCP builds bursts even for an interface without offloads; the
+//! kernel then splits them into segments. All segments of a burst are sent at the same time. The
+//! last segment carries PSH in its first transmission.
 //!
 //! Difference: when a burst is retransmitted, each segment is sent separately.
 

@@ -8,6 +8,10 @@
 //! window divided by the round-trip time, times 2 below half of the slow-start threshold and times
 //! 1.2 from there. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
 //! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
+//!
+//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small write
+//! waits while other segments of the connection are in the queue of the host, so that later writes
+//! may extend its segment.
 
 use aqmlab_core::Bytes;
 
@@ -114,6 +118,8 @@ impl Tcb {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::Bytes;
+
     use crate::Profile;
     use crate::linux::testing;
 
@@ -124,13 +130,24 @@ mod tests {
         tcb.rtt.srtt8 = 80_000_000;
         tcb.window.cwnd = 1_000;
         tcb.window.ssthresh = 1_000;
-        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued,
-        // but two bursts of 45 segments are more.
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued.
+        // Two bursts of 45 segments are more than this, so they are the limit.
         assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
         tcb.window.ssthresh = u64::MAX;
         assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));
         tcb.window.cwnd = 1_000_000;
         assert_eq!(tcb.tsq_bound(), Some(1 << 20));
+    }
+
+    /// The difference on `tcp_should_autocork`: only the limit holds a segment back.
+    #[test]
+    fn a_small_write_does_not_wait_for_the_segments_in_the_queue() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 2);
+        linux.note_waiting(&mut tcb, Bytes(2 * 2_304));
+        assert!(!linux.must_wait(&mut tcb));
+        linux.note_waiting(&mut tcb, Bytes(4 * 2_304));
+        assert!(linux.must_wait(&mut tcb));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The undoing of spurious window reductions.
 //!
 //! Sources: RFC 3522 (Eifel: the peer echoes the timestamp of an original that was also
-//! retransmitted), RFC 3708 (a duplicate is reported for every retransmission); Linux 6.1
+//! retransmitted) and RFC 3708 (a duplicate is reported for every retransmission). Linux 6.1
 //! `tcp_init_undo`, `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`,
 //! `tcp_try_undo_*`.
 
@@ -263,8 +263,8 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: if a recovery begins while a probe is in flight, a duplicate
-    /// caused by the probe is no evidence about the recovery's retransmissions.
+    /// Linux 6.1.100 `tcp_init_undo`: a recovery may begin while a probe is in flight. A duplicate
+    /// caused by the probe is then no evidence about the recovery's retransmissions.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [

@@ -7,8 +7,8 @@ use super::{DelayedAckRule, Profile, RtoRule, SB_MAX_ADJUSTED, Stack, ms};
 impl Profile {
     /// Linux 3.17, which the papers of 2014 to 2016 used: no RACK, and a smaller initial buffer.
     ///
-    /// With the interface's offloads off, as in those testbeds, it sends segment by segment. Since
-    /// 4.17, Linux builds bursts in any case.
+    /// With the interface's offloads off, as in the testbeds of these papers, this host sends
+    /// segment by segment. Since 4.17, Linux builds bursts in any case.
     ///
     /// Of its forward acknowledgement (FACK), only the counting rule of RFC 6675 is modelled.
     pub fn linux_3_17() -> Self {

@@ -17,10 +17,11 @@ pub struct Recipe {
     pub loss: u64,
     /// The interval at which acknowledgements arrive together; zero if each arrives without waiting.
     pub batch_us: u64,
-    /// Whether the application pauses, whether the link fails for a while, and whether some
-    /// recoveries are spurious.
+    /// Whether the application pauses.
     pub pauses: bool,
+    /// Whether the link fails for a while.
     pub outage: bool,
+    /// Whether some recoveries are spurious.
     pub spurious: bool,
     pub seconds: u64,
 }

@@ -15,8 +15,9 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Value};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 
-/// The payload of a full segment; the next constant is its length on the wire.
+/// The payload of a full segment.
 pub(crate) const MSS: u32 = 1_448;
+/// The length of a full segment on the wire.
 const WIRE: Bytes = Bytes(1_500);
 
 /// Returns the controller called `name`, with some arguments changed.

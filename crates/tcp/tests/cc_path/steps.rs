@@ -38,7 +38,7 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
     }
 }
 
-/// Passes an acknowledgement to `cc` that only serves as a round-trip sample.
+/// Passes a round-trip sample to `cc`, in the form of an acknowledgement.
 pub(crate) fn sample(
     cc: &mut dyn CongestionControl,
     window: &mut Window,

@@ -2,10 +2,11 @@
 //! send.
 //!
 //! A scenario describes the path, the hosts and the applications in lines of words. `until` (ms) is
-//! for the whole scenario. The following words are each for host 0 or 1: `delay` (ns), `rate`
-//! (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns), `sack`,
-//! `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3). For its
-//! application there are `write T BYTES`, `pour T` (without limit) and `close T`.
+//! for the whole scenario. The other words are for host 0 or 1. The words for the host's path are
+//! `delay` (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0) and
+//! `late` (n:ns). The words for its settings are `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`,
+//! `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3). For its application there are `write T BYTES`,
+//! `pour T` (without limit) and `close T`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

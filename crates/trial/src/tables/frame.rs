@@ -52,9 +52,9 @@ pub struct QueueReport {
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
-    /// The step of the time series in which the last packet left, and its start. Before the first
-    /// packet, a time later than the end of any run.
+    /// The step of the time series in which the last packet left.
     step: usize,
+    /// The start of `step`. Before the first packet, it is a time later than the end of any run.
     step_begins: u64,
 }
 

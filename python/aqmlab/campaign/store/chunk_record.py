@@ -1,8 +1,8 @@
 """The record of a chunk whose trials are all in the tables, with the checksums of these tables.
 
 A running campaign keeps it beside the trial files. The manifest of a complete campaign holds the
-same data and replaces it. A record names its campaign, its chunk and only files of that chunk, so
-a record in the place of another record is refused.
+same data and replaces it. A record names its campaign and its chunk, and only files of this chunk.
+A record in the place of another record is therefore refused.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Columns:
         """Names and types. A condition with the name of a table's column gets another name.
 
         `taken` are the names of all tables' columns, and `own` are the names of this table's
-        columns. A table that states base round-trip times itself gets no second column of them.
+        columns. A table with base round-trip times of its own gets no second column of these.
         """
         import pyarrow as pa
 

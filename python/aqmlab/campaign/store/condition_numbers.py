@@ -73,7 +73,7 @@ def _most_common(values: Iterable[float]) -> Number:
 
 
 def _of_conditions(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:
-    """The numbers of each condition of which all values are quantities.
+    """The numbers of each condition whose values are all quantities.
 
     A trial without the condition, or with "off", has `None`.
     """

@@ -1,4 +1,4 @@
-"""The tables of a campaign as a data set: each table has a file for each hundred trials, a chunk.
+"""The tables of a campaign as a data set. Each table has a file for each chunk of a hundred trials.
 
 A chunk is sealed as soon as its trials are finished: its tables are written, then its record, and
 its trial files are removed. A campaign of any size therefore needs the memory of one chunk, and
@@ -180,7 +180,7 @@ class Dataset:
             if fault is not None:
                 damaged[path] = fault
             elif any(os.path.lexists(self._folder.path / name) for name in record.files):
-                found[chunk] = record  # if no file exists, the user removed all to repeat trials
+                found[chunk] = record  # without any file, the user removed all to repeat trials
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:

@@ -122,8 +122,13 @@ class Folder:
         except FileNotFoundError:
             raise RequestError(
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
-                "`aqmlab run SCENARIO --out DIR` makes one",
+                self._below() or "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
+
+    def _below(self) -> str | None:
+        """Suggests a campaign in this folder. The folder may be the folder of a study."""
+        found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
+        return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None
 
     def exists(self) -> bool:
         """Returns whether the manifest exists."""

@@ -32,7 +32,7 @@ FREE_BYTES = 2**29
 MOST_GROWTH = 1000
 """The maximum memory for each byte on the disk, for tables above `FREE_BYTES`.
 
-Tables of idle queues have a factor of 200.
+Tables of idle queues grow by a factor of 200.
 """
 
 _END = struct.Struct("<I4s")
@@ -133,7 +133,8 @@ def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
     if rows != metadata.num_rows or stored_bytes > disk_bytes:
         raise ValueError("the sizes in its footer contradict each other")
     memory_bytes = rows * sum(map(_width, fields)) + unpacked_bytes
-    # A dictionary holds a text once for all rows. Only its content shows how long the texts are.
+    # A dictionary holds a text once for all rows. Only the content of the dictionary shows the
+    # lengths of the texts.
     suspects = [name for name, most in repeated_bytes.items() if most > FREE_BYTES]
     if memory_bytes <= max(FREE_BYTES, MOST_GROWTH * disk_bytes) and suspects:
         memory_bytes += _text_bytes(file, suspects)

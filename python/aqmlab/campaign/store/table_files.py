@@ -16,6 +16,9 @@ from aqmlab.campaign.store.layout import CATALOGUE, ROWS, TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
 
+FileState = tuple[int, ...]
+"""A value that changes with every write to a file; see `state_of`."""
+
 
 class _Folders(NamedTuple):
     """The subfolders of a folder of the tables."""
@@ -30,9 +33,9 @@ class TableFiles:
 
     def __init__(self, folder: Folder, files: Mapping[str, Alternatives], *, all_listed: bool):
         self._folder, self._files, self._all_listed = folder, files, all_listed
-        self._verified: dict[Path, tuple[int, ...]] = {}
+        self._verified: dict[Path, FileState] = {}
         self._sizes: dict[Path, FileSize] = {}
-        self._seen: dict[Path, tuple[tuple[int, ...], _Folders]] = {}
+        self._seen: dict[Path, tuple[FileState, _Folders]] = {}
         self._by_table: dict[str, list[Path]] = defaultdict(list)
         self._by_place: dict[tuple[str, str], list[Path]] = defaultdict(list)
         self._known: set[str] = set()
@@ -112,7 +115,7 @@ class TableFiles:
             yield from paths
 
     def _verify(self, path: Path) -> None:
-        state = _state(path)
+        state = state_of(path)
         if state is not None and self._verified.get(path) == state:
             return
         problem = mismatch(path, self._files[self._folder.relative(path)])
@@ -143,14 +146,15 @@ class TableFiles:
         """
         found = self._by_table.get(table, [])
         for path in found if chunk is None else self._by_place.get((table, chunk), []):
-            if _state(path) != self._verified.get(path):
+            if state_of(path) != self._verified.get(path):
                 raise self._folder.damaged(path, "it was replaced while it was read")
 
     def _refuse_unlisted(self, folder: Path, only: Path | None = None) -> None:
         """Raises `RequestError` for a file in `folder` that does not belong to the campaign.
 
         Other readers treat every file there as results, including hidden files and files in linked
-        folders. With `only`, it skips all other folders that contain files of the campaign.
+        folders. With `only`, the function skips all other folders that contain files of the
+        campaign.
         """
         if not self._all_listed:
             return
@@ -161,7 +165,7 @@ class TableFiles:
 
     def _folders_in(self, folder: Path) -> _Folders:
         """The subfolders of a folder, cached until the entries of the folder change."""
-        state = _state(folder)
+        state = state_of(folder)
         if state is None:
             return _Folders((), ())
         before = self._seen.get(folder)
@@ -204,7 +208,7 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _state(path: Path) -> tuple[int, ...] | None:
+def state_of(path: Path) -> FileState | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
     The state includes the time of the last change. Programs can set only the time of the last

@@ -20,7 +20,10 @@ TOPICS = {
     "activities": "aqmlab.cli.list_households:activities",
     "studies": "aqmlab.cli.list_studies:entries",
 }
-"""The topics, each with the name of the function that lists it, which is loaded when needed."""
+"""The topics.
+
+Each has the name of the function that lists it; the function is loaded when needed.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def is_fresh(root: Path) -> bool:
 def build(root: Path, target: Path | None = None) -> Path:
     """Builds the agent of the source tree at `root` as a static binary without dependencies.
 
-    Cargo writes to `target`, or else to the tree's own target folder.
+    Cargo writes to `target`. Without `target`, it writes to the tree's own target folder.
     """
     target = _target_dir(root) if target is None else target
     # Every byte of the agent affects a run, so the binary must not contain paths of this host.

@@ -10,9 +10,10 @@ from aqmlab.engines.trial_spec import Argument
 _MS = 1_000_000
 
 _UNLIKE = (range(115, 162), range(627, 674))
-"""Lengths at which a packet from a local sender takes less memory than a packet from a driver, as
-in `aqmlab.engines.kernel.settings.MEMORY_UNLIKE`, for a discipline that counts the Ethernet
-header."""
+"""Lengths at which a packet from a local sender takes less memory than a packet from a driver.
+
+The discipline counts the Ethernet header. See `aqmlab.engines.kernel.settings.MEMORY_UNLIKE`.
+"""
 
 
 def _shaped(options: str, params: Mapping[str, Argument]) -> Setting:

@@ -134,7 +134,10 @@ class _Acks:
         }  # fmt: skip
 
     def _disturb(self, chance: random.Random) -> None:
-        """May change the echo of marks. Changes the SACK blocks: new, longer, fewer, or a DSACK."""
+        """May change the echo of marks.
+
+        Then starts, extends, replaces or drops SACK blocks, or adds a DSACK.
+        """
         if chance.random() < 0.3:
             self._echo ^= _ECE
         start = self._ack + chance.choice((1_448, 4_344, 10_136))

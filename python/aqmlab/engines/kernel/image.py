@@ -28,7 +28,8 @@ from aqmlab.engines.kernel.errors import APT_LINE, MissingError
 TOOLS = ("ip", "tc", "ethtool")
 _KEPT = 4
 _BUSY_S = 24 * 3600.0
-"""Seconds since the last use for which files stay, because a campaign may still need them."""
+"""The time in seconds for which an unused file stays, because a campaign may still need the file.
+"""
 _MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
 _PASTED = ("ifb", "act_mirred", "cls_matchall")

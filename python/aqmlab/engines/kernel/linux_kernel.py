@@ -47,7 +47,7 @@ class LinuxKernel:
     def keeps_packets(self) -> bool:
         """Whether the runner takes `captures`.
 
-        In virtual time it does, because a second run of a trial has exactly the same packets.
+        It does in virtual time, because a second run of a trial has exactly the same packets.
         """
         return not self.is_in_real_time
 

@@ -19,7 +19,7 @@ class Setting:
     unlike: tuple[range, ...] = ()
     """Ranges of excluded lengths.
 
-    A packet of such a length is shortened to the length before the range.
+    A packet with one of these lengths is shortened to the length before the range.
     """
     headed: bool = False
     """Whether packets have hosts, codepoints and TCP headers."""

@@ -1,7 +1,7 @@
 """Translates a trial to the input of ns3.cc: ns-3's objects with their attributes.
 
 Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1. Otherwise the comparison would
-count ns-3's defaults, often those of papers, as errors of its models. Three cases need care:
+count ns-3's defaults, which often come from papers, as errors of its models. Three cases need care:
 
 - HTB sends a packet if its class has any tokens left, and charges the class afterwards. ns-3's
   bucket sends a packet only if it has tokens for the whole packet. A bucket that is one packet
@@ -315,7 +315,7 @@ def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: in
 
 
 def _bursts(params: KindParameters, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
-    """The start times of transfers, with durations for those without a size."""
+    """The start times of transfers. A transfer without a size also has a duration."""
     lasts_ns = None if params.whole("size") else params.optional("duration")
     first_ns = start_ns + params.whole("first")
     begins = list(range(first_ns, stop_ns, params.whole("period")))

@@ -1,8 +1,8 @@
 """The core's named random streams, which give this engine the simulator's start times.
 
 Source: crates/core/src/rng.rs. PCG32 expands the FNV-1a hash of seed and name to the seed of
-PCG64-MCG (O'Neill 2014), as `rand_core` does for 64-bit seeds. tests/validation compares the
-streams with the simulator's.
+PCG64-MCG (O'Neill 2014), as `rand_core` does for 64-bit seeds. A test in tests/validation compares
+the streams with the simulator's.
 """
 
 from __future__ import annotations

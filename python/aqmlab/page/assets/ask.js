@@ -1,4 +1,5 @@
-// Requests to the WebAssembly module. A buffer passes a JSON text in, and another one out.
+// Requests to the WebAssembly module. One buffer passes a JSON text in, and another buffer passes
+// a JSON text out.
 
 /**
  * Passes a request to an instance of the module; returns its answer.

@@ -37,18 +37,49 @@ export function household(key, tiers = choices.firstTiers) {
   const { people, things, line, tier, rtt } = structuredClone(choices.households[key]);
   const today = { kind: Object.keys(choices.gateways)[0], down: 95, up: 95 };
   const better = { ...today, kind: choices.better };
-  const near = nearestTier(tier, tiers);
+  const near = nearestTier(tier, offered(tiers, line));
   return { people, things, line, tiers, tier: near, own: null, rtt, today, better, toml: null };
 }
 
 /** The tiers to choose from and the visitor's own speed, from slow to fast. @param {Home} home */
-export function tiersOf({ tiers, own }) {
-  const list = choices.tiers[tiers].tiers;
+export function tiersOf({ tiers, own, line }) {
+  const list = offered(tiers, line);
   if (own === null || list.includes(own)) return list;
   return [...list, own].sort((one, other) => {
     const [[down, up], [down2, up2]] = [ratesOf(one), ratesOf(other)];
     return down - down2 || up - up2;
   });
+}
+
+/**
+ * The tiers of a list that a line can carry, or the line's fastest tier if it carries none of them.
+ * @param {string} tiers
+ * @param {string} line */
+export function offered(tiers, line) {
+  const list = choices.tiers[tiers].tiers.filter((tier) => carries(line, tier));
+  return list.length > 0 ? list : [choices.lines[line].fastest];
+}
+
+/**
+ * Whether a line can carry both rates of a tier.
+ * @param {string} line
+ * @param {string} tier */
+export function carries(line, tier) {
+  const { fastest } = choices.lines[line];
+  if (fastest === null) return true;
+  const [[down, up], [mostDown, mostUp]] = [ratesOf(tier), ratesOf(fastest)];
+  return down <= mostDown && up <= mostUp;
+}
+
+/**
+ * The home with another line or list of tiers, at the tier on offer that is nearest to its own. An
+ * own speed that the line cannot carry is dropped.
+ * @param {Home} home
+ * @returns {Home} */
+export function onOffer(home) {
+  const own = home.own !== null && carries(home.line, home.own) ? home.own : null;
+  const tier = home.tier === own ? own : nearestTier(home.tier, offered(home.tiers, home.line));
+  return { ...home, own, tier };
 }
 
 /** The rates of a tier down and up, in Mbit/s. @param {string} tier */
@@ -69,9 +100,8 @@ export function ownTier(down, up) {
 /**
  * The tier of a list whose downlink is nearest to the downlink of `tier`.
  * @param {string} tier
- * @param {string} tiers */
-export function nearestTier(tier, tiers) {
-  const list = choices.tiers[tiers].tiers;
+ * @param {string[]} list */
+function nearestTier(tier, list) {
   const distance = (one) => Math.abs(Math.log(Number.parseFloat(one) / Number.parseFloat(tier)));
   return list.reduce((best, one) => (distance(one) < distance(best) ? one : best));
 }
@@ -181,12 +211,13 @@ function readOwn(text, home, wrong) {
   if (text === null) return;
   const rates = /^(\d{1,4}(?:\.\d{1,2})?)\/(\d{1,4}(?:\.\d{1,2})?)$/.exec(text);
   const own = rates ? ownTier(+rates[1], +rates[2]) : null;
-  if (own === null) wrong("speed", text);
-  home.own = own;
+  const isCarried = own !== null && carries(home.line, own);
+  if (!isCarried) wrong("speed", text);
+  home.own = isCarried ? own : null;
 }
 
 function readTier(text, home, wrong) {
-  home.tier = nearestTier(home.tier, home.tiers);
+  home.tier = nearestTier(home.tier, offered(home.tiers, home.line));
   if (text === null) return;
   const tier = `${text} Mbit/s`;
   if (tiersOf(home).includes(tier)) home.tier = tier;
@@ -218,7 +249,7 @@ export function cleanName(text) {
 }
 
 /**
- * A name on one line that no other person has: with a number if somebody has the plain name.
+ * A name on one line that no other person has. It gets a number if somebody has the plain name.
  * @param {string} text
  * @param {{name: string}[]} others */
 export function unusedName(text, others) {

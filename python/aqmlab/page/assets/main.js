@@ -195,8 +195,8 @@ function refresh() {
 }
 
 /**
- * The answer at a tier; `null` before it has been run. Only at the home's own tier is this possibly
- * the start of an evening, so that the conclusion compares tiers over the same time.
+ * The answer at a tier; `null` before the tier has been run. Only the answer at the home's own tier
+ * may cover just the start of an evening, so the conclusion compares tiers over the same time.
  */
 function judged(tier, side) {
   const answer = tier === home.tier ? best(home, side) : evening({ ...home, tier }, side);
@@ -266,7 +266,7 @@ function check() {
   });
 }
 
-/** Takes the visitor's scenario, or none any more. @param {string | null} text */
+/** Takes the visitor's scenario, or `null` to remove it. @param {string | null} text */
 function edit(text) {
   home = { ...home, toml: text };
   writeLink();
@@ -295,6 +295,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   refresh();
 });
 open();
-simulator.start(navigator.hardwareConcurrency).catch((error) => {
+simulator.start(navigator.hardwareConcurrency || 1).catch((error) => {
   byId("headline").textContent = `The simulator could not be started: ${error.message}`;
 });

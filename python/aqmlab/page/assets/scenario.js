@@ -81,8 +81,9 @@ function slug(text) {
 export function scenario(home, gateway, { seconds, measuredFrom }) {
   const apps = {};
   const tolerances = {};
-  for (const { name, app, tolerance } of applications(home)) {
-    apps[name] = { ...app };
+  for (const { name, who, app, tolerance } of applications(home)) {
+    // The page knows no devices: each person and each thing has one.
+    apps[name] = { ...app, ...(who && { host: who }) };
     if (tolerance) tolerances[name] = tolerance;
   }
   return {

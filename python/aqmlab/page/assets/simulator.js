@@ -1,5 +1,5 @@
-// Runs trials in web workers. Short jobs come first: while one waits or runs, no long job runs, so
-// that a processor with one core is free for it. Outdated jobs are dropped.
+// Runs trials in web workers. Short jobs come first: no long job runs while a short job waits or
+// runs. So even a single core is free for the short job. Outdated jobs are dropped.
 
 import { ask } from "./ask.js";
 
@@ -165,7 +165,7 @@ export class Simulator {
       if (job.isLong && (place === 0 || this.seats.some((other) => other.job?.isLong === false)))
         continue;
       if (seat.worker === null) {
-        if (job.isLong) this.startAt(place);
+        if (job.isLong || place === 0) this.startAt(place);
         continue;
       }
       if (!seat.isReady) continue;

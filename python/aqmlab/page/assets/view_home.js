@@ -2,7 +2,7 @@
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
-import { MOST_COUNT, MOST_PEOPLE, household, unusedName } from "./home.js";
+import { MOST_COUNT, MOST_PEOPLE, household, onOffer, unusedName } from "./home.js";
 import { capital, listed } from "./words.js";
 
 /**
@@ -15,7 +15,7 @@ export function showHome(home, change) {
 
 function presets(home, change) {
   const choose = ({ target }) => {
-    if (target.value) change({ ...home, ...pick(household(target.value, home.tiers)) });
+    if (target.value) change(onOffer({ ...home, ...pick(household(target.value, home.tiers)) }));
     else change({ ...home, people: [], things: [] });
   };
   const options = Object.entries(choices.households).map(([key, one]) =>

@@ -2,7 +2,7 @@
 
 import { choices } from "./choices.js";
 import { byId, el, notify, refill } from "./dom.js";
-import { SPEEDS, nearestTier, ownTier, ratesOf, shapes, tiersOf } from "./home.js";
+import { SPEEDS, carries, onOffer, ownTier, ratesOf, shapes, tiersOf } from "./home.js";
 import { capital, listed } from "./words.js";
 
 /**
@@ -22,9 +22,11 @@ export function showLine(home, change) {
         "Speeds on sale",
         Object.entries(choices.tiers).map(([key, { title }]) => [key, capital(title)]),
         home.tiers,
-        (tiers) => change({ ...home, tiers, tier: kept(home, tiers) }),
+        (tiers) => change(onOffer({ ...home, tiers })),
       ),
-      select("line-kind", "Kind of line", kinds, home.line, (line) => change({ ...home, line })),
+      select("line-kind", "Kind of line", kinds, home.line, (line) =>
+        change(onOffer({ ...home, line })),
+      ),
       select("rtt", "Servers are", DISTANCES, nearest(home.rtt), (rtt) =>
         change({ ...home, rtt: +rtt }),
       ),
@@ -38,11 +40,6 @@ export function showLine(home, change) {
     SIDES.some((side) => shapes(home[side], "down") || shapes(home[side], "up")) &&
       el("p", { class: "aside" }, ON_SHARES),
   );
-}
-
-/** The visitor's own speed, or the tier of another list that is nearest to the present tier. */
-function kept({ tier, own }, tiers) {
-  return tier === own ? tier : nearestTier(tier, tiers);
 }
 
 const SIDES = /** @type {const} */ (["today", "better"]);
@@ -98,7 +95,13 @@ function tier(home, change) {
     slider,
     el("div", { class: "ticks", "aria-hidden": "true" }, ticks),
     speed(home, change),
+    isBounded(home) && el("p", { class: "aside" }, choices.lines[home.line].limit),
   );
+}
+
+/** Whether the list has a tier that the line cannot carry. */
+function isBounded({ tiers, line }) {
+  return choices.tiers[tiers].tiers.some((tier) => !carries(line, tier));
 }
 
 /** Two boxes for a speed that is not in the list. */
@@ -109,6 +112,9 @@ function speed(home, change) {
     const own = ownTier(down, up);
     if (own === null) {
       notify([`A speed is between ${SPEEDS[0]} and ${SPEEDS[1]} Mbit/s here. ${ON_SPEEDS}`]);
+      target.value = String(rates[at]);
+    } else if (!carries(home.line, own)) {
+      notify([choices.lines[home.line].limit]);
       target.value = String(rates[at]);
     } else change({ ...home, own, tier: own });
   };

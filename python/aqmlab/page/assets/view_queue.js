@@ -6,7 +6,7 @@ import { byId, el, refill } from "./dom.js";
 import { legend } from "./view_apps.js";
 import { capital, time } from "./words.js";
 
-/** The one-way delay of speech up to which its verdict is good. */
+/** The largest one-way delay of speech with a good verdict. */
 const NOTICED_MS = choices.noticedMs;
 const SPEED = 4;
 

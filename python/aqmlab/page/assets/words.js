@@ -1,7 +1,7 @@
 // Formats numbers for people.
 
 /**
- * The digits of a number, as verdicts show them: two, and whole numbers from ten.
+ * Formats a number as verdicts show it: two digits, and whole numbers from ten on.
  * @param {number} value
  */
 function digits(value) {
@@ -27,7 +27,7 @@ export function rate(mbit) {
 }
 
 /**
- * Joins names as a sentence does.
+ * Joins names into a list for a sentence.
  * @param {string[]} names
  */
 export function listed(names) {

@@ -37,7 +37,7 @@ def applicable(results: CampaignResults) -> list[str]:
 
 
 def wanted(results: CampaignResults) -> list[str]:
-    """The figures of the report: those that the scenario selects, or else all."""
+    """The figures of the report: the figures that the scenario selects; by default all figures."""
     asked = [name for name in results.manifest.figures if name in FIGURES]
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
@@ -65,11 +65,12 @@ def save(drawings: list[Drawing], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DiskError.of(error, folder) from error
-    for drawing in drawings:
-        for kind in ("png", "svg"):
-            path = folder / f"{drawing.name}.{kind}"
-            write_atomically(path, drawing.rendered(kind), synced=False)
-            paths.append(path)
+    with styled():
+        for drawing in drawings:
+            for kind in ("png", "svg"):
+                path = folder / f"{drawing.name}.{kind}"
+                write_atomically(path, drawing.rendered(kind), synced=False)
+                paths.append(path)
     return paths
 
 

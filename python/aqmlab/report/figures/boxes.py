@@ -1,8 +1,8 @@
 """Grouped boxes: a marker at the median, a bar from the 25th to the 75th percentile.
 
-The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3. Applications are side by
-side, and each has its queues; markers distinguish round-trip times. Difference: a thin line can
-extend to the percentile that verdicts use.
+The form follows Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3. Applications are side by
+side, each with a box for each queue. Markers distinguish round-trip times. Difference: a thin line
+can extend to the percentile that verdicts use.
 
 A logarithmic axis cannot show zero. If there are zeros, a short section below the least decade
 extends to zero. Zeros appear there as open triangles, and missing values as crosses.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 ZERO, NO_DATA = "zero", "no data"
-"""The meanings of marks at the zero of an axis; a legend lists those in use."""
+"""The meanings of marks at the zero of an axis. A legend lists the marks that occur."""
 
 _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 

@@ -131,7 +131,7 @@ def carrying(results: CampaignResults, name: str) -> pl.DataFrame:
     """The rows of flows that carry data, with labels and the columns `app` and `copy`.
 
     Copies of an application have the same `app`, and each has its own `copy`. An application that
-    carries data in both directions appears as two, with arrows.
+    carries data in both directions appears as two applications, with arrows in their names.
     """
     key = f"carrying {name}"
     if key not in results.memo:

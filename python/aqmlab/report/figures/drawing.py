@@ -9,6 +9,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +29,8 @@ PNG_DPI = 200
 WIDTH_INCH = 9.0
 
 _STYLE = Path(__file__).with_name("aqmlab.mplstyle")
+_STYLED = ContextVar("_STYLED", default=False)
+"""Whether the style applies."""
 
 
 @dataclass(slots=True)
@@ -118,7 +121,13 @@ class FigureDefinition:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Applies the style of all figures, independent of the user's settings."""
+    """Applies the style of all figures, independent of the user's settings.
+
+    A context within another one has no effect, because to apply the style takes long.
+    """
+    if _STYLED.get():
+        yield
+        return
     try:
         import matplotlib
     except ImportError:
@@ -126,7 +135,11 @@ def styled() -> Iterator[None]:
     from matplotlib.style import context
 
     with matplotlib.rc_context(), context(["default", str(_STYLE)]):
-        yield
+        token = _STYLED.set(True)
+        try:
+            yield
+        finally:
+            _STYLED.reset(token)
 
 
 def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:

@@ -5,7 +5,8 @@ manifest. A condition, such as a queue discipline, has a colour of another palet
 colour occurs in both palettes. Both palettes remain distinct for readers with protanopia and
 deuteranopia. Dark and light alternate, so prints in grey are also readable.
 
-The applications' colours are those of Okabe and Ito (2008) without black and yellow, with a brown.
+The applications' colours come from Okabe and Ito (2008), without black and yellow, and with an
+additional brown.
 """
 
 from __future__ import annotations

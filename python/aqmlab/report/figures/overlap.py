@@ -38,7 +38,7 @@ def calmest_above(axes: Axes) -> None:
 def rim_covered(panels: Sequence[Axes], along: Literal["x", "y"] = "x") -> list[str]:
     """Widens each line that a line of another colour covers, so that its rim is visible.
 
-    Lines go `along` an axis: their points are in its order. Returns a note if there are rims.
+    The points of each line are in order `along` an axis. Returns a note if there are rims.
     """
     rims = [_rimmed(axes, along) for axes in panels]
     return ["a rim is a line that lies behind another"] if any(rims) else []

@@ -1,7 +1,7 @@
 """Time series of one trial per queue, in panels beside each other.
 
-The form is that of the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016): the
-values of every flow of one run, second by second.
+The form follows the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016). A figure
+shows the values of every flow of one run, second by second.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ files, begin at midnight of 1 January 2020 (UTC).
 
 - `.psiz`: time at the receiver, bytes of IP; separated by a space
 - `.rtts`: time, round-trip time in s by synthetic packet pairs; separated by a space
-- `_siftr.cwnd` of a host with FreeBSD, `_web10g.cwnd` of others: time, window in bytes
+- `_siftr.cwnd` of a host with FreeBSD, `_web10g.cwnd` of other hosts: time, window in bytes
 - `_siftr.tcp_rtt`, `_web10g.tcp_rtt`: time, smoothed round-trip time in ms, the same value again
 - `CLIENT_NUMBER_httperf_dash.dashgp`: time of the request, bytes, Mbit/s, response time in s,
   length of the chunk in s, nominal kbit/s, number

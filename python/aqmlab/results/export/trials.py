@@ -1,7 +1,7 @@
 """Reads trials one after another, each with its rows of the tables.
 
-Tables hold their trials in the order of the campaign. All tables are read side by side in one pass,
-one group of rows at a time, so the memory does not grow with the campaign.
+Tables hold their trials in the order of the campaign. One pass reads all tables side by side, one
+group of rows at a time. The memory therefore does not grow with the campaign.
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ Note = Callable[[str], None]
 
 
 def form_of(form: str | None, out: Path | None) -> str:
-    """The format of an answer: `form`, or else the format that the file's suffix implies."""
+    """The format of an answer: `form` if it is given, and otherwise the format of the file's
+    suffix.
+    """
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
         raise RequestError(f"--format: unknown format `{shown(form)}`", suggestion(form, FORMATS))

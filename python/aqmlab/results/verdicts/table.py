@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.campaign.store.layout import TRIALS
+from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
 from aqmlab.results.verdicts.comparison import BaselineComparison
 from aqmlab.results.verdicts.verdict import (
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 _TOOK, _WOULD_TAKE = "transferred in", "projected to take"
 
 
-def frame_of(results: CampaignResults) -> pl.DataFrame:
-    """The table of a campaign's verdicts, in the campaign's order."""
+def frame_of(results: CampaignResults, baseline: Label | None = None) -> pl.DataFrame:
+    """The table of a campaign's verdicts, in the campaign's order.
+
+    The differences are from `baseline`, by default the first condition.
+    """
     import polars as pl
 
     types = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BOOLEAN": pl.Boolean, "BIGINT": pl.Int64}
@@ -43,7 +47,7 @@ def frame_of(results: CampaignResults) -> pl.DataFrame:
     trials_read = front.collect()
     finished = trials_read["trial"].to_list()
     trials = {results.labels[trial]: trial for trial in reversed(finished)}
-    comparison = BaselineComparison(results.judged)
+    comparison = BaselineComparison(results.judged, baseline)
     rows = [
         row
         for verdict in results.judged

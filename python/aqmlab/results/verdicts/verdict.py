@@ -1,10 +1,12 @@
 """The verdict on an application, as the core's crate `verdict` makes it.
 
-The needs of a kind, the comparison with them and all texts are the core's. This module holds the
-values that Python's callers read.
+The core provides the needs of a kind, the comparison with these needs, and all texts. This module
+holds the values that Python's callers read.
 """
 
 from __future__ import annotations
+
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -26,6 +28,12 @@ BySeed = tuple[tuple[int, float | None], ...]
 """The value of each seed; `None` if it was not measured."""
 
 
+MeasureName: TypeAlias = Literal[
+    "own", "one-way-delay", "round-trip", "loss", "fair-share", "transfer-time", "rate"
+]
+"""A measured quantity; `own` stands for a measure of the application's kind."""
+
+
 class Estimate(msgspec.Struct, frozen=True):
     """A median over seeds, and an interval with at least 95 % confidence for the true median.
 
@@ -43,8 +51,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A need of an application and its measured value."""
 
     need: str
-    measure: str
-    """The measured quantity, by the core's name."""
+    measure: MeasureName
     unit: str
     value: float | None
     """The median over seeds."""
@@ -53,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The distance to the limit of a good value, relative to the best value's distance.
+    """The distance to the limit of good values, relative to the distance of the best value.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """

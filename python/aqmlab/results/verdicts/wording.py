@@ -46,7 +46,7 @@ def value_text(finding: Finding) -> str:
 
 
 def closest_text(verdict: Verdict) -> str:
-    """The need that decides an application's verdict, and the part of its allowance that is left.
+    """The need that decides an application's verdict, and the remaining part of its allowance.
 
     `Tally.closest` selects the application that stands for a condition. The text says if seeds give
     different verdicts.

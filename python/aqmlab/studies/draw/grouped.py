@@ -212,7 +212,10 @@ class Bars(Grouped):
 
 @dataclass(frozen=True)
 class Stacked(Form):
-    """Several forms with groups, one below another, with different numbers of the same groups."""
+    """Several forms with groups, one below another.
+
+    They show different quantities of the same groups.
+    """
 
     parts: Sequence[Grouped]
 

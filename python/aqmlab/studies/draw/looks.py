@@ -34,7 +34,10 @@ class SeriesLook(Look):
 
     @property
     def marker_face(self) -> str:
-        """The inside of a marker: the colour for the first series of a colour, or else white."""
+        """The inside of a marker.
+
+        It has the colour for the first series of a colour, and otherwise white.
+        """
         return "white" if self.hatch else self.colour
 
     @property

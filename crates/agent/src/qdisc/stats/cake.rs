@@ -64,7 +64,7 @@ statistics! {
     25: "flow_quantum",
 }
 
-/// Returns the removed acknowledgements, the marks, and the gauges.
+/// Returns the number of removed acknowledgements, the number of marks, and the gauges.
 pub(super) fn own(bytes: &[u8]) -> (u64, u64, Gauges) {
     let (mut filtered, mut marks, mut gauges) = (0, 0, Gauges::new());
     for (attribute, value) in attributes(bytes) {

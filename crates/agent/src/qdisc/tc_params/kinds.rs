@@ -49,7 +49,7 @@ pub(super) const KINDS: &[Known] = &[
     Known {
         ours: "pfifo_fast",
         kernel: "pfifo_fast",
-        params: &[("limit", DeviceQueue)],
+        params: &[("limit", DeviceQueue), ("batch", Fixed)],
         besides: "",
     },
     Known {

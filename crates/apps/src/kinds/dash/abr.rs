@@ -1,8 +1,9 @@
 //! The choice of a rate in dash.js 2.0.0.
 //!
 //! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
-//! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, in which a STRONG
-//! rule overrides a DEFAULT rule, and the higher of two rates with equal priority wins.
+//! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`. In
+//! `ABRRulesCollection`, a STRONG rule overrides a DEFAULT rule, and the higher of two rates with
+//! equal priority wins.
 
 use std::collections::VecDeque;
 

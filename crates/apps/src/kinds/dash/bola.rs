@@ -20,9 +20,9 @@ const PER_LEVEL_S: f64 = 2.0;
 const DECAY: f64 = 0.99;
 /// The stable buffer time of the player.
 const STABLE_S: f64 = 12.0;
-/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`; the next constant is the ratio above which more samples
-/// are averaged.
+/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
 const SAMPLES: usize = 4;
+/// The ratio of neighbouring samples from which more samples are averaged.
 const RAISING_RATIO: f64 = 1.3;
 
 /// The constants derived from a ladder.

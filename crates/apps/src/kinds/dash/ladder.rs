@@ -1,13 +1,13 @@
 //! The bit rates of a video, and the sizes of its segments.
 //!
-//! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012) as encoded again in
-//! 2014: 20 rates, named by the bandwidths in its MPDs (`bunny_<bps>bps`). The MPD of 6-second
-//! segments was available in part (its first, fourth, ninth, twelfth and last rate). The other
-//! rates are the geometric means of the lists for 4 and 10 seconds.
+//! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012), as encoded again in
+//! 2014. It has 20 rates, named by the bandwidths in its MPDs (`bunny_<bps>bps`). The MPD of
+//! 6-second segments was available in part (its first, fourth, ninth, twelfth and last rate). The
+//! other rates are the geometric means of the lists for 4 and 10 seconds.
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
-//! changes the sizes at all rates together. Each rate has its own correlation with the complexity,
-//! and the deviation and range that its first 150 two-second segments have. Rates that were not
+//! changes the sizes at all rates together. Each rate has its own correlation with the complexity.
+//! Its deviation and its range come from its first 150 two-second segments. Rates that were not
 //! measured are interpolated between their neighbours. Segments of other lengths vary like
 //! two-second segments.
 

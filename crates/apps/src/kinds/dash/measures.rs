@@ -3,9 +3,9 @@
 //!
 //! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and Branch
 //! (2017). The linear quality of experience follows Yin et al. (2015), in the form of Pensieve
-//! (2017). This quality is the mean over segments of the rate, minus the absolute change of the
-//! rate, minus μ times the duration of stalls and startup. The rate is in Mbit/s, and μ is the
-//! highest rate of the Big Buck Bunny ladder.
+//! (2017). This quality is a mean over segments: the rate, minus the absolute change of the rate,
+//! minus μ times the duration of stalls and startup. The rate is in Mbit/s, and μ is the highest
+//! rate of the Big Buck Bunny ladder.
 
 use aqmlab_core::Duration;
 

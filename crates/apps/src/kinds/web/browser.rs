@@ -121,7 +121,7 @@ struct Host {
 #[derive(Clone, Copy, Debug)]
 enum Due {
     NextPage,
-    /// To repeat the lookup of a host, unless it has been answered.
+    /// The lookup of a host is due again, unless it has been answered.
     Lookup(usize),
     /// The main object has been parsed.
     Parsed,

@@ -1,9 +1,9 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
-//! Source: the steps of `simulcast.cc` (libwebrtc 2025-06), of which one stream uses one at a time.
-//! The rates at and above which a larger picture is allowed are the rates of
-//! `encoder_info_settings.cc` for VP8. The times between changes are the times of
-//! `quality_scaler.cc`. The head of `webrtc_call.rs` lists the choices of this model.
+//! Source: the steps of `simulcast.cc` (libwebrtc 2025-06). A stream uses one step at a time. The
+//! rates at and above which a larger picture is allowed are the rates of `encoder_info_settings.cc`
+//! for VP8. The times between changes are the times of `quality_scaler.cc`. The head of
+//! `webrtc_call.rs` lists the choices of this model.
 
 use aqmlab_core::{Duration, Instant, Rng};
 
@@ -48,10 +48,10 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The time of video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The share of the target above which frames are left out because of the congestion window. The
-/// next constant is the minimum interval of the frames left out, in pictures
+/// The share of the target above which frames are left out because of the congestion window
 /// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
+/// The minimum interval of the frames left out, in pictures (`video_stream_encoder.cc`).
 const LEAST_INTERVAL: u64 = 2;
 
 /// The settings of the camera.

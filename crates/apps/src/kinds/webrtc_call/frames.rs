@@ -4,9 +4,9 @@
 //! or if the frame before it was decoded.
 //!
 //! Source of the times: libwebrtc (2025-06) `video_receive_stream2.cc`. The receiver requests a key
-//! frame after 3 s without a frame, or after 200 ms without a first frame. It does not request a
-//! key frame if nothing arrived for 5 s, or if packets of a key frame arrived in the last 200 ms.
-//! The buffer holds 800 frames (`frame_buffer.cc`).
+//! frame after 3 s without a frame, or after 200 ms without a first frame. There are two
+//! exceptions: nothing arrived for 5 s, or packets of a key frame arrived in the last 200 ms. The
+//! buffer holds 800 frames (`frame_buffer.cc`).
 
 use std::collections::BTreeMap;
 

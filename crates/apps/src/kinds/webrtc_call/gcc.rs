@@ -4,9 +4,9 @@
 //! its own module: groups of packets, trend of the delay, rate control, measured rate, limits from
 //! losses, and probes.
 //!
-//! Differences: the round-trip time is the time from sending a packet to receiving the report on
-//! it, minus the time that the receiver waited before the report, where libwebrtc uses the
-//! round-trip time of RTCP. Network estimates by the receiver, off by default, are left out.
+//! Differences: the round-trip time is the time from sending a packet to its report, minus the
+//! receiver's wait before the report. libwebrtc uses the round-trip time of RTCP instead. Network
+//! estimates by the receiver, off by default, are left out.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -50,9 +50,9 @@ const PROBE_DROP: f64 = 0.85;
 /// The limits of the controller's rate, in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The first target.
+    /// The first target rate.
     pub(crate) start: f64,
-    /// The minimum target.
+    /// The minimum target rate.
     pub(crate) floor: f64,
     /// The maximum rate that the streams can use.
     pub(crate) allocated: f64,

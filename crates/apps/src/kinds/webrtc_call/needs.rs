@@ -9,8 +9,8 @@ use crate::needs::{Measure, Need, Needs};
 /// freeze takes at most 0.36 s. A call with one such freeze is good. A call with such a freeze in
 /// every 20 s, which is 1.8 % of the time, is tolerable. A call with such a freeze in every minute,
 /// which is 0.6 % of the time, is good by judgement. After a pause of 2 s, a conversation loses its
-/// continuity (Miller 1968). The longest freeze is judged by its length and not by its share of the
-/// time, because the share of one freeze is smaller in a longer trial.
+/// continuity (Miller 1968). The longest freeze is judged by its length. Its share of the time
+/// would be smaller in a longer trial.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",
@@ -41,8 +41,8 @@ const LONGEST_FREEZE: &[&str] = &["longest_freeze_up_ms", "longest_freeze_down_m
 const FURTHER_FREEZES: &[&str] = &["further_freezes_up_percent", "further_freezes_down_percent"];
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The source of the limits of 360 lines, for which `simulcast.cc` intends 500 kbit/s, and of 180
-/// lines, its smallest picture.
+/// The source of both limits. `simulcast.cc` intends 500 kbit/s for 360 lines, and its smallest
+/// picture has 180 lines.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];

@@ -1,9 +1,9 @@
 //! The receiver's screen: the picture quality as a person sees it.
 //!
 //! Source: the definition of freezes in W3C's webrtc-stats. A freeze is an interval between frames
-//! of at least three times the mean of the last 30 intervals, and of at least that mean plus 150
-//! ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first five intervals are never
-//! freezes.
+//! that meets two conditions. It is at least three times the mean of the last 30 intervals, and at
+//! least this mean plus 150 ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first
+//! five intervals are never freezes.
 //!
 //! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
 //! module uses the mean of the intervals before it. A freeze at the end of the call counts, and so

@@ -9,12 +9,12 @@
 //! - The first sample of the departure rate does not end its measurement. The next packet yields a
 //!   second sample, of at least the same duration, that is merged into the first.
 //! - An activation keeps the last delay. With timestamps, only an update with an empty queue clears
-//!   it.
+//!   this delay.
 //! - Times are multiples of the kernel's tick (1 ms at 1000 ticks per second), because dummynet
 //!   reads the clock once per tick.
 //!
 //! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
-//! together with another event, and then counts the time to the next callout from the late run
+//! together with another event. It then counts the time to the next callout from the late run
 //! (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
@@ -323,8 +323,8 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement continues, because the kernel clears the flag only in the
-                    // other branch.
+                    // The measurement continues: the kernel ends it only where it updates an
+                    // existing average.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);

@@ -220,7 +220,7 @@ impl Rfc8033 {
 
     /// Returns whether to signal this arrival. The order of the checks differs between the
     /// appendices. The order has a visible effect: probability accumulated during a burst allowance
-    /// counts after it.
+    /// counts after this allowance.
     fn chosen(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let allowed = self.vars.burst_allowance > Duration::ZERO;
         match self.settings.switch {

@@ -85,8 +85,8 @@ fn c54_gaps_between_signals_are_uniform() {
             gap = 0;
         }
     }
-    // Because of integer division, the largest random number is 50.002 times the average above the
-    // lower threshold.
+    // Because of integer division, the largest random number is 50.002 times the excess of the
+    // average over the lower threshold.
     assert!(counts[0] == 0 && beyond < 20, "{} {beyond}", counts[0]);
     let total: u32 = counts.iter().sum();
     let mean = counts.iter().enumerate().map(|(gap, &n)| gap as f64 * f64::from(n)).sum::<f64>();

@@ -1,11 +1,11 @@
 //! `dualpi2` as in Linux.
 //!
 //! Source: Linux 6.18 `net/sched/sch_dualpi2.c`: `dualpi2_enqueue_skb`, `dualpi2_qdisc_dequeue`,
-//! `do_step_aqm`, `dualpi2_dump_stats`. The law is [`crate::aqm::pi2::linux`].
+//! `do_step_aqm`, `dualpi2_dump_stats`. The law is [`crate::aqm::dualpi2::linux`].
 //!
 //! Differences, each pinned by a test where it can be observed:
 //!
-//! - only the ECN field classifies packets: there are no `tc` filters and no class numbers in a
+//! - only the ECN field classifies packets. There are no `tc` filters and no class numbers in a
 //!   packet's priority, so no Not-ECT packet is in the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel`;
@@ -17,8 +17,8 @@ use aqmlab_core::{Args, Cx, Duration, Ecn, Instant, Packet, Reason};
 
 use super::params::Control;
 use super::queues::{Queue, Queues, Wrr};
-use crate::aqm::pi2::Verdict;
-use crate::aqm::pi2::linux::{Linux, MAX_PROB, Settings};
+use crate::aqm::dualpi2::Verdict;
+use crate::aqm::dualpi2::linux::{Linux, MAX_PROB, Settings};
 use crate::aqm::timer::Timer;
 use crate::flows::memory_of;
 use crate::{Backlog, Parent, Qdisc};

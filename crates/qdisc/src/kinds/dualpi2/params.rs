@@ -14,7 +14,7 @@
 use aqmlab_core::{Args, Bounds, Bytes, Duration, Param, Value};
 
 use super::super::codel;
-use crate::aqm::pi2::linux::Gains;
+use crate::aqm::dualpi2::linux::Gains;
 use crate::bounds;
 
 /// The limit in packets.

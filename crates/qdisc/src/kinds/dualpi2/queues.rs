@@ -6,7 +6,7 @@
 
 use aqmlab_core::{Duration, Instant, Packet};
 
-use crate::aqm::pi2::{self, Heads};
+use crate::aqm::dualpi2::{self, Heads};
 use crate::{Backlog, PacketQueue};
 
 /// One of the two queues.
@@ -69,7 +69,7 @@ impl Queues {
     /// Returns the delays of the classic and of the L4S queue at `now`, in milliseconds.
     pub(super) fn delays_ms(&self, now: Instant) -> [f64; 2] {
         let heads = self.heads();
-        [heads.classic, heads.l4s].map(|head| pi2::age(head, now).as_secs_f64() * 1e3)
+        [heads.classic, heads.l4s].map(|head| dualpi2::age(head, now).as_secs_f64() * 1e3)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `dualpi2_rfc`: the pseudo-code of RFC 9332.
 //!
-//! Source: RFC 9332 Appendix A. The law is [`crate::aqm::pi2::rfc9332`]. The pseudo-code names no
+//! Source: RFC 9332 Appendix A. The law is [`crate::aqm::dualpi2::rfc9332`]. The pseudo-code names no
 //! scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round robin
 //! is Linux's, with the weight of the RFC's example.
 //!
@@ -10,12 +10,12 @@
 use aqmlab_core::{Args, Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
 
 use super::queues::{Busy, Queue, Queues, Turn, Wrr};
-use crate::aqm::pi2::rfc9332::{Control, Ramp, Rfc9332, Settings};
-use crate::aqm::pi2::{self, Verdict};
+use crate::aqm::dualpi2::rfc9332::{Control, Ramp, Rfc9332, Settings};
+use crate::aqm::dualpi2::{self, Verdict};
 use crate::aqm::timer::Timer;
 use crate::{Backlog, Parent, Qdisc};
 
-/// The limit in time that figure 2 states.
+/// The limit of the buffer as a time (figure 2).
 const BUFFER: Duration = Duration::from_millis(250);
 
 /// The scheduler of the two queues.
@@ -43,8 +43,8 @@ impl Scheduler {
                 Busy::One(queue) => Some(Turn::free(queue)),
                 Busy::Both => {
                     let heads = queues.heads();
-                    let shifted = pi2::age(heads.l4s, now).saturating_add(*shift);
-                    let l4s = shifted >= pi2::age(heads.classic, now);
+                    let shifted = dualpi2::age(heads.l4s, now).saturating_add(*shift);
+                    let l4s = shifted >= dualpi2::age(heads.classic, now);
                     Some(Turn::free(if l4s { Queue::L4s } else { Queue::Classic }))
                 }
             },

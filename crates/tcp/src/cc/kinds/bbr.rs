@@ -10,7 +10,7 @@
 //!   their seed, round-trip time and nanosecond of establishment are equal. Other connections draw
 //!   independently, and a repeated run draws the same phases;
 //! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
-//!   Linux sets `app_limited` of the connection.
+//!   Linux sets the connection's `app_limited` instead.
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
@@ -91,9 +91,10 @@ struct Bbr {
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of the last ten seconds in microseconds. The next field is the
-    /// tick of that sample or, if later, the tick at which the last [`Mode::ProbeRtt`] ended.
+    /// The minimum round-trip time of the last ten seconds in microseconds.
     min_rtt: Option<u64>,
+    /// The tick of the sample in `min_rtt` or, if later, the tick at which the last
+    /// [`Mode::ProbeRtt`] ended.
     min_rtt_stamp: u64,
     /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the data in flight is small
     /// enough.

@@ -11,9 +11,9 @@
 //!
 //! PLB, which moves a flow to another path, and `fast_ack_mode` are not modelled.
 //!
-//! `bbr3/params.rs` has the parameters, `bbr3/ops.rs` the operations. `bbr3/model.rs` measures the
-//! path, `bbr3/phase.rs` has the phases, `bbr3/cycle.rs` is the state machine, `bbr3/bounds.rs`
-//! bounds the data in flight, and `bbr3/send.rs` derives a rate and a window. `bbr/shared.rs` and
+//! `bbr3/params.rs` has the parameters, `bbr3/ops.rs` the operations, `bbr3/phase.rs` the phases,
+//! and `bbr3/cycle.rs` the state machine. `bbr3/model.rs` measures the path. `bbr3/bounds.rs`
+//! bounds the data in flight. `bbr3/send.rs` derives a rate and a window. `bbr/shared.rs` and
 //! `bbr/aggregation.rs` have the parts that `bbr` and `bbr3` share.
 
 mod bounds;
@@ -77,8 +77,8 @@ struct Bbr3 {
     prior_cwnd: u64,
     init_cwnd: u64,
     idle_restart: bool,
-    /// Whether the window has reached its target, so that less is computed while the application
-    /// limits the sender.
+    /// Whether the window has reached its target, so that the controller computes less while the
+    /// application limits the sender.
     try_fast_path: bool,
 
     min_rtt: u64,
@@ -106,7 +106,7 @@ struct Bbr3 {
 
     rounds_since_probe: u64,
     probe_wait: u64,
-    /// Whether samples come from a probe that has not yet been found too high.
+    /// Whether samples come from a probe whose data in flight has not yet been found too high.
     bw_probe_samples: bool,
     prev_probe_too_high: bool,
     stopped_risky_probe: bool,

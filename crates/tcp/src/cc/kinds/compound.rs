@@ -4,9 +4,9 @@
 //! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). A further source
 //! is the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The delay of a round is
 //! the minimum of its samples, if there are at least three. Delayed acknowledgements therefore do
-//! not look like a queue. Choices that the sources leave open, each pinned by a test: k = 3/4 and ζ
-//! = 1; the average of gamma moves halfway to each new value; by the formula, the delay window
-//! grows only above a window of 16 segments, and no further threshold disables the delay window.
+//! not look like a queue. The sources leave some choices open; tests pin each of them. They are k =
+//! 3/4 and ζ = 1. The average of gamma moves halfway to each new value. By the formula, the delay
+//! window grows only above a window of 16 segments. No further threshold disables the delay window.
 //!
 //! The connection's window is the sum of both windows. The controller stores the delay window
 //! separately.

@@ -7,9 +7,9 @@
 //!
 //! - on a host that counts bytes, the size of segments stays the same at low rates.
 //!
-//! `prague/params.rs` has the parameters, `prague/ops.rs` the operations, `prague/estimate.rs` the
-//! estimate of the share of marked segments, `prague/window.rs` the additive increase and the
-//! reductions, and `prague/rate.rs` the conversions between window and rate.
+//! `prague/params.rs` has the parameters, `prague/ops.rs` the operations, and `prague/estimate.rs`
+//! the estimate of the share of marked segments. `prague/window.rs` has the additive increase and
+//! the reductions, and `prague/rate.rs` the conversions between window and rate.
 
 mod estimate;
 mod ops;
@@ -34,7 +34,7 @@ const SHIFT_G: u32 = 4;
 /// The binary logarithm of the unit of the fractional window.
 const CWND_UNIT: u32 = 20;
 const ONE_CWND: u64 = 1 << CWND_UNIT;
-/// The packet in bytes by which the window grows per round trip.
+/// The size in bytes of the packet by which the window grows per round trip.
 const MTU_SYS: u64 = 1_500;
 /// The weight of a round's smoothed round-trip time in the long-term round-trip time, as a negative
 /// power of two.

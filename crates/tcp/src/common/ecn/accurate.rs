@@ -24,8 +24,9 @@ pub(crate) struct Accurate {
     pending: u32,
     /// The ECN field of the packet last received (`prev_ecnfield`).
     last: Ecn,
-    /// The ECN fields of this end's and of the peer's SYN or SYN-ACK.
+    /// The ECN field of this end's SYN or SYN-ACK.
     syn_sent: Ecn,
+    /// The ECN field of the peer's SYN or SYN-ACK.
     syn_received: Ecn,
     /// Whether the next segment shows the ECN field of the SYN-ACK.
     shows_syn_ack: bool,

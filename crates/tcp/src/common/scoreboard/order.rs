@@ -60,7 +60,7 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the segment with the oldest transmission among those in the list.
+    /// Returns the segment in the list with the oldest transmission.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }

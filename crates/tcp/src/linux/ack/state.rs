@@ -58,7 +58,8 @@ pub(in crate::linux) struct AckState {
     /// The first transmission time of the original segments that the acknowledgement covers
     /// selectively.
     pub(in crate::linux) first_sacked: Option<Instant>,
-    /// The last transmission time of these segments.
+    /// The last transmission time of the original segments that the acknowledgement covers
+    /// selectively.
     pub(in crate::linux) last_sacked: Option<Instant>,
     /// The sequence number of the lowest segment that the acknowledgement shows to have been
     /// reordered.

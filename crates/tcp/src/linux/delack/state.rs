@@ -35,9 +35,9 @@ pub(in crate::linux) struct DelayedAck {
     scheduled: bool,
     /// Whether the pending acknowledgement is due at once (`ICSK_ACK_NOW`).
     now: bool,
-    /// Whether the end of a write has arrived, usually as a small segment (`ICSK_ACK_PUSHED`). The
-    /// next field is set if there was more than one (`ICSK_ACK_PUSHED2`).
+    /// Whether the end of a write has arrived, usually as a small segment (`ICSK_ACK_PUSHED`).
     pushed: bool,
+    /// Whether the ends of several writes have arrived (`ICSK_ACK_PUSHED2`).
     pushed_twice: bool,
     /// The number of acknowledgements that must still be sent at once (`quick`).
     quick: u32,

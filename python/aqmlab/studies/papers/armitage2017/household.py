@@ -90,7 +90,7 @@ def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
 
 
 def rate_mbit(size_bytes: float, time_s: float) -> float:
-    """The rate at which a transfer completes in a time."""
+    """The rate at which a transfer of `size_bytes` takes `time_s`, in Mbit/s."""
     return size_bytes * 8e-6 / time_s
 
 

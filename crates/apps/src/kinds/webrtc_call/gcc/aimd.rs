@@ -21,9 +21,9 @@ const HEADROOM: f64 = 1.5;
 const HEADROOM_BPS: f64 = 10_000.0;
 const CEILING_BPS: f64 = 30e6;
 const FIRST_RTT: Duration = Duration::from_millis(200);
-/// The packet size for which the additive increase is computed; the next constant is the frame
-/// rate.
+/// The packet size for which the additive increase is computed.
 const PACKET_BITS: f64 = 8.0 * 1_200.0;
+/// The frame rate for which the additive increase is computed.
 const FRAMES: f64 = 30.0;
 /// The time until the detector reacts.
 const REACTION: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! The packets that were sent, by their transport-wide numbers.
 //!
-//! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. It
-//! is on the path until a report names it or a later packet.
+//! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. A
+//! packet is on the path until a report names this packet or a later packet.
 
 use std::collections::VecDeque;
 

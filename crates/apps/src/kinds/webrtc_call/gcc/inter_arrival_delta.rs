@@ -1,9 +1,9 @@
 //! Groups of packets that were sent together, and the change of delay from one group to the next.
 //!
 //! Source: libwebrtc (2025-06) `inter_arrival_delta.cc`. Packets sent within 5 ms of a group's
-//! first packet belong to the group. So do packets that arrive within 5 ms of the last packet, if
-//! their arrivals are closer than their departures. In that case, a queue on the path emptied at
-//! once. Such a burst lasts at most 100 ms.
+//! first packet belong to the group. Packets that arrive within 5 ms of the last packet also belong
+//! to the group, if their arrivals are closer than their departures. In that case, a queue on the
+//! path emptied at once. Such a burst lasts at most 100 ms.
 
 use aqmlab_core::{Duration, Instant};
 

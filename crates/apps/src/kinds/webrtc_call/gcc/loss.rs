@@ -47,9 +47,9 @@ pub(crate) struct LossLimit {
     lost: u64,
     expected: u64,
     next_report: Instant,
-    /// The proportion of lost packets in 256ths, as RTCP reports it. The next field is the time of
-    /// the report.
+    /// The proportion of lost packets in 256ths, as RTCP reports it.
     loss: f64,
+    /// The time of the last loss report.
     reported: Option<Instant>,
     first_report: Option<Instant>,
     decreased: Option<Instant>,

@@ -19,17 +19,17 @@ mod tests;
 
 const LEAST_OBSERVATIONS: u64 = 3;
 const CANDIDATES: [f64; 3] = [1.02, 1.0, 0.95];
-/// The factor on the arrival rate that bounds an increase. The next constant applies while the
-/// arrival rate is below `HOLD_THRESHOLD` times the held rate.
+/// The factor on the arrival rate that bounds an increase.
 const RAMP_UP: f64 = 1.5;
+/// The same factor while the arrival rate is below `HOLD_THRESHOLD` times the held rate.
 const RAMP_UP_IN_HOLD: f64 = 1.2;
 const HOLD_THRESHOLD: f64 = 1.3;
 /// The maximum increase of the estimate, as a factor, within [`INCREASE_WINDOW`].
 const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
-/// The average loss above which the estimate is bounded. The bound is the next constant divided by
-/// the excess of the loss over this constant.
+/// The average loss above which the estimate is bounded.
 const BOUND_LOSS: f64 = 0.05;
+/// The bound is this rate divided by the excess of the average loss over [`BOUND_LOSS`].
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
@@ -62,7 +62,7 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The estimate at which padding began, and the time.
+/// The estimate at which padding began, and the time at which padding began.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
     bps: f64,
@@ -88,8 +88,9 @@ pub(crate) struct LossBased {
     floor_bps: f64,
     acked_bps: Option<f64>,
     delay_bps: f64,
-    /// The limit of the current window of [`INCREASE_WINDOW`], and the beginning of this window.
+    /// The limit of the current window of [`INCREASE_WINDOW`].
     window_bps: f64,
+    /// The beginning of the current window of [`INCREASE_WINDOW`].
     window_since: Option<Instant>,
     hold: HoldInfo,
     padding: Padding,

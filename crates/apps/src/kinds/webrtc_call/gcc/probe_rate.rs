@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant};
 
 use super::probes::Cluster;
 
-/// The proportion of sends, and of bytes, that must have arrived.
+/// The minimum proportion of a probe's sends, and of its bytes, that must have arrived.
 const ARRIVED: f64 = 0.8;
 const LONGEST: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(1);
@@ -14,8 +14,9 @@ const KEPT: Duration = Duration::from_secs(1);
 /// that.
 const MOST_RATIO: f64 = 2.0;
 /// The ratio of the arrival rate to the sending rate below which the arrival rate shows the
-/// capacity. The result is then the capacity times the next constant.
+/// capacity.
 const SATURATED: f64 = 0.9;
+/// The proportion of the capacity that is the result, if the arrival rate shows the capacity.
 const USED: f64 = 0.95;
 
 #[derive(Debug)]

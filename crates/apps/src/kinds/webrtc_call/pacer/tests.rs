@@ -115,8 +115,7 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
 }
 
 /// 5 ms of 1 Mbit/s are 625 B; 5 ms of 300 kbit/s are 187 B. A packet of 1,200 B is less than three
-/// times as large as 625 B, and more than three times as large as 187 B (`rtp_sender.cc`,
-/// `kMaxPaddingSizeFactor`).
+/// times 625 B, and more than three times 187 B (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
 #[test]
 fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     for (bps, want) in [(1e6, 1_200), (300e3, 255)] {

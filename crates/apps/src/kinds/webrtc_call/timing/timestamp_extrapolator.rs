@@ -10,10 +10,11 @@ const TICKS_PER_MS: f64 = 90.0;
 const FIRST_COVARIANCE: [f64; 2] = [1.0, 1e10];
 const LEAST_FRAMES: u32 = 2;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// The accumulated error above which a change of the delay is detected. The next constants are the
-/// error that is subtracted from each sample, and the largest error of a sample. All are in ticks.
+/// The accumulated error in ticks above which a change of the delay is detected.
 const ALARM: f64 = 60_000.0;
+/// The error in ticks that is subtracted from each sample.
 const DRIFT: f64 = 6_600.0;
+/// The largest error of a sample in ticks.
 const MOST_ERROR: f64 = 7_000.0;
 
 /// The relation of capture times and arrival times.

@@ -36,7 +36,8 @@ impl Aggregation {
         self.epoch_acked = 0;
     }
 
-    /// Records that a round trip has passed. A maximum lasts `window` rounds or twice that.
+    /// Records that a round trip has passed. A maximum lasts for at least `window` and at most `2 *
+    /// window` rounds.
     pub(in crate::cc::kinds) fn next_round(&mut self, window: u32) {
         self.rounds = (self.rounds + 1).min(0x1f);
         if self.rounds >= window {

@@ -121,7 +121,7 @@ impl Bbr {
     }
 
     /// Returns the window after a change of the recovery state. In the first round of recovery, the
-    /// sender sends as much as was delivered. After recovery, the window is restored
+    /// sender sends as much data as was delivered. After recovery, the window is restored
     /// (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: RecoveryState) -> Conserve {
         let acked = ack.rate.acked_sacked;

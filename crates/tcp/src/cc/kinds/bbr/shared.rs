@@ -1,6 +1,7 @@
 //! The fixed point, the modes and the constants that versions 1 and 3 of BBR share.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (version 1) and google/bbr v3, which have them alike.
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (version 1) and google/bbr v3, which are equal in these
+//! parts.
 
 use aqmlab_core::{Duration, Instant, Rng};
 

@@ -11,7 +11,8 @@ use crate::cc::{CaState, LostSegment};
 const BETA: u64 = UNIT * 30 / 100;
 /// The largest share of losses that a probe accepts (`bbr_loss_thresh`).
 const LOSS_THRESH: u64 = UNIT * 2 / 100;
-/// The share of marked segments from which a probe is too high (`bbr_ecn_thresh`).
+/// The share of marked segments from which a probe's data in flight counts as too high
+/// (`bbr_ecn_thresh`).
 pub(super) const ECN_THRESH: u64 = UNIT / 2;
 /// The largest reduction by marks (`bbr_ecn_factor`).
 const ECN_FACTOR: u64 = UNIT / 3;
@@ -28,7 +29,7 @@ pub(super) struct Bounds {
     undo_bw_lo: u64,
     undo_inflight_lo: u64,
     undo_inflight_hi: u64,
-    /// The acknowledged segments for which `inflight_hi` grows by one.
+    /// The number of acknowledged segments after which `inflight_hi` grows by one segment.
     probe_up_cnt: u64,
     probe_up_acks: u64,
     /// The binary logarithm of the growth in the present round.
@@ -285,7 +286,7 @@ impl Flight {
 }
 
 /// Returns the amount of data in flight at which the losses of `flight` crossed the threshold. The
-/// last lost segment made them cross it (`bbr_inflight_hi_from_lost_skb`).
+/// last lost segment made the losses cross this threshold (`bbr_inflight_hi_from_lost_skb`).
 pub(super) fn inflight_at_loss(flight: &Flight) -> u64 {
     let (Some(in_flight), Some(lost)) =
         (flight.segments.checked_sub(1), flight.lost.checked_sub(1))

@@ -12,7 +12,7 @@ use super::{
 use crate::cc::kinds::bbr::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use crate::cc::{CaState, Window};
 
-/// The number of acknowledgements in a round that report losses from which start-up may end
+/// The number of acknowledgements with new losses in a round after which start-up may end
 /// (`bbr_full_loss_cnt`).
 const FULL_LOSS_COUNT: u32 = 6;
 /// The number of rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
@@ -22,11 +22,13 @@ const MIN_RTT_MILLIS: u64 = 10_000;
 const PROBE_RTT_MILLIS: u64 = 5_000;
 /// The gain of the window in [`Mode::ProbeRtt`].
 const PROBE_RTT_CWND_GAIN: u64 = UNIT / 2;
-/// The largest number of rounds between probes, and the range of its random reduction.
+/// The largest number of rounds between probes.
 const PROBE_MAX_ROUNDS: u64 = 63;
+/// The range of the random reduction of the number of rounds between probes.
 const PROBE_RANDOM_ROUNDS: u64 = 2;
-/// The shortest time between probes in microseconds, and the range of its random extension.
+/// The shortest time between probes in microseconds.
 const PROBE_BASE_MICROS: u64 = 2_000_000;
+/// The range of the random extension of the time between probes, in microseconds.
 const PROBE_RANDOM_MICROS: u64 = 1_000_000;
 /// The share of `inflight_hi` by which a probe grows in its first round after marks ceased
 /// (`bbr_ecn_reprobe_gain`).

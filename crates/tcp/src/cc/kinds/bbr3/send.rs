@@ -13,7 +13,7 @@ use super::{
 use crate::cc::Window;
 use crate::cc::kinds::bbr::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
 
-/// The data in bytes that a burst has in addition, halved for each 512 µs of round-trip time.
+/// The additional data of a burst in bytes. It is halved for each 512 µs of round-trip time.
 const GSO_MAX: u64 = 65_536;
 const RTT_SHIFT: u32 = 9;
 /// The smallest burst in segments (`tcp_min_tso_segs`).
@@ -85,7 +85,7 @@ impl Bbr3 {
         (in_flight + departing).saturating_sub(delivered)
     }
 
-    /// Sets the window: towards the target, in steps of the data acknowledged (`bbr_set_cwnd`).
+    /// Moves the window towards the target, by the amount of data acknowledged (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, sample: &Sample) {
         let acked = sample.acked_sacked;
         let mut cwnd = self.view.cwnd;

@@ -88,7 +88,8 @@ fn samples_of_a_limited_application_do_not_fill_the_pipe() {
     assert!(bbr.full_bw_reached && bbr.full_bw_now);
 }
 
-/// C-201: too many losses end a probe. If the application limited the sender, the bound stays.
+/// C-201: too many losses end a probe. If the application limited the sender, the bound does not
+/// change.
 #[test]
 fn a_probe_of_a_limited_application_ends_and_keeps_the_bound() {
     for (app_limited, want) in [(true, UNBOUNDED), (false, 100)] {
@@ -102,7 +103,7 @@ fn a_probe_of_a_limited_application_ends_and_keeps_the_bound() {
     }
 }
 
-/// C-221: a probe reacts once to losses.
+/// C-221: a probe reacts only once to losses.
 #[test]
 fn a_probe_reacts_once() {
     let (mut bbr, window) = cycling(Phase::Up);
@@ -284,8 +285,8 @@ fn the_variants_differ_in_the_gain_for_draining() {
     }
 }
 
-/// The waits between probes come from a named stream: 2 to 3 s and 0 or 1 rounds, equal in a
-/// repeated run, and different for another seed.
+/// The waits between probes are 2 to 3 s and 0 or 1 rounds. They come from a named stream, so they
+/// are equal in a repeated run, and different for another seed.
 #[test]
 fn waits_come_from_a_named_stream() {
     let waits = |seed| {

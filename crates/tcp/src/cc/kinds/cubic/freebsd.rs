@@ -65,7 +65,7 @@ struct RttRecord {
     mean: u64,
     /// The sum of the samples of this epoch.
     sum: u64,
-    /// The number of those samples.
+    /// The number of smoothed samples that `sum` contains.
     count: u64,
 }
 

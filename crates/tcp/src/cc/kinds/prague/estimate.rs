@@ -31,9 +31,9 @@ impl Prague {
         self.update_ai_ack_increase();
     }
 
-    /// Returns whether an update of the estimate is due: after a round trip, and after at least the
-    /// target round-trip time if growth does not depend on the round-trip time
-    /// (`prague_should_update_ewma`).
+    /// Returns whether an update of the estimate is due (`prague_should_update_ewma`). It is due
+    /// after a round trip. If growth does not depend on the round-trip time, at least the target
+    /// round-trip time must also have passed.
     pub(super) fn is_alpha_due(&self) -> bool {
         let elapsed = self.view.now.saturating_sub(self.alpha_stamp);
         self.view.totals.snd_una >= self.round_start.snd_nxt

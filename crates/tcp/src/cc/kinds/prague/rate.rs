@@ -65,8 +65,8 @@ impl Prague {
     }
 
     /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). If the controller adapts
-    /// the rate, the pacing rate is above the rate for half of a virtual round trip after an update
-    /// of the estimate. After this time it is below the rate.
+    /// the rate, an update of the estimate sets the pacing rate above the rate for half of a
+    /// virtual round trip. After this time, the pacing rate is below the rate.
     pub(super) fn update_pacing_rate(&mut self) {
         let mut rate = if self.is_by_rate() {
             let offset = mul_shr(RATE_OFFSET, self.rate, OFFSET_UNIT);

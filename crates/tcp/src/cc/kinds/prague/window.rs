@@ -17,8 +17,8 @@ const fn divide(dividend: u64, divisor: u64) -> u64 {
 
 impl Prague {
     /// Sets the growth of the window for a window of unmarked segments. If the round-trip time is
-    /// below the target, the growth is multiplied by the square of their ratio. The rate then grows
-    /// as fast as at the target (`prague_ai_ack_increase`).
+    /// below the target, the growth is multiplied by the square of the ratio of both times. The
+    /// rate then grows as fast as at the target (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
         let (rtt, target) = (self.view.srtt8, self.options.target8);
         let is_scaled =
@@ -31,7 +31,7 @@ impl Prague {
     }
 
     /// Grows the window for the unmarked segments of an acknowledgement, and moves the connection's
-    /// window towards it (`prague_update_cwnd`).
+    /// window towards the result (`prague_update_cwnd`).
     pub(super) fn update_cwnd(&mut self, acked: u64, marks: u64, is_limited: bool) {
         if marks > 0 {
             if !self.saw_ce && !self.options.starts_at_one {

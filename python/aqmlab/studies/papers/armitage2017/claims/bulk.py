@@ -53,7 +53,7 @@ NOTICEABLY = 1.05
 
 @dataclass(frozen=True)
 class BulkCase:
-    """One of the four cases of C-D."""
+    """One of the four cases of section C-D of the report."""
 
     scenario: str
     flows: tuple[Flow, ...]
@@ -145,7 +145,7 @@ def _(*numbers: Numbers) -> list[Check]:
 def _grows(
     n: Numbers, case: BulkCase, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
-    """Checks that the second rate gives more throughput each way, and shorter round trips."""
+    """Checks that the second rate gives each direction more throughput and shorter round trips."""
     slow, fast = pair
     words = f"{case.scenario}, {queue}: {fast} over {slow}".replace(" Mbit/s", "")
     for what, flows in parts(case):

@@ -182,7 +182,7 @@ def aqm_mostly_under(
 
 
 def iot_best(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the IoT flows' RTT mean and spread are least under FQ-CoDel."""
+    """Checks that the mean and the spread of the IoT flows' RTT are least under FQ-CoDel."""
     checks = []
     for rtt in RTTS:
         for queue in ONE_QUEUE:
@@ -241,7 +241,7 @@ def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the IoT flows and the call have their rates, and the call loses hardly any."""
+    """Checks that the IoT flows and the call have their rates, and the call loses few packets."""
     checks = []
     for here in places(rate):
         checks += [reaches(n, flow, here) for flow in LIGHT]
@@ -268,7 +268,7 @@ def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) 
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow gets less throughput under one condition than under the others."""
+    """Checks that a flow gets less throughput under one condition than under other conditions."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 

@@ -52,7 +52,10 @@ def _(n: Numbers) -> Evidence:
 
 
 def _filled(n: Numbers, here: At) -> BySeed:
-    """The load of the uplink in frames, as HTB counts them. The upload counts by its median."""
+    """The load of the uplink in frames, as HTB counts them.
+
+    The upload counts with its median throughput.
+    """
     parts = [n.flow("bulk_upload", "throughput_p50_mbit", here)]
     parts += [rate_of(n, flow, here) for flow in (*IOT, CALL_UP)]
     sizes = (1500, 152, 152, 728)

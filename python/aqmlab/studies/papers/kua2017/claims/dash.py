@@ -40,7 +40,10 @@ def _dash(n: Numbers, column: str, at: At) -> BySeed:
 
 
 def _better(n: Numbers, queue: str, other: str, rates: tuple[str, ...]) -> list[Check]:
-    """Checks that AR is higher under `queue` than under `other`, and RR is not lower."""
+    """Checks the achieved rate (AR) and the representation rate (RR) of the stream.
+
+    AR is higher under `queue` than under `other`, and RR is not lower.
+    """
     checks = []
     for words, at in places(*rates, queues=(queue,)):
         what, less = against(words, at, other)

@@ -19,8 +19,10 @@ const NEWTON_STEP: f64 = 0.75;
 /// in kbit/s.
 const PREFERENCE: f64 = 2e-4;
 const LOG_PREFERENCE: f64 = 0.02;
-/// The average loss above which a smaller capacity is preferred, and the smoothness of the change.
+/// The average loss above which a smaller capacity is preferred.
 const PREFERENCE_LOSS: f64 = 0.2;
+/// The distance of the average loss from [`PREFERENCE_LOSS`] at which the preference has half of
+/// its full strength.
 const PREFERENCE_SMOOTHING: f64 = 0.002;
 const NEVER: f64 = 1e-6;
 

@@ -3,7 +3,7 @@
 //! proportional to the controller's output. Classic and scalable congestion controls then get
 //! similar rates.
 //!
-//! Sources: RFC 9332; Linux 6.18 `net/sched/sch_dualpi2.c`, with the same law as 6.17; De Schepper,
+//! Sources: RFC 9332; Linux 6.18 `net/sched/sch_dualpi2.c`, with the same law as 6.17. De Schepper,
 //! Bondarenko, Tsang and Briscoe 2016, "PI2: A Linearized AQM for both Classic and Scalable TCP".
 //! Each module implements one law for two queues. `p′` is the output of the controller, and `k` the
 //! coupling factor.

@@ -28,14 +28,14 @@ fn updates_give_the_probabilities_of_the_figure() {
     for (ms, want) in [(20, 0.0648), (20, 0.0656), (10, 0.0328)] {
         law.vars.update(&law.settings, Duration::from_millis(ms));
         close(law.prob(), want);
-        // C-65 and C-113.
+        // Tests statements C-65 and C-113.
         close(law.p_c(), want * want);
         close(law.p_cl(), 2.0 * want);
         close(law.p_c(), (law.p_cl() / 2.0) * (law.p_cl() / 2.0));
     }
 }
 
-/// C-111 and C-112.
+/// Tests statements C-111 and C-112.
 #[test]
 fn the_probability_is_constant_at_the_target_and_stays_between_zero_and_one() {
     let mut law = at(0.3);
@@ -60,7 +60,7 @@ fn constants_follow_from_the_target_and_the_largest_rtt() {
     assert_eq!(Control::of(ms(15), ms(30)).tupdate, ms(10), "a third of the largest RTT");
 }
 
-/// C-114.
+/// Tests statement C-114.
 #[test]
 fn the_ramp_rises_from_zero_to_one() {
     for (us, want) in
@@ -70,7 +70,7 @@ fn the_ramp_rises_from_zero_to_one() {
     }
 }
 
-/// C-66, C-115 and C-116.
+/// Tests statements C-66, C-115 and C-116.
 #[test]
 fn the_ramp_needs_more_than_one_packet_behind() {
     let late = Duration::from_millis(5);
@@ -83,7 +83,7 @@ fn the_ramp_needs_more_than_one_packet_behind() {
     assert_eq!(signals, 6, "0.7 of nine packets");
 }
 
-/// C-68 and C-119.
+/// Tests statements C-68 and C-119.
 #[test]
 fn an_accumulator_spaces_signals_evenly() {
     let signals = |likelihood: f64, packets: u32| -> Vec<u32> {
@@ -98,7 +98,7 @@ fn an_accumulator_spaces_signals_evenly() {
     }
 }
 
-/// C-120.
+/// Tests statement C-120.
 #[test]
 fn classic_packets_are_signalled_below_the_largest_probability_and_dropped_from_it() {
     for (prob, want) in [(0.499, Verdict::Signal), (0.5, Verdict::Drop), (1.0, Verdict::Drop)] {
@@ -109,7 +109,7 @@ fn classic_packets_are_signalled_below_the_largest_probability_and_dropped_from_
     }
 }
 
-/// C-121.
+/// Tests statement C-121.
 #[test]
 fn l4s_packets_are_dropped_only_from_a_coupled_probability_of_one() {
     let late = Duration::from_millis(5);
@@ -137,7 +137,7 @@ fn an_overload_leaves_no_signals_behind() {
     assert!(signals <= 12, "{signals}");
 }
 
-/// C-128.
+/// Tests statement C-128.
 #[test]
 fn updates_use_the_older_head() {
     let ms = Instant::from_millis;

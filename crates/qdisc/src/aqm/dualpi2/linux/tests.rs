@@ -47,14 +47,14 @@ fn updates_give_the_probabilities_of_the_kernel() {
     assert_eq!((scaled(41), scaled(819)), (44, 879));
 }
 
-/// C-111.
+/// Tests statement C-111.
 #[test]
 fn a_constant_delay_at_the_target_leaves_the_probability_unchanged() {
     let once = after(&[15], &DEFAULTS).prob();
     assert_eq!(after(&[15; 400], &DEFAULTS).prob(), once);
 }
 
-/// C-112.
+/// Tests statement C-112.
 #[test]
 fn the_probability_saturates_at_both_ends() {
     let mut high = at(MAX_PROB - 5, &DEFAULTS);

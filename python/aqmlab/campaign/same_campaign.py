@@ -47,7 +47,7 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 def _told(campaign: Campaign, manifest: Manifest) -> str:
     """Describes the campaign in a folder.
 
-    Adds its difference from `campaign` if the titles do not show it.
+    Adds its difference from `campaign` if the titles do not show the difference.
     """
     about = campaign.about
     made_by = registry.made_by(manifest.engine, manifest.versions)

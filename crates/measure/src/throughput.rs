@@ -1,7 +1,7 @@
 //! The throughput of one direction of a flow during the flow's active interval.
 //!
 //! Sources: RFC 5166 §2.1.1 for the mean, which is the bytes that arrive in the interval divided by
-//! the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance by a quarter
+//! the interval's length. TEACUP (`analyse_throughput`) for the windows, which advance by a quarter
 //! of their length. Differences, pinned by tests: the interval is the flow's active interval, and
 //! the first window begins with it. Only windows wholly within the interval count.
 //!
@@ -26,7 +26,8 @@ pub(crate) struct Active {
     /// The number of steps in a window.
     width: usize,
     phase: Phase,
-    /// The end of the open step. Outside the active interval, the time of the next change of phase.
+    /// The end of the open step. Outside the active interval, it is the time of the next change of
+    /// phase.
     next: u64,
     /// Bytes of the open step.
     open: u64,

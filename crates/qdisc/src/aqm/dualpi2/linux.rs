@@ -4,8 +4,9 @@
 //! `dualpi2_classic_marking` and `dualpi2_scalable_marking`, with their integer arithmetic to the
 //! bit. Behaviour beyond RFC 9332, each point pinned by a test:
 //!
-//! - The change of the probability is held in 32 bits. If the delay falls by more than about 0.31 s
-//!   between two updates, the change overflows, and the probability falls too little or not at all.
+//! - The change of the probability is held in 32 bits. The change overflows if the delay falls by
+//!   more than about 0.31 s between two updates. The probability then falls too little or not at
+//!   all.
 //! - A draw of 32 bits is taken for every packet that may be signalled, even if the probability is
 //!   zero. A draw equal to the probability is a hit.
 //! - In overload, an L4S packet that is not dropped is always marked.
