@@ -84,9 +84,10 @@ impl Endpoint {
     /// If the controller needs TCP, or the MTU is too small.
     pub fn check_quic(&self, at: &str) -> Result<(), SpecError> {
         let (kind, args) = &self.cc;
-        if (kind.build)(args).ecn_need() != EcnNeed::None {
+        let cc = (kind.build)(args);
+        if cc.ecn_need() != EcnNeed::None || cc.wants_feedback() {
             let problem = format!(
-                "`{}` needs the ECN feedback of Linux's TCP; QUIC has the others, such as `cubic`",
+                "`{}` needs the feedback of Linux's TCP; QUIC has the others, such as `cubic`",
                 kind.name
             );
             return Err(SpecError::new(format!("{at}.cc"), problem));

@@ -111,7 +111,8 @@ fn equal_trials_have_equal_digests_whatever_is_measured() {
 #[test]
 fn controllers_that_need_tcp_and_small_mtus_are_refused() {
     for (end, said) in [
-        (json!({"cc": {"kind": "prague"}}), "apps[0].wan.cc: `prague` needs"),
+        (json!({"cc": {"kind": "dctcp"}}), "apps[0].wan.cc: `dctcp` needs"),
+        (json!({"cc": {"kind": "bbr3"}}), "apps[0].wan.cc: `bbr3` needs"),
         (json!({"mtu": 1_000}), "apps[0].wan.mtu: 1000 B: QUIC needs 1228 B"),
     ] {
         let mut file = transfer("file", "quic", 0);
