@@ -1,15 +1,18 @@
 //! The congestion window of a connection, which a controller of the crate `aqmlab_tcp` governs.
 //!
 //! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
-//! chooses the slow-start threshold, and this module keeps the recovery period. Differences from
-//! Appendix B, each pinned by a test:
+//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8
+//! forbids the growth of an underutilized window and leaves its definition open. The definition is
+//! Chromium's (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
 //! - a controller that always sets the window (BBR) is not limited by this module.
 
 use aqmlab_core::{BitRate, Duration, Instant};
-use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
+use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
+use aqmlab_tcp::{DeliveryRate, PendingSample, Sent};
 
+use crate::recovery::SentPacket;
 use crate::rtt::Rtt;
 
 /// The initial window in bytes for large datagrams (RFC 9002 §7.2).
@@ -18,6 +21,8 @@ const INITIAL_BYTES: u64 = 14_720;
 const INITIAL_DATAGRAMS: u64 = 10;
 /// The number of datagrams in the minimum window (`kMinimumWindow`).
 const MINIMUM_DATAGRAMS: u64 = 2;
+/// The number of datagrams that a sender may leave unused of a window that may grow.
+const UNUSED_DATAGRAMS: u64 = 3;
 /// The largest window, which no path of the model reaches.
 const CLAMP: u64 = 1 << 40;
 
@@ -28,32 +33,36 @@ pub const fn initial_window(mds: u32) -> u64 {
     if INITIAL_DATAGRAMS * mds < floor { INITIAL_DATAGRAMS * mds } else { floor }
 }
 
-/// The delivery state when a packet was sent, from which its acknowledgement makes a rate sample.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mark {
-    delivered: u64,
-    delivered_at: Instant,
-    first_sent: Instant,
-    app_limited: bool,
-}
-
 /// A packet as the controller sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    pub(crate) sent: Instant,
-    pub(crate) bytes: u64,
-    /// The total of bytes sent, including this packet.
-    pub(crate) end: u64,
+    /// The bytes of the packet, numbered by the total of bytes sent, and its delivery state.
+    data: Sent,
     /// The data in flight, including this packet.
     flight: u64,
-    pub(crate) mark: Mark,
+}
+
+impl Packet {
+    /// Returns the time of the transmission.
+    pub(crate) const fn sent(&self) -> Instant {
+        self.data.sent
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.data.len as u64
+    }
+
+    /// Returns the total of bytes sent before this packet.
+    pub(crate) const fn start(&self) -> u64 {
+        self.data.seq
+    }
 }
 
 /// The outcome of an acknowledgement.
 pub(crate) struct Outcome<'a> {
     pub(crate) now: Instant,
-    /// The newly acknowledged packets in flight.
-    pub(crate) acked: &'a [Packet],
+    /// The newly acknowledged packets in flight, in the order of transmission.
+    pub(crate) acked: &'a [SentPacket],
     /// The round-trip sample, if there is one.
     pub(crate) sample: Option<Duration>,
     /// The bytes declared lost.
@@ -68,19 +77,17 @@ pub(crate) struct Congest {
     window: Window,
     pub(crate) in_flight: u64,
     /// The start of the current or last recovery period.
-    recovery_start: Option<Instant>,
+    pub(crate) recovery_start: Option<Instant>,
     in_recovery: bool,
     /// Whether one packet may exceed the window, at the start of a recovery period (§7.3.2).
     pub(crate) has_extra_packet: bool,
     /// Whether the window or pacing stopped the sender when it last sent.
+    is_held: bool,
+    /// Whether acknowledgements let the window grow, because the sender uses it (§7.8).
     pub(crate) limited: bool,
+    /// The total of bytes sent.
     sent: u64,
-    delivered: u64,
-    delivered_at: Instant,
-    first_sent: Instant,
-    lost: u64,
-    /// The value of `delivered` until which the application limits samples.
-    app_limited: u64,
+    rate: DeliveryRate,
     last_sent: Option<Instant>,
 }
 
@@ -100,16 +107,21 @@ impl Congest {
             recovery_start: None,
             in_recovery: false,
             has_extra_packet: false,
+            is_held: false,
             limited: false,
             sent: 0,
-            // Zero stands for the absence of a sample.
-            delivered: segment,
-            delivered_at: Instant::ZERO,
-            first_sent: Instant::ZERO,
-            lost: 0,
-            app_limited: 0,
+            rate: DeliveryRate::default(),
             last_sent: None,
         }
+    }
+
+    /// Sets the window, and after a reduction also the threshold.
+    #[cfg(test)]
+    pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
+        if is_reduced && self.window.cwnd == self.window.ssthresh {
+            self.window.ssthresh = cwnd;
+        }
+        self.window.cwnd = cwnd;
     }
 
     pub(crate) const fn window(&self) -> &Window {
@@ -130,60 +142,62 @@ impl Congest {
     }
 
     /// Records that a packet in flight is sent.
-    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) -> Packet {
-        if self.in_flight == 0 {
-            (self.first_sent, self.delivered_at) = (now, now);
-            if let Some(last) = self.last_sent {
-                let app_limited = self.app_limited != 0;
-                let event = CcEvent::TransmitStart { idle: now.since(last), app_limited };
-                self.cc.on_event(&mut self.window, event, now);
-            }
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32) -> Packet {
+        let nothing_out = self.in_flight == 0;
+        if let (true, Some(last)) = (nothing_out, self.last_sent) {
+            let app_limited = self.rate.app_limited != 0;
+            let event = CcEvent::TransmitStart { idle: now.since(last), app_limited };
+            self.cc.on_event(&mut self.window, event, now);
         }
+        let mut data = Sent::new(self.sent, bytes, 0);
+        data.sent = now;
+        self.rate.on_sent(&mut data, nothing_out);
         self.last_sent = Some(now);
         self.has_extra_packet = false;
-        self.in_flight += bytes;
-        self.sent += bytes;
-        let mark = Mark {
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            app_limited: self.app_limited != 0,
-        };
-        Packet { sent: now, bytes, end: self.sent, flight: self.in_flight, mark }
+        self.in_flight += u64::from(bytes);
+        self.sent = data.end();
+        Packet { data, flight: self.in_flight }
     }
 
-    /// Records that the sender has stopped, because the window or pacing limits it, or because
+    /// Records that the sender has stopped, because the window or pacing holds its data, or because
     /// there is no data.
-    pub(crate) fn on_stopped(&mut self, limited: bool) {
-        self.limited = limited;
-        if !limited && self.in_flight < self.window.cwnd {
-            self.app_limited = (self.delivered + self.in_flight).max(1);
+    pub(crate) fn on_stopped(&mut self, is_held: bool) {
+        self.is_held = is_held;
+        if !is_held && self.in_flight < self.window.cwnd {
+            self.rate.app_limited = self.rate.delivered + self.in_flight;
         }
+    }
+
+    /// Decides whether the flight before an acknowledgement uses the window.
+    pub(crate) fn check_use(&mut self) {
+        let Window { cwnd, segment, .. } = self.window;
+        let is_half_used = self.window.in_slow_start() && self.in_flight > cwnd / 2;
+        let is_used = self.in_flight + UNUSED_DATAGRAMS * segment >= cwnd;
+        self.limited = self.is_held || is_half_used || is_used;
     }
 
     /// Processes the acknowledged packets (`OnPacketsAcked`), after the losses.
     pub(crate) fn on_ack(&mut self, outcome: &Outcome<'_>, rtt: &Rtt) {
-        let all: u64 = outcome.acked.iter().map(|packet| packet.bytes).sum();
+        let Some(newest) = outcome.acked.last() else { return };
+        self.leave_recovery(newest.packet.sent(), outcome.now);
+        let (mut all, mut grown, mut pending) = (0, 0, PendingSample::new());
+        for acked in outcome.acked {
+            let mut packet = acked.packet;
+            self.rate.on_delivered(&mut packet.data, &mut pending);
+            all += packet.bytes();
+            if self.recovery_start.is_none_or(|start| packet.sent() > start) {
+                grown += packet.bytes();
+            }
+        }
         self.in_flight = self.in_flight.saturating_sub(all);
-        self.delivered += all;
-        if self.app_limited != 0 && self.delivered > self.app_limited {
-            self.app_limited = 0;
-        }
-        self.leave_recovery(outcome);
-        let rate = self.rate_sample(outcome, all);
-        if all > 0 {
-            self.delivered_at = outcome.now;
-        }
-        let newest = outcome.acked.iter().max_by_key(|packet| packet.end);
-        let since = self.recovery_start;
-        let counts = |packet: &&Packet| since.is_none_or(|start| packet.sent > start);
-        let grown: u64 = outcome.acked.iter().filter(counts).map(|packet| packet.bytes).sum();
+        self.rate.delivered += all;
+        self.rate.on_ack(all, outcome.now);
         let ack = Ack {
             now: outcome.now,
             acked: all,
             bytes: all,
             in_flight: self.in_flight,
-            prior_in_flight: newest.map_or(0, |packet| packet.flight),
+            prior_in_flight: newest.packet.flight,
             until_departure: Duration::ZERO,
             rtt: outcome.sample,
             srtt: rtt.measured(),
@@ -191,11 +205,9 @@ impl Congest {
             cwnd_limited: self.limited,
             snd_una: outcome.oldest.unwrap_or(self.sent),
             snd_nxt: self.sent,
-            rate,
+            rate: self.rate.sample(&pending, (all, outcome.lost), outcome.now, true, rtt.min()),
         };
-        if all > 0 {
-            self.cc.on_sample(&mut self.window, &ack);
-        }
+        self.cc.on_sample(&mut self.window, &ack);
         if self.cc.controls_cwnd() {
             self.cc.control(&mut self.window, &ack, self.in_recovery);
         } else if grown > 0 && !self.in_recovery {
@@ -205,45 +217,24 @@ impl Congest {
     }
 
     /// Ends the recovery period when a packet that was sent during it is acknowledged (§7.3.2).
-    fn leave_recovery(&mut self, outcome: &Outcome<'_>) {
-        let Some(start) = self.recovery_start.filter(|_| self.in_recovery) else { return };
-        if outcome.acked.iter().any(|packet| packet.sent > start) {
+    /// `sent` is the transmission time of the newest acknowledged packet.
+    fn leave_recovery(&mut self, sent: Instant, now: Instant) {
+        if self.in_recovery && self.recovery_start.is_some_and(|start| sent > start) {
             self.in_recovery = false;
-            self.cc.on_event(&mut self.window, CcEvent::RecoveryLeft, outcome.now);
-            self.cc.on_event(&mut self.window, CcEvent::Opened, outcome.now);
+            self.cc.on_event(&mut self.window, CcEvent::RecoveryLeft, now);
+            self.cc.on_event(&mut self.window, CcEvent::Opened, now);
         }
-    }
-
-    /// Returns the delivery-rate sample of an acknowledgement.
-    fn rate_sample(&mut self, outcome: &Outcome<'_>, all: u64) -> RateSample {
-        let mut rate = RateSample {
-            total_delivered: self.delivered,
-            losses: outcome.lost,
-            total_lost: self.lost,
-            acked_sacked: all,
-            ..RateSample::default()
-        };
-        let Some(newest) = outcome.acked.iter().max_by_key(|packet| packet.end) else {
-            return rate;
-        };
-        let span = newest.sent.since(newest.mark.first_sent);
-        self.first_sent = newest.sent;
-        rate.prior_delivered = newest.mark.delivered;
-        rate.app_limited = newest.mark.app_limited;
-        rate.delivered = self.delivered - newest.mark.delivered;
-        rate.interval = span.max(outcome.now.since(newest.mark.delivered_at));
-        rate
     }
 
     /// Removes a lost packet from the flight.
     pub(crate) fn on_lost(&mut self, packet: &Packet) {
-        self.in_flight = self.in_flight.saturating_sub(packet.bytes);
-        self.lost += packet.bytes;
+        self.forget(packet);
+        self.rate.lost += packet.bytes();
     }
 
     /// Removes a packet whose keys are discarded (`RemoveFromBytesInFlight`).
     pub(crate) fn forget(&mut self, packet: &Packet) {
-        self.in_flight = self.in_flight.saturating_sub(packet.bytes);
+        self.in_flight = self.in_flight.saturating_sub(packet.bytes());
     }
 
     /// Processes a loss or a mark of a packet sent at `sent` (`OnCongestionEvent`). `in_flight` is

@@ -117,16 +117,14 @@ impl Connection {
             // These acknowledgements are sent at once (RFC 9002 §5.3).
             QuicSpace::Initial | QuicSpace::Handshake => Duration::ZERO,
         };
+        self.recovery.congest.check_use();
         let found = self.recovery.on_ack(space, ack, delay, now);
         self.ecn &= !found.ecn_failed;
-        if found.acked.is_empty() {
-            return;
-        }
         for sent in &found.acked {
             self.settle(space, sent);
         }
         self.requeue(space, &found.lost);
-        if self.handshake.peer_validated {
+        if found.is_new && self.handshake.peer_validated {
             self.recovery.reset_backoff();
         }
     }
@@ -139,9 +137,7 @@ impl Connection {
         for frame in &sent.frames {
             let Some((offset, len)) = extent(frame) else { continue };
             match frame {
-                QuicFrame::Stream { stream, .. } => {
-                    self.streams.sender(*stream).on_acked(offset, len);
-                }
+                QuicFrame::Stream { stream, .. } => self.streams.on_acked(*stream, offset, len),
                 _ => self.handshake.out(space).on_acked(offset, len),
             }
         }

@@ -257,15 +257,15 @@ impl Connection {
                     _ => frames.push(frame.clone()),
                 }
             }
-            let number = packet.number;
-            self.recovery.on_sent(space, now, u64::from(bytes), |packet| SentPacket {
-                number,
+            self.recovery.on_sent(space, now, bytes, |packet| SentPacket {
                 ack_eliciting: is_eliciting,
                 ecn,
                 frames,
                 acks,
                 packet,
             });
+        } else {
+            self.recovery.on_ack_only_sent(space, now);
         }
         if is_eliciting && !std::mem::replace(&mut self.has_sent, true) {
             self.restart_idle(now);

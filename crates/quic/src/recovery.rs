@@ -1,14 +1,12 @@
 //! Loss detection: the packets in flight, the packets that are lost, and the probe timeout.
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
-//! Differences, each pinned by a test:
-//!
-//! - persistent congestion is established among consecutive packets of one detection and one number
-//!   space;
-//! - packets that only acknowledge are not kept, so their acknowledgement gives no round-trip
-//!   sample.
+//! Difference, pinned by a test: persistent congestion is established among consecutive packets of one
+//! detection and one number space.
 
 mod probe;
+#[cfg(test)]
+mod replay;
 mod space;
 
 use aqmlab_core::{Duration, Instant, QuicAck, QuicFrame, QuicSpace};
@@ -19,7 +17,7 @@ use crate::rtt::Rtt;
 
 pub(crate) use probe::{Expiry, Standing};
 pub(crate) use space::SentPacket;
-use space::Space;
+use space::{Place, Space};
 
 /// The number of later packets whose acknowledgement makes a packet lost (`kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
@@ -31,6 +29,8 @@ const PERSISTENT_THRESHOLD: u64 = 3;
 pub(crate) struct Found {
     pub(crate) acked: Vec<SentPacket>,
     pub(crate) lost: Vec<SentPacket>,
+    /// Whether a packet is newly acknowledged. It may be one that only acknowledges.
+    pub(crate) is_new: bool,
     /// Whether the validation of ECN failed (RFC 9000 §13.4.2).
     pub(crate) ecn_failed: bool,
 }
@@ -48,6 +48,34 @@ pub struct RecoveryStats {
     pub ecn_periods: u64,
     /// Times of persistent congestion.
     pub persistent: u64,
+}
+
+/// Consecutive lost packets, which establish persistent congestion if they span enough time (§7.6.2).
+struct Streak {
+    /// The time of the first round-trip sample. Packets before it do not count.
+    first_sample: Option<Instant>,
+    /// The duration of persistent congestion (§7.6.1).
+    span: Duration,
+    /// The transmission time of the first packet of the streak.
+    start: Option<Instant>,
+    is_persistent: bool,
+}
+
+impl Streak {
+    /// Adds a lost packet.
+    fn extend(&mut self, packet: &SentPacket) {
+        let sent = packet.packet.sent();
+        // The acknowledgement with the first sample lets packets leave at the same instant.
+        if packet.ack_eliciting && self.first_sample.is_some_and(|sample| sent >= sample) {
+            let start = *self.start.get_or_insert(sent);
+            self.is_persistent |= sent.since(start) > self.span;
+        }
+    }
+
+    /// Ends the streak at a packet that is not lost.
+    const fn interrupt(&mut self) {
+        self.start = None;
+    }
 }
 
 /// Loss detection and congestion control of one end.
@@ -94,23 +122,16 @@ impl Recovery {
         &mut self,
         space: QuicSpace,
         now: Instant,
-        bytes: u64,
+        bytes: u32,
         sent: impl FnOnce(Packet) -> SentPacket,
     ) {
         let sent = sent(self.congest.on_sent(now, bytes));
-        let space = &mut self.spaces[space.index()];
-        if space.sent.is_empty() {
-            space.base = sent.number;
-        }
-        // Packets that only acknowledge leave gaps.
-        while space.base + (space.sent.len() as u64) < sent.number {
-            space.sent.push_back(None);
-        }
-        if sent.ack_eliciting {
-            space.eliciting += 1;
-            space.last_eliciting = now;
-        }
-        space.sent.push_back(Some(sent));
+        self.spaces[space.index()].push(Place::InFlight(sent));
+    }
+
+    /// Records a packet that only acknowledges.
+    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant) {
+        self.spaces[space.index()].push(Place::AckOnly(now));
     }
 
     /// Processes an acknowledgement (`OnAckReceived`). `ack_delay` is the peer's delay, limited as
@@ -127,19 +148,24 @@ impl Recovery {
         let Some(&(_, largest)) = ack.ranges.first() else { return found };
         let advances = space.largest_acked.is_none_or(|known| largest > known);
         space.largest_acked = space.largest_acked.max(Some(largest));
-        for &(first, last) in &ack.ranges {
-            let end = space.base + space.sent.len() as u64;
-            for number in first.max(space.base)..last.saturating_add(1).min(end) {
-                found.acked.extend(space.take(number));
+        let numbers = space.numbers();
+        let newest = numbers.contains(&largest).then(|| space.get(largest).sent()).flatten();
+        // The ranges are stored newest first, and the packets are needed oldest first.
+        for &(first, last) in ack.ranges.iter().rev() {
+            for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
+                match space.take(number) {
+                    Place::Empty => continue,
+                    Place::AckOnly(_) => {}
+                    Place::InFlight(packet) => found.acked.push(packet),
+                }
+                found.is_new = true;
             }
         }
-        if found.acked.is_empty() {
+        if !found.is_new {
             return found;
         }
-        found.acked.sort_by_key(|sent| sent.number);
-        let newest = found.acked.last().filter(|sent| sent.number == largest);
         let elicited = found.acked.iter().any(|sent| sent.ack_eliciting);
-        let sample = newest.filter(|_| elicited).map(|sent| now.since(sent.packet.sent));
+        let sample = newest.filter(|_| elicited).map(|sent| now.since(sent));
         if let Some(sample) = sample {
             self.rtt.update(now, sample, ack_delay);
         }
@@ -147,18 +173,16 @@ impl Recovery {
             found.ecn_failed = self.process_ecn(index, ack, &found.acked, now);
         }
         let before = self.congest.in_flight;
-        found.lost = self.detect_lost(index, now);
-        self.process_lost(&found.lost, before, now);
-        let acked: Vec<Packet> = found.acked.iter().map(|sent| sent.packet).collect();
+        found.lost = self.detect_lost(index, before, now);
+        self.spaces[index.index()].trim();
         let outcome = Outcome {
             now,
-            acked: &acked,
+            acked: &found.acked,
             sample,
-            lost: found.lost.iter().map(|sent| sent.packet.bytes).sum(),
+            lost: found.lost.iter().map(|sent| sent.packet.bytes()).sum(),
             oldest: self.oldest(),
         };
         self.congest.on_ack(&outcome, &self.rtt);
-        self.spaces[index.index()].trim();
         found
     }
 
@@ -168,7 +192,7 @@ impl Recovery {
     }
 
     fn oldest(&self) -> Option<u64> {
-        let oldest = |space: &Space| space.oldest().map(|sent| sent.packet.end - sent.packet.bytes);
+        let oldest = |space: &Space| space.oldest().map(|sent| sent.packet.start());
         self.spaces.iter().filter_map(oldest).min()
     }
 
@@ -192,7 +216,7 @@ impl Recovery {
         if counts.ce > known.ce
             && let Some(newest) = acked.last()
         {
-            let (sent, in_flight) = (newest.packet.sent, self.congest.in_flight);
+            let (sent, in_flight) = (newest.packet.sent(), self.congest.in_flight);
             let began =
                 self.congest.on_congestion(now, sent, Signal::EcnEcho, in_flight, &self.rtt);
             self.stats.ecn_periods += u64::from(began);
@@ -200,69 +224,65 @@ impl Recovery {
         false
     }
 
-    /// Removes the lost packets of a space (`DetectAndRemoveLostPackets`).
-    fn detect_lost(&mut self, index: QuicSpace, now: Instant) -> Vec<SentPacket> {
+    /// Removes the lost packets of a space (`DetectAndRemoveLostPackets`) and reacts to them.
+    /// `in_flight` is the flight before them.
+    fn detect_lost(&mut self, index: QuicSpace, in_flight: u64, now: Instant) -> Vec<SentPacket> {
         let delay = self.rtt.loss_delay();
+        let mut streak = self.streak();
         let space = &mut self.spaces[index.index()];
         space.loss_time = None;
         let Some(largest) = space.largest_acked else { return Vec::new() };
         let mut lost = Vec::new();
-        let end = (space.base + space.sent.len() as u64).min(largest);
-        for number in space.base..end {
-            let Some(sent) = &space.sent[(number - space.base) as usize] else { continue };
-            let due = sent.packet.sent + delay;
-            if due <= now || largest >= number + PACKET_THRESHOLD {
-                lost.extend(space.take(number));
-            } else {
+        let numbers = space.numbers();
+        for number in numbers.start..numbers.end.min(largest) {
+            let Some(sent) = space.get(number).sent() else {
+                streak.interrupt();
+                continue;
+            };
+            let due = sent + delay;
+            if due > now && largest < number + PACKET_THRESHOLD {
                 space.loss_time = Some(space.loss_time.map_or(due, |known| known.min(due)));
+                streak.interrupt();
+            } else if let Place::InFlight(packet) = space.take(number) {
+                streak.extend(&packet);
+                lost.push(packet);
             }
         }
+        self.process_lost(&lost, streak.is_persistent, in_flight, now);
         lost
     }
 
     /// Reacts to lost packets (`OnPacketsLost`). `in_flight` is the flight before them.
-    fn process_lost(&mut self, lost: &[SentPacket], in_flight: u64, now: Instant) {
+    fn process_lost(
+        &mut self,
+        lost: &[SentPacket],
+        is_persistent: bool,
+        in_flight: u64,
+        now: Instant,
+    ) {
         let Some(last) = lost.last() else { return };
         for sent in lost {
             self.congest.on_lost(&sent.packet);
         }
         self.stats.lost_packets += lost.len() as u64;
-        let began =
-            self.congest.on_congestion(now, last.packet.sent, Signal::Loss, in_flight, &self.rtt);
+        let sent = last.packet.sent();
+        let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
         self.stats.loss_periods += u64::from(began);
-        if self.is_persistent(lost) {
+        if is_persistent {
             self.congest.on_persistent_congestion(now);
             self.stats.persistent += 1;
         }
     }
 
-    /// Returns whether lost packets establish persistent congestion (§7.6).
-    fn is_persistent(&self, lost: &[SentPacket]) -> bool {
-        let Some(first_sample) = self.rtt.first_sample() else { return false };
+    fn streak(&self) -> Streak {
         let span = (self.rtt.pto() + self.max_ack_delay) * PERSISTENT_THRESHOLD;
-        let mut start: Option<&SentPacket> = None;
-        let mut previous = None;
-        for sent in lost {
-            let follows = previous.is_none_or(|number| number + 1 == sent.number);
-            previous = Some(sent.number);
-            if !follows {
-                start = None;
-            }
-            if !sent.ack_eliciting || sent.packet.sent <= first_sample {
-                continue;
-            }
-            let from = *start.get_or_insert(sent);
-            if sent.packet.sent.since(from.packet.sent) >= span && from.number != sent.number {
-                return true;
-            }
-        }
-        false
+        Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
     }
 
     /// Removes the packets of a space whose keys are discarded (`OnPacketNumberSpaceDiscarded`).
     pub(crate) fn discard(&mut self, space: QuicSpace) {
         let space = std::mem::take(&mut self.spaces[space.index()]);
-        for sent in space.sent.iter().flatten() {
+        for sent in space.in_flight() {
             self.congest.forget(&sent.packet);
         }
         self.pto_count = 0;

@@ -194,6 +194,11 @@ impl Streams {
         &mut self.stream(stream).send
     }
 
+    /// Records that the peer has acknowledged bytes of a stream.
+    pub(crate) fn on_acked(&mut self, stream: u32, offset: u64, len: u64) {
+        self.stream(stream).send.on_acked(offset, len);
+    }
+
     pub(crate) fn receive(&mut self, stream: u32, offset: u64, len: u32, fin: bool) -> Progress {
         self.stream(stream).receive.receive(offset, u64::from(len), fin)
     }

@@ -97,8 +97,7 @@ impl Recovery {
             .min();
         if let Some((_, index)) = due {
             let before = self.congest.in_flight;
-            let lost = self.detect_lost(index, now);
-            self.process_lost(&lost, before, now);
+            let lost = self.detect_lost(index, before, now);
             self.spaces[index.index()].trim();
             return Some(Expiry::Lost(index, Found { lost, ..Found::default() }));
         }
