@@ -121,7 +121,7 @@ impl Connection {
         let found = self.recovery.on_ack(space, ack, delay, now);
         self.ecn &= !found.ecn_failed;
         for sent in &found.acked {
-            self.settle(space, sent);
+            self.on_packet_acked(space, sent);
         }
         self.requeue(space, &found.lost);
         if found.is_new && self.handshake.peer_validated {
@@ -130,7 +130,7 @@ impl Connection {
     }
 
     /// Records that the frames of a packet were delivered.
-    fn settle(&mut self, space: QuicSpace, sent: &SentPacket) {
+    fn on_packet_acked(&mut self, space: QuicSpace, sent: &SentPacket) {
         if let Some(largest) = sent.acks {
             self.acks[space.index()].on_acknowledged(largest);
         }

@@ -1,6 +1,7 @@
 //! Pacing: spreads datagrams over the round-trip time.
 //!
-//! Source: RFC 9002 §7.7.
+//! Source: RFC 9002 §7.7. The pacer of the crate `aqmlab_tcp` is Linux's, which allows no burst after an
+//! idle time.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 
