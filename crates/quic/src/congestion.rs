@@ -72,6 +72,7 @@ pub(crate) struct Outcome<'a> {
 }
 
 /// The congestion state of a connection.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about a sender")]
 pub(crate) struct Congest {
     cc: Box<dyn CongestionControl>,
     window: Window,

@@ -164,7 +164,7 @@ impl Connection {
             ecn: config.ecn,
             max_datagram_size,
             amplification: Amplification {
-                is_validated: role == Role::Client,
+                is_validated: role == Role::Client || config.zero_rtt,
                 received: 0,
                 sent: 0,
             },

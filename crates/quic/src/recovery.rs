@@ -260,12 +260,12 @@ impl Recovery {
         in_flight: u64,
         now: Instant,
     ) {
-        let Some(last) = lost.last() else { return };
+        let Some(newest) = lost.last() else { return };
         for sent in lost {
             self.congest.on_lost(&sent.packet);
         }
         self.stats.lost_packets += lost.len() as u64;
-        let sent = last.packet.sent();
+        let sent = newest.packet.sent();
         let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
         self.stats.loss_periods += u64::from(began);
         if is_persistent {

@@ -6,7 +6,7 @@
 //! expiries and discarded keys as quinn's client. It must declare the same packets lost at the same
 //! events, set the same timers, probe the same spaces and find the same persistent congestion.
 //!
-//! Differences of quinn from RFC 9002, which the comparison allows:
+//! Quinn deviates from RFC 9002 in these points, which the comparison allows:
 //!
 //! - a probe timeout for 1-RTT packets needs a complete handshake, and in RFC 9002 a confirmed one
 //!   (§6.2.1); an acknowledgement of 1-RTT packets also shows that the server has validated the address
