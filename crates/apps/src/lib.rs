@@ -171,6 +171,7 @@ pub enum Transport {
 }
 
 /// The properties of a socket to open.
+#[expect(clippy::struct_excessive_bools, reason = "independent properties")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// The kind of the socket.

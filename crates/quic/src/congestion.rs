@@ -72,7 +72,6 @@ pub(crate) struct Outcome<'a> {
 }
 
 /// The congestion state of a connection.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts about a sender")]
 pub(crate) struct Congest {
     cc: Box<dyn CongestionControl>,
     window: Window,
@@ -80,8 +79,6 @@ pub(crate) struct Congest {
     /// The start of the current or last recovery period.
     pub(crate) recovery_start: Option<Instant>,
     in_recovery: bool,
-    /// Whether one packet may exceed the window, at the start of a recovery period (§7.3.2).
-    pub(crate) has_extra_packet: bool,
     /// Whether the window or pacing stopped the sender when it last sent.
     is_held: bool,
     /// Whether acknowledgements let the window grow, because the sender uses it (§7.8).
@@ -107,7 +104,6 @@ impl Congest {
             in_flight: 0,
             recovery_start: None,
             in_recovery: false,
-            has_extra_packet: false,
             is_held: false,
             limited: false,
             sent: 0,
@@ -154,7 +150,6 @@ impl Congest {
         data.sent = now;
         self.rate.on_sent(&mut data, nothing_out);
         self.last_sent = Some(now);
-        self.has_extra_packet = false;
         self.in_flight += u64::from(bytes);
         self.sent = data.end();
         Packet { data, flight: self.in_flight }
@@ -252,7 +247,6 @@ impl Congest {
             return false;
         }
         (self.recovery_start, self.in_recovery) = (Some(now), true);
-        self.has_extra_packet = true;
         let congestion = Congestion { now, in_flight, signal, srtt: rtt.measured() };
         self.window.ssthresh = self.cc.ssthresh(&self.window, &congestion);
         if !self.cc.controls_cwnd() {

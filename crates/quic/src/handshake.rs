@@ -84,6 +84,11 @@ impl Handshake {
         self.out[space.index()].has_data()
     }
 
+    /// Returns whether a space has TLS bytes that were lost.
+    pub(crate) fn has_lost_data(&self, space: QuicSpace) -> bool {
+        self.out[space.index()].has_lost_data()
+    }
+
     /// Discards the keys of a space. Returns false if they were discarded before.
     pub(crate) fn discard(&mut self, space: QuicSpace) -> bool {
         !std::mem::replace(&mut self.discarded[space.index()], true)

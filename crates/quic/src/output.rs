@@ -80,11 +80,10 @@ impl Connection {
                 continue;
             }
             let has_data = self.has_data(space);
-            // Without the extra packet, lost TLS data could wait for data that the peer cannot
-            // acknowledge before it has the TLS data.
-            let is_extra =
-                space != QuicSpace::Application && self.recovery.congest.has_extra_packet;
-            let may_send = gate == Gate::Open || is_extra || self.probes[space.index()] > 0;
+            // Otherwise lost TLS data could wait for data in flight that the peer cannot acknowledge
+            // before it has the TLS data.
+            let is_exempt = self.handshake.has_lost_data(space);
+            let may_send = gate == Gate::Open || is_exempt || self.probes[space.index()] > 0;
             is_held |= has_data && !may_send;
             if let Some(packet) = self.build(space, left, may_send, now) {
                 left = left.saturating_sub(packet.bytes);

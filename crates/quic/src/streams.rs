@@ -72,7 +72,11 @@ impl SendBuffer {
     }
 
     pub(crate) fn has_data(&self) -> bool {
-        self.next < self.end() || !self.lost.is_empty()
+        self.next < self.end() || self.has_lost_data()
+    }
+
+    pub(crate) fn has_lost_data(&self) -> bool {
+        !self.lost.is_empty()
     }
 
     /// Returns the offset of the next bytes to send.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use aqmlab_core::{Instant, QuicFrame};
+use aqmlab_core::{Instant, QuicFrame, Rng};
 use aqmlab_quic::{Event, MIN_INITIAL, Schedule, initial_window};
 use support::{End, Fate, Path, Sent, is_short};
 
@@ -223,6 +223,30 @@ fn a_handshake_survives_the_loss_of_any_one_datagram() {
             assert_eq!(read, (50_000, 50_000), "{from:?} {lost}");
             for end in [End::Client, End::Server] {
                 assert!(path.time_of(end, |e| *e == Event::Closed).is_some(), "{from:?} {lost}");
+            }
+        }
+    }
+}
+
+#[test]
+fn new_and_resumed_connections_survive_random_losses() {
+    for zero_rtt in [false, true] {
+        for seed in 0..30 {
+            let mut rng = Rng::stream(seed, "loss");
+            let mut path = Path::new(|config| config.zero_rtt = zero_rtt)
+                .with_rate(10_000_000)
+                .with_fate(move |_, _| if rng.below(5) == 0 { Fate::Lost } else { Fate::Arrives });
+            let streams = [(); 4].map(|()| path.client().open_stream());
+            for stream in streams {
+                path.client().write(stream, 400);
+                path.client().finish(stream);
+                path.ends[1].write(stream, 20_000);
+                path.ends[1].finish(stream);
+            }
+            path.run_until(120_000);
+            for stream in streams {
+                let read = (path.read(End::Server, stream), path.read(End::Client, stream));
+                assert_eq!(read, (400, 20_000), "seed {seed}, 0-RTT {zero_rtt}, stream {stream}");
             }
         }
     }

@@ -63,11 +63,6 @@ impl Recovery {
     /// Returns the time and the space of the next probe (`GetPtoTimeAndSpace`).
     fn pto(&self, standing: Standing, now: Instant) -> Option<(Instant, QuicSpace)> {
         let span = self.rtt.pto() * self.backoff();
-        if !self.eliciting_in_flight() {
-            let space =
-                if standing.has_handshake_keys { QuicSpace::Handshake } else { QuicSpace::Initial };
-            return Some((now + span, space));
-        }
         let mut next: Option<(Instant, QuicSpace)> = None;
         for index in QuicSpace::ALL {
             let space = &self.spaces[index.index()];
@@ -77,7 +72,7 @@ impl Recovery {
             let mut span = span;
             if index == QuicSpace::Application {
                 if !standing.is_confirmed {
-                    return next;
+                    break;
                 }
                 span += self.max_ack_delay * self.backoff();
             }
@@ -86,7 +81,14 @@ impl Recovery {
                 next = Some((at, index));
             }
         }
-        next
+        if standing.peer_validated {
+            return next;
+        }
+        // The server may wait for a datagram before it can send. 0-RTT packets in flight do not set the
+        // timer, so they do not count here, although Appendix A.8 counts them (§6.2.2.1).
+        let space =
+            if standing.has_handshake_keys { QuicSpace::Handshake } else { QuicSpace::Initial };
+        next.or(Some((now + span, space)))
     }
 
     /// Handles the loss timer, which has expired (`OnLossDetectionTimeout`).

@@ -43,6 +43,9 @@ pub(crate) enum Fate {
     Lost,
 }
 
+/// A function that decides about datagrams.
+pub(crate) type Decide = Box<dyn FnMut(u64, &Sent) -> Fate>;
+
 /// Two connections and the path between them.
 pub(crate) struct Path {
     pub(crate) now: Instant,
@@ -54,7 +57,7 @@ pub(crate) struct Path {
     free: [Instant; 2],
     flying: VecDeque<(Instant, End, Transmit)>,
     /// Decides about each datagram; the number counts the datagrams of its sender.
-    pub(crate) fate: Box<dyn FnMut(u64, &Sent) -> Fate>,
+    pub(crate) fate: Decide,
     sent_by: [u64; 2],
     pub(crate) log: Vec<Sent>,
     pub(crate) events: Vec<(Instant, End, Event)>,
@@ -106,7 +109,10 @@ impl Path {
     /// Runs the connections until `ms`.
     pub(crate) fn run_until(&mut self, ms: u64) {
         let end = Instant::from_millis(ms);
+        let mut steps = 0;
         loop {
+            steps += 1;
+            assert!(steps < 1_000_000, "time stands still at {:?}", self.now);
             for at in [End::Client, End::Server] {
                 self.poll(at);
             }

@@ -194,9 +194,9 @@ impl Browser {
                 let ends = self.config.protocol.uses_quic();
                 if let Some(of) = self.exchange(conn) {
                     if at == Side::Home {
-                        of.up.flush(io)
+                        of.up.flush(io);
                     } else {
-                        of.down.flush(io)
+                        of.down.flush(io);
                     }
                     if ends {
                         of.finish(at, io);
