@@ -245,8 +245,7 @@ impl Connection {
             State::Draining => None,
             State::Closing(until) => Some(until),
             State::Open => {
-                let can_send = self.allowance() >= u64::from(MIN_INITIAL);
-                let acks = self.acks.iter().filter_map(AckTracker::due).filter(|_| can_send);
+                let acks = self.acks.iter().filter_map(AckTracker::due);
                 let timers = [self.recovery.timer(), self.paced_until, Some(self.idle_at)];
                 let next = timers.into_iter().flatten().chain(acks).min();
                 next.filter(|at| *at != Instant::NEVER)

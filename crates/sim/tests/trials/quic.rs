@@ -152,15 +152,17 @@ fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
 
 #[test]
 fn pages_over_http3_survive_losses_and_close_their_connections() {
-    let params = json!({"protocol": "http3", "think": 1_000_000_000});
-    let mut browsing = app("browsing", "web", &params);
-    browsing["stop_ns"] = json!(12_000_000_000_u64);
-    let mut spec = home(20.0, 5.0, &fifo(20), 40, &[browsing]);
-    spec["apps"][0]["down"]["loss"] = json!(0.02);
-    let outcome = run(&spec);
-    let row = [("flow", "browsing"), ("metric", "pages_count")];
-    assert!(number(&outcome, "apps", &row, "value") >= 2.0);
-    let conns = outcome.table("conns").expect("there is a table");
-    let Some(Column::Float(closed)) = conns.column("closed_s") else { panic!("no column") };
-    assert!(closed.len() >= 12 && closed.iter().all(|at| at.is_finite()), "{closed:?}");
+    for protocol in ["http3", "http3_0rtt"] {
+        let params = json!({"protocol": protocol, "think": 1_000_000_000});
+        let mut browsing = app("browsing", "web", &params);
+        browsing["stop_ns"] = json!(12_000_000_000_u64);
+        let mut spec = home(20.0, 5.0, &fifo(20), 40, &[browsing]);
+        spec["apps"][0]["down"]["loss"] = json!(0.02);
+        let outcome = run(&spec);
+        let row = [("flow", "browsing"), ("metric", "pages_count")];
+        assert!(number(&outcome, "apps", &row, "value") >= 2.0);
+        let conns = outcome.table("conns").expect("there is a table");
+        let Some(Column::Float(closed)) = conns.column("closed_s") else { panic!("no column") };
+        assert!(closed.len() >= 12 && closed.iter().all(|at| at.is_finite()), "{closed:?}");
+    }
 }
