@@ -6,10 +6,10 @@
 //! the overhead beyond the bytes that Linux counts.
 //!
 //! sqm-scripts has its own defaults (`get_limit`, `get_target`, `get_ecn`). They are a limit of
-//! 1001 packets, a target for the rate of the line, and ECN for every discipline. For `fq_pie` it
-//! writes `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
-//! direction. With the target `default` the script writes no target, and all other parameters
-//! follow in `eqdisc_opts` and `iqdisc_opts`.
+//! 1001 packets, a target that depends on the line's rate, and ECN for every discipline. For
+//! `fq_pie` it writes `target us`, which tc refuses. The commands therefore state limit, target and
+//! ECN in each direction. With the target `default` the script writes no target, and all other
+//! parameters follow in `eqdisc_opts` and `iqdisc_opts`.
 
 use crate::cake;
 use crate::device::{Bottleneck, Gateway, Setting};
@@ -23,7 +23,8 @@ const KNOWN: [(&str, &str, &str, bool); 4] = [
     ("fq_pie", "kmod-sched-fq-pie", "10240", false),
 ];
 
-/// The switches of flow offloading: packets of offloaded flows bypass every discipline.
+/// The commands that turn off flow offloading, because packets of offloaded flows bypass every
+/// discipline.
 const OFFLOADING: &str = "\
 # Offloaded flows would bypass the shaper
 uci set firewall.@defaults[0].flow_offloading='0'

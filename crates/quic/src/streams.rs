@@ -250,8 +250,8 @@ pub(crate) fn extent(frame: &QuicFrame) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    const fn chunk(offset: u64, len: u32, fin: bool, is_repeated: bool) -> Option<Chunk> {
-        Some(Chunk { offset, len, fin, is_repeated })
+    const fn chunk(offset: u64, len: u32, fin: bool, is_repeated: bool) -> Chunk {
+        Chunk { offset, len, fin, is_repeated }
     }
 
     #[test]
@@ -259,16 +259,16 @@ mod tests {
         let mut send = SendBuffer::default();
         send.write(250);
         send.finish();
-        assert_eq!(send.take(100), chunk(0, 100, false, false));
-        assert_eq!(send.take(100), chunk(100, 100, false, false));
+        assert_eq!(send.take(100), Some(chunk(0, 100, false, false)));
+        assert_eq!(send.take(100), Some(chunk(100, 100, false, false)));
         send.on_acked(50, 20);
         send.on_lost(0, 100);
-        assert_eq!(send.take(100), chunk(0, 50, false, true));
-        assert_eq!(send.take(100), chunk(70, 30, false, true));
-        assert_eq!(send.take(100), chunk(200, 50, true, false));
+        assert_eq!(send.take(100), Some(chunk(0, 50, false, true)));
+        assert_eq!(send.take(100), Some(chunk(70, 30, false, true)));
+        assert_eq!(send.take(100), Some(chunk(200, 50, true, false)));
         assert_eq!(send.take(100), None);
         send.on_lost(200, 51);
-        assert_eq!(send.take(100), chunk(200, 50, true, true));
+        assert_eq!(send.take(100), Some(chunk(200, 50, true, true)));
         send.on_acked(0, 251);
         assert!(send.is_delivered() && !send.has_data());
     }
@@ -277,9 +277,9 @@ mod tests {
     fn an_end_without_data_is_sent_alone() {
         let mut send = SendBuffer::default();
         send.write(10);
-        assert_eq!(send.take(100), chunk(0, 10, false, false));
+        assert_eq!(send.take(100), Some(chunk(0, 10, false, false)));
         send.finish();
-        assert_eq!(send.take(100), chunk(10, 0, true, false));
+        assert_eq!(send.take(100), Some(chunk(10, 0, true, false)));
         assert_eq!(send.write(5), 0, "a finished stream accepts nothing");
     }
 

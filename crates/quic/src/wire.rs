@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn a_packet_number_is_as_long_as_the_example_of_the_rfc() {
         // RFC 9000 §17.1 and Appendix A.2.
-        assert_eq!(number_len(0xac5c02, Some(0x00ab_e8b3)), 2);
-        assert_eq!(number_len(0xace8fe, Some(0x00ab_e8b3)), 3);
+        assert_eq!(number_len(0x00ac_5c02, Some(0x00ab_e8b3)), 2);
+        assert_eq!(number_len(0x00ac_e8fe, Some(0x00ab_e8b3)), 3);
         assert_eq!(number_len(0, None), 1);
     }
 

@@ -15,7 +15,7 @@ use crate::wire::{Guise, encode};
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// The link type of IP packets without a link header.
 const LINKTYPE_RAW: u32 = 101;
-/// The snapshot length, which exceeds the headers of any packet here.
+/// The snapshot length, which is longer than the headers of any packet here.
 const SNAPLEN: u32 = 128;
 
 /// The addresses of a connection in its upstream packets.
@@ -85,7 +85,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         Ok(Self { out, side, endpoints, epoch, scales, buffer: Vec::with_capacity(256) })
     }
 
-    /// Writes a packet that passes the tap at `at`. Callers give packets in the order of time.
+    /// Writes a packet that passes the tap at `at`. Callers pass packets in the order of time.
     ///
     /// # Errors
     ///

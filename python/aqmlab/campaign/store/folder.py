@@ -17,6 +17,9 @@ folder. Trial files come first, then the tables of a chunk, then the chunk's rec
 checksums of its tables. Only then are its trial files removed. The manifest comes last. It marks
 the campaign as complete and holds all checksums. The records are then removed. The bytes of a
 complete folder depend neither on the number of processes nor on interruptions.
+
+`table_files` refuses damaged tables. `trial_file.fault_of` detects a damaged trial file. `dataset`
+counts its trial as missing, and `campaign.runner` runs the missing trials.
 """
 
 from __future__ import annotations
@@ -135,7 +138,7 @@ class Folder:
         return self.manifest_path.is_file()
 
     def holds_results(self) -> bool:
-        """Returns whether there are trials or tables of any campaign."""
+        """Returns whether the folder has trial files or tables of any campaign."""
         places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
