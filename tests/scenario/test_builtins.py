@@ -37,7 +37,7 @@ def real_catalogue(monkeypatch):
         ("shaper", 15, ("rate",)),
         ("two-hosts", 12, ("qdisc",)),
         ("voip-under-load", 12, ("qdisc",)),
-        ("web-protocols", 24, ("loss", "protocol")),
+        ("web-protocols", 24, ("loss", "web.protocol")),
         ("web-under-load", 12, ("qdisc",)),
         *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
     ],
