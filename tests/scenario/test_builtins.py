@@ -37,6 +37,7 @@ def real_catalogue(monkeypatch):
         ("shaper", 15, ("rate",)),
         ("two-hosts", 12, ("qdisc",)),
         ("voip-under-load", 12, ("qdisc",)),
+        ("web-protocols", 24, ("loss", "web.protocol")),
         ("web-under-load", 12, ("qdisc",)),
         *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
     ],
@@ -50,7 +51,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(loading.builtin_names()) == 17
+    assert len(loading.builtin_names()) == 18
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 

@@ -46,6 +46,8 @@ mod state;
 mod tcb;
 mod timers;
 
+pub use common::delivery_rate::{DeliveryRate, PendingSample};
+pub use common::scoreboard::Sent;
 pub use config::Config;
 pub use connection::{Connection, Event};
 pub use metrics::{Metrics, Stats};

@@ -13,9 +13,8 @@ mod tags;
 
 use aqmlab_core::{Instant, Ring};
 
-pub(crate) use sent::{
-    ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED, Sent,
-};
+pub use sent::Sent;
+pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
 
 /// Segments at the front of the queue that were sent once.
