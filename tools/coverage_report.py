@@ -1,6 +1,6 @@
 """Prints the share of lines that the tests run, by crate and by package: `make coverage`.
 
-For Rust the compiler's instrumentation counts the lines, and LLVM's tools of the same version read
+For Rust the compiler's instrumentation counts the lines, and the tools of the compiler's LLVM read
 the counts. For Python coverage.py counts the lines, also in the processes that tests start. A
 language whose tools are missing is skipped with a message.
 """
@@ -100,7 +100,7 @@ def by_crate(report: dict[str, Any]) -> Lines:
 
 
 def llvm_tools() -> Path:
-    """The folder of LLVM's tools of the compiler's version."""
+    """The folder with the tools of the LLVM version that the compiler uses."""
     about = _output(["rustc", "-vV"])
     host, version = (
         re.search(rf"^{key}: (\S+)", about, re.M)[1]  # type: ignore[index]

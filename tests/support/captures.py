@@ -185,8 +185,8 @@ def _pairs(captured: Captured) -> Iterator[str]:
     for row in trials.rows_of(captured.spp["flows"]):
         source, destination = (row[end].partition(" ")[0].split(".") for end in ("from", "to"))
         way = "up" if source[2] == "10" else "down"
-        host = source[3] if way == "up" else destination[3]
-        found[names[int(host) - FIRST_HOST], way].append(row)
+        server = destination[3] if way == "up" else source[3]
+        found[names[int(server) - FIRST_HOST], way].append(row)
     for (app, way), rows in found.items():
         flow = captured.run.flow(app, way)
         seen = captured.sent[app, "up"] + captured.sent[app, "down"]

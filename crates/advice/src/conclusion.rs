@@ -121,8 +121,8 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
 }
 
 /// Returns tiers below the served tier, for applications that miss only the need for short round
-/// trips. From each of these tiers on, the median of the application's round trips is within the
-/// limit.
+/// trips. From each of these tiers on, the median of the application's round-trip times is within
+/// the limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

@@ -55,7 +55,8 @@ pub struct GatewayResult {
     /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
     /// applications that are bad at the fastest tier.
     pub failing: Vec<String>,
-    /// Applications that a slower tier would serve if only the median of their round trips counted.
+    /// Applications that a slower tier would serve if only the median of their round-trip times
+    /// counted.
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the slowest sufficient tier.
     pub seeds_served: usize,
@@ -82,7 +83,7 @@ pub struct TierCount {
     pub word: Word,
 }
 
-/// A tier that suffices for some applications by the median of their round trips.
+/// A tier that suffices for some applications by the median of their round-trip times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ByMedian {
     /// The applications in plain words.

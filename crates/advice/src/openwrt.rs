@@ -23,7 +23,8 @@ const KNOWN: [(&str, &str, &str, bool); 4] = [
     ("fq_pie", "kmod-sched-fq-pie", "10240", false),
 ];
 
-/// The switches of flow offloading: packets of offloaded flows bypass every discipline.
+/// The commands that turn off flow offloading, because packets of offloaded flows bypass every
+/// discipline.
 const OFFLOADING: &str = "\
 # Offloaded flows would bypass the shaper
 uci set firewall.@defaults[0].flow_offloading='0'

@@ -2,6 +2,9 @@
 //!
 //! Source: tc-cake(8) for the byte counts of the keywords; ITU-T I.361 for the ATM cell (53 bytes
 //! with a payload of 48).
+//!
+//! `crates/node/src/port.rs` charges these bytes. `crates/trial/src/scenario.rs` has the framings
+//! by name, such as `pppoe`.
 
 use crate::Bytes;
 

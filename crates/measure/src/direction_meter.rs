@@ -34,7 +34,7 @@ pub struct Sent {
     pub direction: Direction,
     /// The identity of the packet.
     pub id: u64,
-    /// Bytes of the IP packet.
+    /// The length of the IP packet in bytes.
     pub ip_len: u32,
 }
 

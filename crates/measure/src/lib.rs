@@ -6,6 +6,9 @@
 //! ([`Windows`]). This crate does not depend on a simulator. A tap records a packet's time,
 //! direction, identity and length, and nothing else.
 //!
+//! [`Settings`] has the interval of the statistics. Packets that were sent before this interval,
+//! during the warm-up of a trial, do not count.
+//!
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].
 

@@ -1,9 +1,11 @@
-//! Order statistics and fairness of finished samples.
+//! Order statistics, such as quantiles, and fairness of finished samples.
 //!
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default). Tukey 1977 and R's
 //! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots. Jain, Chiu and Hawe 1984 for
 //! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
 //! differ when it is even. Tables therefore name the kind that they contain.
+//!
+//! `histogram.rs` has the quantiles of durations, and `window_rates.rs` those of throughput.
 
 use aqmlab_core::math::sqrt;
 

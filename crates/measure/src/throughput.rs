@@ -29,7 +29,7 @@ pub(crate) struct Active {
     /// The end of the open step. Outside the active interval, it is the time of the next change of
     /// phase.
     next: u64,
-    /// Bytes of the open step.
+    /// The number of bytes that arrived in the open step.
     open: u64,
     /// The bytes of the last closed steps, at most one window of them, and their sum.
     recent: VecDeque<u64>,

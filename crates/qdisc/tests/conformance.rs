@@ -186,8 +186,8 @@ fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     }
 }
 
-/// Returns the default parameters of a kind, and parameters with so small a limit that the
-/// discipline overflows.
+/// Returns the default parameters of a kind, two variants with so small a limit that the discipline
+/// overflows, and a variant with ECN.
 fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     let mut all = vec![Args::defaults(kind.params)];
     for limit in [1, 7] {

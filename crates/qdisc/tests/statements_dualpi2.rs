@@ -159,7 +159,7 @@ fn an_idle_link_restores_the_credit_and_a_busy_one_does_not() {
         rig.take(ms(second_ms));
         counter(&rig, "credit")
     };
-    // Two L4S packets pay while the classic queue waits.
+    // While the classic queue waits, each L4S packet adds ten times its bytes to the credit.
     let paid = -121_120 + 2 * 15_140;
     assert_eq!(credit_after(5, true, false), -121_120, "an empty poll");
     assert_eq!(credit_after(5, false, false), -121_120, "the packet found a free link");

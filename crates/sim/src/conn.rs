@@ -52,8 +52,8 @@ pub(crate) struct End {
     pub(crate) slot: Slot,
     /// The place of the end's next call.
     pub(crate) next: Order,
-    /// Whether the next call is the call of an application that is awake. This call waits outside
-    /// the agenda.
+    /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the
+    /// agenda.
     pub(crate) reads_next: bool,
     /// The place of the end's entry in the agenda. If the next call waits in the agenda, the entry
     /// is not later than this call.

@@ -11,7 +11,7 @@
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; the observer `taps` measures                       |
-//! | `reads`      | the calls of applications that are awake                               |
+//! | `reads`      | the wake-ups of applications                                           |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | compares a discipline with a recording of another implementation       |
 //! | `outcome`    | the result: a digest and tables                                        |

@@ -1,9 +1,8 @@
-//! The calls of applications that are awake. They are the most frequent calls of most ends.
+//! The wake-ups of applications, which are the most frequent calls of most ends.
 //!
-//! An application that is awake reads a moment after data has arrived. The calls of these
-//! applications have places in the order of all calls, but they wait in a queue and not in the
-//! agenda. All hosts of a kind take equally long to wake, so a new call usually belongs at the end
-//! of the queue.
+//! An application wakes shortly after data has arrived, and reads. Wake-ups have places in the
+//! order of all calls, but they are stored in a queue and not in the agenda. All hosts of a kind
+//! have the same wake-up latency, so a new wake-up usually belongs at the end of the queue.
 
 use aqmlab_core::{Ring, Side};
 

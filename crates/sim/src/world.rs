@@ -44,7 +44,7 @@ pub(crate) struct World<O> {
     /// the application's calls. A system call on one socket sends before the call on the next
     /// socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    /// The calls of applications that are awake.
+    /// The wake-ups of applications.
     pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
@@ -220,7 +220,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Lets the first of the applications that are awake act. Most of them only read.
+    /// Handles the first wake-up of an application. Most applications only read.
     fn read(&mut self) {
         let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
         let conn = &mut self.conns[index as usize];

@@ -14,9 +14,12 @@
 //! |---|---|---|---|
 //! | segments in | `linux/input`, `data_queue`, `ooo_queue` | `freebsd/input`, `reass` | `receive_sequence`, `receive_queue` |
 //! | acknowledgements in | `linux/ack`, `rtx_queue`, `sack` | `freebsd/ack`, `dupack`, `sackholes` | `scoreboard`, `delivery_rate` |
-//! | losses | `linux/rack`, `loss`, `recovery`, `undo`, `reordering`, `prr` | `freebsd/dupack`, `recovery` | |
+//! | losses | `linux/rack`, `loss`, `recovery`, `reordering`, `prr` | `freebsd/dupack`, `recovery` | |
+//! | spurious timeouts and reductions | `linux/undo`, `loss` (F-RTO) | `freebsd/ack`, `timer` | |
+//! | ECN | `linux/ecn`, `recovery` | `freebsd/input`, `ack` | `ecn` |
 //! | timers | `linux/rto`, `rtt`, `tlp`, `zero_window` | `freebsd/timer`, `rtt` | `timers`, `clock`, `rtt` |
 //! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output` | `segment`, `pacer` |
+//! | pacing | `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
 //! | send buffer | `linux/sndbuf`, `sendmsg` | `freebsd/sockbuf` | `send_sequence`, `writer` |
 //! | windows | `linux/cwnd`, `rcv_window`, `rcv_autotune` | `freebsd/rcvbuf` | `cc` |
 //! | acknowledgements out | `linux/delack` | `freebsd/input` | `sack_report` |

@@ -25,7 +25,7 @@ pub(crate) struct Timers {
     pub(crate) xmit: XmitTimer,
     pub(crate) xmit_at: Instant,
     pub(crate) delayed_ack: Instant,
-    /// The time at which the application is awake.
+    /// The time at which the application wakes.
     pub(crate) wakeup: Instant,
     compressed_ack: Instant,
     pacing: Instant,

@@ -226,7 +226,8 @@ fn the_draining_phase_ends_early_once_drained() {
     while gauge(&*script.cc, "pacing_gain") > 0.9 {
         script.round(100, 0, false);
     }
-    // One further segment arrives later: 91 segments were in flight, and the path holds 100.
+    // One further segment is acknowledged 1 ms later. 91 segments were in flight before it, and the
+    // path holds 100.
     script.now += Duration::from_millis(1);
     script.total += 1;
     script.tell(1, 100, script.total - 101, 0, false);

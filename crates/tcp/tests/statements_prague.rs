@@ -1,4 +1,4 @@
-//! Conformance statements on Prague. `prague/main.rs` compares the module with its authors' code.
+//! Conformance statements on Prague. `prague/main.rs` compares the module with L4STeam's code.
 
 #![allow(unreachable_pub, dead_code, reason = "the modules serve several tests")]
 

@@ -112,7 +112,7 @@ impl Finding {
         self.value.map(|value| margin(&self.need, value))
     }
 
-    /// Returns the number and the limit that decides.
+    /// Returns the number, and the limit that decides the word.
     pub fn brief(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(

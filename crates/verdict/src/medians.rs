@@ -10,9 +10,9 @@ use crate::statistics::median;
 /// direction in which it is worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Medians {
-    /// The median of the round trips.
+    /// The median of the round-trip times.
     pub rtt_p50_ms: Option<f64>,
-    /// The 95th percentile of the round trips.
+    /// The 95th percentile of the round-trip times.
     pub rtt_p95_ms: Option<f64>,
     /// The mean rate.
     pub throughput_mean_mbit: Option<f64>,

@@ -9,7 +9,7 @@ use crate::quality::Quality;
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
-/// The percentage of the fair share from which a transfer counts as having all of it.
+/// The percentage of the fair share at and above which a transfer counts as having all of it.
 const NEARLY_ALL_PERCENT: f64 = 99.0;
 /// The proportion of the fair share below which a text omits the part that is unused or taken.
 const WORTH_A_WORD: f64 = 0.02;
@@ -38,8 +38,8 @@ pub struct Verdict {
     pub quality: Option<Quality>,
 }
 
-/// Returns the finding that decides: the worst measured finding, and among equally bad findings the
-/// finding with the smallest margin.
+/// Returns the finding that decides the verdict: the worst measured finding, and among equally bad
+/// findings the finding with the smallest margin.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
     let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
@@ -51,7 +51,7 @@ pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
 }
 
 impl Verdict {
-    /// Returns the finding that decides.
+    /// Returns the finding that decides the verdict.
     pub fn deciding(&self) -> Option<&Finding> {
         deciding(&self.findings)
     }

@@ -29,7 +29,7 @@ class TierCount(Struct, frozen=True):
 
 
 class ByMedian(Struct, frozen=True):
-    """A tier that suffices for some applications by the median of their round trips."""
+    """A tier that suffices for some applications by the median of their round-trip times."""
 
     apps: tuple[str, ...]
     tier: str
@@ -53,7 +53,7 @@ class Spoiled(Struct, frozen=True):
 
 
 class Gain(Struct, frozen=True):
-    """The 95th percentiles of an application's round trips under both gateways."""
+    """The 95th percentiles of an application's round-trip times under both gateways."""
 
     app: str
     today_ms: float

@@ -1,6 +1,7 @@
 """The combinations of the values of loops, each with its scenario and its resolved trial.
 
-The trials have no seed yet. `planner` makes one trial for each seed.
+`scenario.sweep` lists the combinations. The trials have no seed yet; `planner` makes one trial for
+each seed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from aqmlab.engines.engine import Refusal
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve
-from aqmlab.scenario import conflicts, merge
-from aqmlab.scenario import sweep as variation
+from aqmlab.scenario import conflicts, merge, sweep
 from aqmlab.scenario.applications import App
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Scenario, build
@@ -53,7 +53,7 @@ def check_whole(layer: Layer) -> Scenario:
         return build(layer)
     except ScenarioError as error:
         try:
-            all_loops = variation.loops(layer.data.get("vary") or {})
+            all_loops = sweep.loops(layer.data.get("vary") or {})
             first = layer
             for loop in all_loops:
                 place = loop_place(layer, loop.name)
@@ -75,7 +75,7 @@ class Combinations:
         self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
         self._checked: dict[int, App] = {}
 
-    def at(self, point: variation.Point) -> Layer:
+    def at(self, point: sweep.Point) -> Layer:
         """The layer of one combination."""
         layer = self._layer
         for change in conflicts.in_order(self.of(*change) for change in point.changes):
@@ -103,7 +103,7 @@ class Combinations:
         return self._made[key]
 
 
-def resolve_point(changes: Combinations, point: variation.Point, engines: Engines) -> Resolved:
+def resolve_point(changes: Combinations, point: sweep.Point, engines: Engines) -> Resolved:
     """The trial of one combination."""
     layer = changes.at(point)
     scenario = changes.scenario(layer)

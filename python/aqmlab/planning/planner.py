@@ -35,9 +35,8 @@ from aqmlab.planning.overrides import (
     with_vary,
 )
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
-from aqmlab.scenario import conflicts, merge, toml_writer
+from aqmlab.scenario import conflicts, merge, sweep, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
-from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.column_names import TrialNames
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.loading import Found, builtin_names, find
@@ -188,7 +187,7 @@ def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
 
 def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
     """Yields a warning for each loop that an option overrides in part."""
-    for loop in variation.loops(vary) if fixed else ():
+    for loop in sweep.loops(vary) if fixed else ():
         changes = [
             merge.from_address(*change, "") for step in loop.steps for change in step.changes
         ]
@@ -200,7 +199,7 @@ def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
 def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     layer = found.layer
     scenario = check_whole(layer)
-    loops = variation.loops(scenario.vary)
+    loops = sweep.loops(scenario.vary)
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
@@ -208,7 +207,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
                 refuse_unknown_app(layer, address, place)
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
-        count = variation.combinations(loops, len(seeds), len(engines.names))
+        count = sweep.combinations(loops, len(seeds), len(engines.names))
     except BadValueError as problem:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
     trials: list[PlannedTrial] = []
@@ -219,7 +218,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     changes = Combinations(bare, fixed)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
     effects = conflicts.Effects(loops)
-    for point in variation.points(loops):
+    for point in sweep.points(loops):
         resolved = resolve_point(changes, point, engines)
         effects.note(point.picks, trial_spec.values(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
@@ -254,7 +253,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     )
 
 
-def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
+def _names_of(loops: Iterable[sweep.Loop]) -> tuple[str, ...]:
     """The conditions, outermost loop first."""
     names = (name for loop in loops for step in loop.steps for name, _ in step.conditions)
     return tuple(dict.fromkeys(names))

@@ -95,8 +95,8 @@ class CheckGroup:
     def verdict(self) -> str:
         """The verdict on these checks.
 
-        They fail if a check contradicts the sentence, or if too many checks fail even if the
-        undecided checks hold.
+        The verdict is `fails` if a check contradicts the sentence. It is also `fails` if too many
+        checks do not hold, even when undecided checks are counted as holding.
         """
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
@@ -106,7 +106,7 @@ class CheckGroup:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the contradicting check, or the weakest check that must hold."""
+        """The deciding check: the contradicting check, or the weakest check that must hold."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -146,7 +146,7 @@ class Evidence:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the deciding check of the kind with the worst verdict."""
+        """The deciding check of the group of checks with the worst verdict."""
 
         def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)

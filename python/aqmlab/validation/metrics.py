@@ -89,7 +89,7 @@ METRICS = (
     ),
     Metric(
         "reverse", "Mbit/s", "flow",
-        "rate in the opposite direction (acknowledgements, requests), except of transfers that end",
+        "rate in the opposite direction (acknowledgements, requests); not for transfers that end",
         _ONE, lambda scale: scale.packet_mbit,
     ),
     Metric("drops", "%", "link", "packets dropped by the queue, as a share of the packets offered",

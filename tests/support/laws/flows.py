@@ -22,7 +22,7 @@ def _place(row: Row) -> str:
 
 
 def counts_add_up(run: Run) -> Iterator[str]:
-    """No more packets arrived or were lost than were sent.
+    """The packets received and lost are at most the packets sent.
 
     Sizes are between the size of the headers and the MTU.
     """

@@ -32,7 +32,7 @@ const MOST_PATHS: usize = 16;
 const MOST_JITTER_NS: u64 = 4_000_000_000;
 /// The limit of a netem, more packets than are ever on the path.
 const ROOM: u32 = 1_000_000;
-/// A tick of tc's clock and its rounding error, in seconds.
+/// The tolerance for a time that tc shows, in seconds: a tick of tc's clock and its rounding error.
 const TICK_S: f64 = 1.3e-7;
 
 /// The delay, jitter and loss of an application's packets after the link.

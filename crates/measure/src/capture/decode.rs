@@ -70,7 +70,7 @@ impl Tuple {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) tuple: Tuple,
-    /// Bytes of the IP packet.
+    /// The length of the IP packet in bytes.
     pub(super) ip_len: u32,
     /// The hash of the invariant fields: equal at both taps, and almost never equal for two
     /// packets.

@@ -15,7 +15,7 @@ use crate::wire::{Guise, encode};
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// The link type of IP packets without a link header.
 const LINKTYPE_RAW: u32 = 101;
-/// The snapshot length, which exceeds the headers of any packet here.
+/// The snapshot length, which is longer than the headers of any packet here.
 const SNAPLEN: u32 = 128;
 
 /// The addresses of a connection in its upstream packets.

@@ -7,9 +7,12 @@
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|
 //! | [`rfc8033`]    | RFC 8033, Appendix B or A         | either          | floating point       |
-//! | [`linux`]      | Linux 6.1 (5.5 and later)         | timestamps      | 56 bits              |
+//! | [`linux`]      | Linux 6.1 (5.5 and later)         | either          | 56 bits              |
 //! | [`linux_3_14`] | Linux 3.14 to 5.0                 | departure rate  | 32 bits, overflowing |
-//! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | departure rate  | 31 bits              |
+//! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | either          | 31 bits              |
+//!
+//! The delay comes from timestamps of packets or from the departure rate. Each module measures the
+//! departure rate as its source does.
 //!
 //! A law stores no packets. Its driver first calls [`Law::catch_up`], so that due updates use the
 //! backlog before the operation, and then [`Law::arrive`] or [`Law::depart`].

@@ -46,7 +46,7 @@ impl Shaper {
         blocked
     }
 
-    /// Records the arrival of a packet at an empty discipline, which gains no credit.
+    /// Records the arrival of a packet at an empty discipline. An idle time gives no credit.
     pub(super) fn wake(&mut self, now: Instant) {
         if self.next < now {
             (self.next, self.failsafe) = (now, now);

@@ -15,7 +15,7 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
-/// The mixes of traffic: one kind alone, two kinds that compete, and all kinds.
+/// The shares in each mix of traffic: one kind alone, two or three kinds, and all kinds.
 const MIXES: [[u64; 4]; 8] = [
     [1, 0, 0, 0],
     [0, 1, 0, 0],

@@ -1,6 +1,10 @@
 //! Pacing: spreads segments over time for congestion controls with a pacing rate.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_update_skb_after_send`, `tcp_pacing_check`).
+//!
+//! The controller sets the rate (`pacing_rate` in `cc.rs`); a connection without this rate does not
+//! pace. `linux/tsq.rs` and `freebsd/output.rs` hold a segment back until its departure.
+//! `linux/tsq.rs` also computes `sk_pacing_rate`, which Linux uses without pacing, too.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

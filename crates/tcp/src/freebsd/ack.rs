@@ -1,4 +1,5 @@
-//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`.
+//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. It
+//! includes the reduction after an ECN echo, and the undoing of spurious timeouts.
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
@@ -238,8 +239,8 @@ impl FreeBsd {
         };
     }
 
-    /// Undoes a spurious timeout. An acknowledgement within half a smoothed round-trip time after
-    /// the timeout must be for the original transmission.
+    /// Undoes a spurious timeout. An acknowledgement that arrives within half a smoothed round-trip
+    /// time after the timeout is for the original transmission.
     fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
         let Some(before) = self.before_timeout else { return };
         if self.shift == 1 && tcb.clock.jiffies() < before.until {

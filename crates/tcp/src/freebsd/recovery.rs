@@ -28,7 +28,7 @@ pub(super) struct BeforeTimeout {
     end: u64,
     active: bool,
     reduced: bool,
-    /// The tick before which an acknowledgement must be for the original transmission.
+    /// An acknowledgement that arrives before this tick is for the original transmission.
     pub(super) until: u64,
 }
 

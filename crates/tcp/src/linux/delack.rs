@@ -3,6 +3,8 @@
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
 //! `__tcp_ack_snd_check`), `tcp_output.c` (`tcp_send_delayed_ack`), `tcp_timer.c`
 //! (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `tcp.c` (`tcp_cleanup_rbuf`).
+//!
+//! `delack/state.rs` computes the adaptive delay, and the number of quick acknowledgements.
 
 mod state;
 

@@ -4,7 +4,8 @@
 //! `tcp_ecn_accept_cwr`, `tcp_dctcp.h`; Linux 6.18 `tcp_ecn_received_counters`,
 //! `tcp_accecn_process`.
 //!
-//! `recovery.rs` reduces the window when a sender reads a mark.
+//! `common/ecn/accurate.rs` has the counters of accurate ECN (AccECN). `recovery.rs` reduces the
+//! window when a sender reads a mark.
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 

@@ -4,11 +4,13 @@
 //! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
 //! `tcp_init_buffer_space`).
 //!
-//! The application reads as soon as it is awake. The buffer holds only out-of-order segments and
-//! segments that arrived while the application slept. Differences:
-//! [`crate::Profile::segment_overhead`] bytes per buffer, which up to seventeen segments share,
-//! replace the kernel's page accounting. A full buffer never makes the receiver discard data that
-//! it acknowledged selectively.
+//! The application reads as soon as it wakes. The receive buffer holds only out-of-order segments
+//! and segments that arrived while the application slept.
+//!
+//! Differences: instead of the kernel's page accounting, each skb is charged
+//! [`crate::Profile::segment_overhead`] bytes beyond its payload. Up to seventeen segments share
+//! one skb. A full receive buffer never makes the receiver discard data that it acknowledged
+//! selectively.
 
 use super::Linux;
 use crate::Profile;

@@ -58,7 +58,7 @@ impl Tlp {
     }
 }
 
-/// The time from which the retransmission timeout counts.
+/// The start of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeoutFrom {
     Now,

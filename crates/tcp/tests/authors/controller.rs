@@ -98,7 +98,7 @@ pub struct Decision {
     pub limits_samples: bool,
 }
 
-/// A controller under comparison: its authors' code or the module.
+/// A controller under comparison: the code of the algorithm's authors, or the module.
 pub trait Controller {
     fn start(&mut self, conn: &Conn);
     /// Learns of a round-trip sample, before losses are detected.

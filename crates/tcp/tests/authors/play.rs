@@ -1,4 +1,5 @@
-//! A sender on a bottleneck, for comparisons of a controller with its authors' code.
+//! A sender on a bottleneck, for comparisons of a controller with the code of the algorithm's
+//! authors.
 //!
 //! The sender is simpler than a connection. An acknowledgement covers the packets that arrived
 //! together. A packet is lost when a third later packet has arrived. A lost packet is not sent

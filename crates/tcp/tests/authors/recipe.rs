@@ -10,8 +10,8 @@ pub struct Recipe {
     pub kbit: u64,
     pub step: u64,
     pub rtt_us: u64,
-    /// The queue in packets, the delay from which it marks (zero for never), and the probability of
-    /// a random loss in a million.
+    /// The queue in packets, the delay above which it marks (zero for never), and the probability
+    /// of a random loss in a million.
     pub buffer: u64,
     pub mark_us: u64,
     pub loss: u64,

@@ -1,6 +1,6 @@
-//! Compares `prague` with its authors' own code, acknowledgement by acknowledgement.
+//! Compares `prague` with L4STeam's code, acknowledgement by acknowledgement.
 //!
-//! `outcomes.txt` records the decisions of the authors' code for runs drawn from a seed. The code is
+//! `outcomes.txt` records the decisions of L4STeam's code for runs drawn from a seed. The code is
 //! `net/ipv4/tcp_prague.c` 0.7 of L4STeam's Linux, compiled for user space and driven by a virtual
 //! clock. A line has the seed and, after the bar, the number of acknowledgements and a digest. The
 //! digest covers the window, the threshold, the pacing rate, the segment size and the burst after

@@ -1,4 +1,5 @@
-//! The interval of the statistics, and the steps of the time series.
+//! The interval of the statistics, which excludes the warm-up of a trial (`measure.from`), and the
+//! steps of the time series.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Histogram, Settings};

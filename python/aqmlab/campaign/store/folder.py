@@ -17,6 +17,9 @@ folder. Trial files come first, then the tables of a chunk, then the chunk's rec
 checksums of its tables. Only then are its trial files removed. The manifest comes last. It marks
 the campaign as complete and holds all checksums. The records are then removed. The bytes of a
 complete folder depend neither on the number of processes nor on interruptions.
+
+`table_files` refuses damaged tables. `trial_file.fault_of` detects a damaged trial file. `dataset`
+counts its trial as missing, and `campaign.runner` runs the missing trials.
 """
 
 from __future__ import annotations

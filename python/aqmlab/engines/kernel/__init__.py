@@ -9,9 +9,9 @@
 | `host`         | one trial on this host                                |
 | `abilities`    | refusals of trials before a machine is started        |
 | `installed`    | installed and missing requirements                    |
-| `agent`        | the program that runs in the machine                  |
+| `agent`        | the program in the machine, from `crates/agent`       |
 | `image`        | the kernel and the initramfs; `cpio` writes it        |
-| `machine`      | QEMU                                                  |
+| `machine`      | QEMU and its virtual time                             |
 | `errors`       | error types                                           |
 """
 

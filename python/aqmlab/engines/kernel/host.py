@@ -92,7 +92,7 @@ def _kernel_kinds(specs: Sequence[TrialSpec]) -> list[str]:
 
 
 def _require(program: Path, kinds: Sequence[str]) -> None:
-    """Raises `MissingError` for the first right or module that this host lacks."""
+    """Raises `MissingError` if this host lacks rights or modules that the trials need."""
     done = subprocess.run([program, "missing", *kinds], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MissingError(f"{program}: {done.stderr.strip()}", _VM)

@@ -97,7 +97,7 @@ def note_use(path: Path) -> None:
 
 
 def prune(folder: Path) -> None:
-    """Removes files from the cache that are unused for a day, except the last few of each kind."""
+    """Removes cached files that have not been used for a day, except the last few of each kind."""
     with contextlib.suppress(OSError):  # another process prunes, or another user owns the folder
         for pattern in _MADE:
             used = sorted((path.stat().st_mtime, path) for path in folder.glob(pattern))

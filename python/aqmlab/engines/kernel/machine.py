@@ -3,6 +3,9 @@
 QEMU counts instructions (`-icount`): one instruction takes one nanosecond, and time jumps while
 the guest is idle. A run therefore does not depend on the load of the host. The guest has no
 external inputs: no network, no disk, no keyboard, and only the virtual clock.
+
+`crates/agent` runs in the guest. Its modules `taps` and `tables` record packets and counters, and
+`guest` writes them to the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Throughput of bulk downloads on a linear axis, as Fig. 4 of Kua et al. (2017)."""
+"""Throughput of bulk downloads on a linear axis, as in Fig. 4 of Kua et al. (2017)."""
 
 from __future__ import annotations
 

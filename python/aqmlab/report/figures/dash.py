@@ -1,4 +1,4 @@
-"""Achieved and selected rates of video streams, as Fig. 5 of Kua et al. (2017).
+"""Achieved and selected rates of video streams, as in Fig. 5 of Kua et al. (2017).
 
 AR is the achieved rate of a segment's download, RR the selected representation rate.
 """

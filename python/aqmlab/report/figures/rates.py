@@ -1,4 +1,4 @@
-"""Round-trip times over the line's rates, as Figs 17 to 32 of Boerlage et al. (2016)."""
+"""Round-trip times over the line's rates, as in Figs. 17 to 32 of Boerlage and Collom (2016)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ use aqmlab_core::{Duration, Instant};
 pub(crate) const SAFETY: f64 = 0.9;
 /// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
 const SAMPLES: usize = 3;
-/// `RICH_BUFFER_THRESHOLD`: the buffer from which the highest rate is chosen.
+/// `RICH_BUFFER_THRESHOLD`: the buffer above which the highest rate is chosen.
 const RICH_BUFFER: Duration = Duration::from_secs(20);
 /// `INSUFFICIENT_BUFFER_SAFETY`: the minimum time between two applications of the
 /// insufficient-buffer rule.
@@ -134,7 +134,7 @@ pub(crate) struct Progress {
     pub(crate) size: u64,
     /// The playback time of the segment.
     pub(crate) length: Duration,
-    /// The estimated download time, in segment lengths, from which a download is abandoned.
+    /// The estimated download time, in segment lengths, at and above which a download is abandoned.
     pub(crate) patience: f64,
 }
 

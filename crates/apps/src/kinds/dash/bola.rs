@@ -22,7 +22,7 @@ const DECAY: f64 = 0.99;
 const STABLE_S: f64 = 12.0;
 /// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
 const SAMPLES: usize = 4;
-/// The ratio of neighbouring samples from which more samples are averaged.
+/// The ratio of neighbouring samples at and above which more samples are averaged.
 const RAISING_RATIO: f64 = 1.3;
 
 /// The constants derived from a ladder.

@@ -21,7 +21,7 @@ const STABLE: Duration = Duration::from_secs(12);
 const AT_TOP: Duration = Duration::from_secs(30);
 /// The buffer target at the highest rate, for long and endless videos.
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
-/// The length from which a video is long.
+/// The length at and above which a video is long.
 const LONG: Duration = Duration::from_secs(600);
 /// The maximum throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
@@ -29,7 +29,7 @@ const FASTEST_BPS: f64 = 1e12;
 const RETRIES: u32 = 3;
 const RETRY: Duration = Duration::from_secs(1);
 /// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by the value of 2.9.3: the estimated download
-/// time, in segment lengths, from which a download is abandoned.
+/// time, in segment lengths, at and above which a download is abandoned.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 

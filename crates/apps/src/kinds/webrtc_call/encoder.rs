@@ -1,9 +1,9 @@
 //! A camera and its encoder: frames on a clock, at the rate that the controller allows.
 //!
-//! Source: the steps of `simulcast.cc` (libwebrtc 2025-06). A stream uses one step at a time. The
-//! rates at and above which a larger picture is allowed are the rates of `encoder_info_settings.cc`
-//! for VP8. The times between changes are the times of `quality_scaler.cc`. The head of
-//! `webrtc_call.rs` lists the choices of this model.
+//! Source: libwebrtc 2025-06. The resolutions and their rates are those of `simulcast.cc`; a stream
+//! uses one resolution at a time. The rates at and above which a larger picture is allowed are
+//! those of `encoder_info_settings.cc` for VP8. The minimum times between changes of the resolution
+//! are those of `quality_scaler.cc`. The head of `webrtc_call.rs` lists the choices of this model.
 
 use aqmlab_core::{Duration, Instant, Rng};
 

@@ -12,7 +12,7 @@ pub(crate) struct Settings {
     pub(crate) camera: Camera,
     /// The first target in bit/s.
     pub(crate) start_bps: f64,
-    /// Bytes of speech in a packet.
+    /// The number of bytes of speech in a packet.
     pub(crate) speech: u32,
     /// The maximum number of video bytes in a packet.
     pub(crate) payload: u32,

@@ -112,7 +112,7 @@ pub(super) const STEP_THRESH_PACKETS: Param = Param {
     doc: "Number of L4S packets left behind above which a packet is marked; 0 for step_thresh.",
 };
 
-/// The length from which the step applies.
+/// The queue length at and above which the step applies.
 pub(super) const MIN_QLEN_STEP: Param = Param {
     name: "min_qlen_step",
     default: Value::Count(0),

@@ -37,7 +37,8 @@ const K: f64 = 0.75;
 const BETA: f64 = 0.5;
 /// The proportion of the backlog by which the delay window shrinks in a round trip.
 const ZETA: f64 = 1.0;
-/// The upper bound of gamma. Gamma is the backlog in segments from which the delay window shrinks.
+/// The upper bound of gamma. Gamma is the backlog in segments at and above which the delay window
+/// shrinks.
 const GAMMA_HIGH: f64 = 30.0;
 const GAMMA_LOW: f64 = 5.0;
 /// The minimum number of samples for the delay of a round to count.

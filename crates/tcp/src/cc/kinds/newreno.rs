@@ -2,6 +2,8 @@
 //!
 //! Sources: RFC 5681, RFC 3465 with L = 2, RFC 3390 for the window after an idle period;
 //! FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c` and `cc_ack_received` of `tcp_input.c`.
+//!
+//! `cubic/freebsd.rs` counts bytes for FreeBSD's CUBIC.
 
 use aqmlab_core::{Instant, Kind};
 

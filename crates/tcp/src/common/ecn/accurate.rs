@@ -9,7 +9,7 @@ use crate::tcb::Tcb;
 
 /// The first value of the counter of CE marks, which the ACE field of segments shows.
 const ACE_INITIAL: u64 = 5;
-/// The number of unreported marks from which an acknowledgement is due at once
+/// The number of unreported marks at and above which an acknowledgement is due at once
 /// (`TCP_ACCECN_ACE_MAX_DELTA`).
 const ACE_MAX_DELTA: u32 = 6;
 /// The largest number of unreported marks that is counted (`received_ce_pending` has four bits).

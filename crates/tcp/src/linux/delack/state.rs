@@ -1,4 +1,5 @@
-//! The state of delayed acknowledgements.
+//! The state of delayed acknowledgements: the adaptive delay (`ato`), quick acknowledgements
+//! (`quick`) and compressed acknowledgements.
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 

@@ -41,7 +41,7 @@ PARTS: tuple[Span, ...] = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
 TWO, THREE = PARTS[:2]
 
 FRAME = 1514
-"""Bytes of a full packet as the router counts them."""
+"""The length of a full packet in bytes, as the router counts it."""
 BUFFER = 90
 UP_MBIT = {FAST: 20.0, SLOW: 1.0}
 DRAIN_MS = {rate: BUFFER * FRAME * 8e-3 / mbit for rate, mbit in UP_MBIT.items()}

@@ -1,9 +1,9 @@
 //! The target of the controller: the limits from losses, round-trip times and the delay.
 //!
 //! Source: libwebrtc (2025-06) `send_side_bandwidth_estimation.cc`. The limit from losses is
-//! computed as in `loss_based_bwe_v2.cc`. Before this estimator has three observations, the first
-//! loss-based estimator applies, which counts the lost packets of each report. A round trip of more
-//! than 3 s lowers the target.
+//! computed as in `loss_based_bwe_v2.cc`. Before this estimator has three observations, an older
+//! estimator applies, which counts the lost packets of each report. A round-trip time of more than
+//! 3 s lowers the target.
 //!
 //! Difference: the transport-wide reports of each second together form one loss report. libwebrtc
 //! uses RTCP's receiver reports.

@@ -6,6 +6,8 @@
 
 use aqmlab_core::{Duration, Instant};
 
+use super::signed_ms;
+
 const TICKS_PER_MS: f64 = 90.0;
 const FIRST_COVARIANCE: [f64; 2] = [1.0, 1e10];
 const LEAST_FRAMES: u32 = 2;
@@ -32,10 +34,6 @@ pub(super) struct TimestampExtrapolator {
     below: f64,
 }
 
-fn ms(from: Instant, to: Instant) -> f64 {
-    (to.as_nanos() as f64 - from.as_nanos() as f64) / 1e6
-}
-
 impl TimestampExtrapolator {
     /// Returns an extrapolator without frames.
     pub(super) fn new(start: Instant) -> Self {
@@ -58,12 +56,12 @@ impl TimestampExtrapolator {
             *self = Self::new(arrived);
         }
         self.last = arrived;
-        let now_ms = ms(self.start, arrived);
+        let now_ms = signed_ms(self.start, arrived);
         let (first, last) = *self.captured.get_or_insert_with(|| {
             self.line[1] = -self.line[0] * now_ms;
             (captured, captured)
         });
-        let residual = TICKS_PER_MS * ms(first, captured) - now_ms * self.line[0] - self.line[1];
+        let residual = TICKS_PER_MS * signed_ms(first, captured) - now_ms * self.line[0] - self.line[1];
         if self.has_changed(residual) && self.frames >= LEAST_FRAMES {
             self.covariance[1][1] = FIRST_COVARIANCE[1];
         }
@@ -103,19 +101,20 @@ impl TimestampExtrapolator {
     pub(super) fn expected(&self, captured: Instant) -> Option<Instant> {
         let (first, last) = self.captured?;
         if self.frames < LEAST_FRAMES {
-            return Some(after(self.last, ms(last, captured)));
+            return Some(after(self.last, signed_ms(last, captured)));
         }
         if self.line[0] < 1e-3 {
             return Some(self.start);
         }
-        let ticks = TICKS_PER_MS * ms(first, captured);
+        let ticks = TICKS_PER_MS * signed_ms(first, captured);
         Some(after(self.start, (ticks - self.line[1]) / self.line[0]))
     }
 }
 
 /// Returns the time `ms` milliseconds after `at`.
 fn after(at: Instant, ms: f64) -> Instant {
-    Instant::from_nanos((at.as_nanos() as f64 + 1e6 * ms).max(0.0) as u64)
+    // `floor` before the sum, so that the result does not depend on the size of `at`.
+    Instant::from_nanos(at.as_nanos().saturating_add_signed((1e6 * ms).floor() as i64))
 }
 
 #[cfg(test)]
@@ -184,5 +183,25 @@ mod tests {
             assert!(n > 330 || late(&extrapolator, n) < 150, "{n}: {}", late(&extrapolator, n));
         }
         assert!(late(&extrapolator, 600) > 230, "{}", late(&extrapolator, 600));
+    }
+
+    #[test]
+    fn the_expected_time_does_not_depend_on_the_time_of_the_start() {
+        let expected = |start: Instant| {
+            let mut extrapolator = TimestampExtrapolator::new(start);
+            let frame = |n: u64| {
+                let captured = start + Duration::from_nanos(33_333_333 * n);
+                (captured, captured + Duration::from_nanos(41_234_567 + n * n * 7_919 % 30_000_000))
+            };
+            (0..300)
+                .map(|n| {
+                    let (captured, arrived) = frame(n);
+                    extrapolator.update(captured, arrived);
+                    extrapolator.expected(captured).unwrap().since(start)
+                })
+                .collect::<Vec<_>>()
+        };
+        let late = Instant::ZERO + Duration::from_secs(20_000_000);
+        assert_eq!(expected(Instant::ZERO), expected(late));
     }
 }

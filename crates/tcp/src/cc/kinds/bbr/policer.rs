@@ -11,7 +11,7 @@ use super::{BW_UNIT, SCALE, UNIT, Units, send};
 /// The minimum number of rounds of an interval. An interval with more than four times as many
 /// rounds is discarded.
 const MIN_ROUNDS: u32 = 4;
-/// The proportion of lost packets from which an interval is lossy: 50/256.
+/// The proportion of lost packets at and above which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;
 /// Two rates count as equal if their relative difference is at most 1/8 …
 const RATIO: u64 = UNIT / 8;

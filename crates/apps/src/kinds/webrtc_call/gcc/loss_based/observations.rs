@@ -12,8 +12,8 @@ const LEAST_SPAN: Duration = Duration::from_millis(250);
 const OLDER: f64 = 0.9;
 /// The number of observations above which the extremes do not count.
 const LEAST_FOR_EXTREMES: u64 = 3;
-/// The multiple of the median sending rate from which the observation with the most loss counts
-/// too.
+/// The multiple of the median sending rate at and above which the observation with the most loss
+/// counts too.
 const SEND_BURST: f64 = 2.0;
 
 /// The outcome of a packet that the receiver reports.
