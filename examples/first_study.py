@@ -49,7 +49,7 @@ def compare(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def against_fifo(rows: pl.DataFrame, queue: str) -> list[float]:
-    """The improvement of the call over FIFO, seed by seed.
+    """Returns the call's opinion score under `queue` minus its score under FIFO, for each seed.
 
     Runs with the same seed have the same random values, so only the queue differs.
     """

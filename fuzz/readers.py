@@ -1,7 +1,7 @@
 """Fuzzes the readers of scenarios and TEACUP configs, guided by coverage.
 
-It needs atheris (`pip install '.[fuzz]'`). The status is 0 without failures, 1 with a failure, and
-3 without atheris. A message names the folder that holds the input of a failure.
+This script needs atheris (`pip install '.[fuzz]'`). The status is 0 without failures, 1 with a
+failure, and 3 without atheris. A message names the folder that holds the input of a failure.
 """
 
 from __future__ import annotations

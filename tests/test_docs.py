@@ -1,4 +1,4 @@
-"""The documents are true: generated parts, definitions of columns and metrics, examples, links."""
+"""The documents agree with the code: generated parts, columns, metrics, examples and links."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_tutorials_answer_is_that_of_its_table() -> None:
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    """The simulator's tables for a home in which every application runs, twice."""
+    """The simulator's tables for a home with every application, with and without measurement."""
     apps = {name: {"kind": name} for name in catalogue.load()["apps"]}
     for name in ("bursts", "notification", "photo_upload"):
         apps[name] |= {"period": "10 s", "deadline": "5 s"}
@@ -196,7 +196,7 @@ _PING = {"ping": {"kind": "ping"}}
 
 
 def _examples() -> list[str]:
-    """The TOML of the documents."""
+    """The TOML examples of the documents."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in generate.DOCUMENTS]
     return [code for text in texts for code in re.findall(r"```toml\n(.*?)```", text, re.S)]
 

@@ -125,7 +125,10 @@ class Request:
         )
 
     def command(self) -> str:
-        """The command that repeats the request."""
+        """The command that repeats the request.
+
+        `SCENARIO.toml` stands for a scenario or a household that is not from a file.
+        """
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
         for change in self.sets:
@@ -169,13 +172,13 @@ def run(
     are in a temporary folder, which exists as long as the returned object.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both engines. For the engine
-    "kernel", `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel" for the
-    kernel's own, "sim" for the simulator's, or both as "sim,kernel". `run_on` selects the machine:
+    "kernel", `qdisc_source` is the source of the disciplines: "kernel" for the kernel's own, "sim"
+    for the simulator's, or "sim,kernel" for both in turn. `run_on` selects the machine:
     "vm" for a virtual machine, or "host" for this machine, as root and in real time. Trials run in
     local processes, or on an `executor` with the interface of `concurrent.futures` or of
-    `TrialExecutor`. `progress=True` prints the progress on standard error, and an object with the
-    methods of `aqmlab.campaign.runner.Progress` receives it. `discipline` and `place` are the old
-    names of `qdisc_source` and `run_on`.
+    `TrialExecutor`. `progress=True` prints the progress on standard error. An object with
+    the methods of `aqmlab.campaign.runner.Progress` receives the progress instead. `discipline` and
+    `place` are the old names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
@@ -209,7 +212,7 @@ _ARGUMENTS = [
 
 
 def _refuse_senseless(scenario: object, jobs: object, out: object) -> None:
-    """Raises `RequestError` for arguments of a wrong type, and for senseless values."""
+    """Raises `RequestError` for arguments of a wrong type, `jobs` below 1, and an empty `out`."""
     if not isinstance(scenario, Scenario | Household | str | os.PathLike):
         raise RequestError(
             f"scenario: `{shown(scenario)}` is not a scenario",
@@ -269,7 +272,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
 
 
 def default_folder(campaign: Campaign) -> Path:
-    """The default folder of a campaign."""
+    """The default folder of a campaign: its name and the first eight digits of its key."""
     return Path("results") / f"{campaign.about.name}-{campaign.key[:8]}"
 
 

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from aqmlab import api
 from aqmlab.base import csv_cells, files, measurements
+from aqmlab.base.escaped_json import escaped_json
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import spp, status_of
@@ -86,6 +87,16 @@ def test_no_control_character_of_a_manifest_reaches_the_terminal(folder, tmp_pat
         status_of([name, str(place), *options])
         printed = "".join(capsys.readouterr())
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", printed), (command, printed)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+def test_json_has_no_control_character_in_any_encoding(encoding, monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    text = json.dumps({"title": "\x7f\x9bé"}, ensure_ascii=False)
+    printed = escaped_json(text)
+    assert "\x7f" not in printed and "\x9b" not in printed
+    assert printed.encode(encoding)
+    assert json.loads(printed) == json.loads(text)
 
 
 OWN = ("manifest.json", "catalogue.sql", "tables/flows/chunk=0000/rows.parquet", "trials/x.csv",
@@ -304,7 +315,7 @@ def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask
     if umask < 0o700 or os.geteuid() == 0:
         assert run.returncode == 0, said
         assert (tmp_path / "out" / "report.html").stat().st_mode & 0o777 == 0o666 & ~umask
-    else:  # the written text is not readable
+    else:  # the process cannot read the files that it wrote
         assert run.returncode in (1, 2) and "error: " in said, said
 
 

@@ -12,7 +12,7 @@ from aqmlab.page.choices import choices
 from .conftest import SMALL
 
 both = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
-"""The page as one file and from a server. The two differ in how they load."""
+"""The page as one file and from a server. A browser loads the two in different ways."""
 
 
 @both

@@ -20,7 +20,7 @@ WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "en
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A campaign in which each name has a loop; the last loop has two values."""
+    """The results of a campaign with a loop of each name. The loop `last` has two values."""
     folder = tmp_path_factory.mktemp("loops")
     loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS, *LABELS)]
     scenario = folder / "loops.toml"

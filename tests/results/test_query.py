@@ -74,7 +74,7 @@ def test_units_are_those_of_the_document():
     pages = [folder / "results.md", folder / "verdicts.md"]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
-    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # no needs
+    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # kinds, not columns
     assert len(rows) > 60
     other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
     wrong = [(name, unit) for name, unit in rows if unit_of(name) != other.get(unit, unit)]

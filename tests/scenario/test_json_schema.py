@@ -46,7 +46,7 @@ def test_keys_of_a_direction_apply_to_both_in_the_table_above():
 
 
 def parameters(schema):
-    """The quantities in a definition, by name."""
+    """The members of a definition that have a default, by name."""
     return {name: one for name, one in schema["properties"].items() if "default" in one}
 
 

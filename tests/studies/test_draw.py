@@ -43,6 +43,15 @@ def test_every_form_draws_the_same_bytes_again(name, ran):
     assert not FORMS[name].legend.endswith(".")
 
 
+@pytest.mark.parametrize("bound", [0.01, 1e6])
+def test_a_bound_is_within_the_axis(ran, bound):
+    boxes = draw.BoxPlots(RTTS, "RTT (ms)", GROUPS, bound=(bound, "limit"), log=False)
+    with styled():
+        [made] = boxes.draw(ran.results(Trials("home")))
+    low, high = made.axes[0].get_ylim()
+    assert low <= bound <= high
+
+
 def test_quantiles_are_those_of_the_table(ran):
     results = ran.results(Trials("home", {"rtt": "60 ms", "qdisc": "FQ"}))
     rtts, induced = (draw.flow_quantiles(what, "ms", APPS)(results) for what in ("rtt", "induced"))
@@ -84,7 +93,7 @@ def test_what_a_figure_names_and_no_trial_has_is_an_error(rows, said, ran):
 
 def test_what_has_no_rows_in_a_table_although_it_is_there_is_no_error(ran):
     results = ran.results(Trials("home"))
-    # A transfer that does not end has no such value.
+    # A transfer has no opinion score.
     both = draw.app_numbers("mos_up", {"Call": "call", "File": "file"})(results)
     assert both["series"].unique().to_list() == ["Call"]
 

@@ -30,6 +30,7 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
         ("cumaranayagam2016", 1, 13),
         ("hoiland2015", 3, 8),
         ("boerlage2016", 4, 49),
+        ("modern", "M", 33),
     ],
 )
 def test_every_numbered_claim_is_there(name, paper, least):

@@ -14,7 +14,7 @@ pub(crate) fn is_cake(shaper: &Bottleneck) -> bool {
     shaper.qdisc == "cake"
 }
 
-/// Returns CAKE's words for `tc` at the rate of the shaper.
+/// Returns CAKE with its rate and its parameters, in the words of `tc`.
 pub(crate) fn spelled(shaper: &Bottleneck, framing: Framing) -> String {
     let mut words = vec![format!("cake bandwidth {}kbit", shaper.kbit())];
     words.extend(options(&shaper.params, &[]));

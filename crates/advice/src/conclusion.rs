@@ -9,10 +9,12 @@ use crate::facts::{
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about losses, about gains, and about costs.
+/// The maximum number of sentences about applications that are not served, about gains, and about
+/// costs.
 const MOST_SENTENCES: usize = 3;
 
-/// Returns the conclusion from some runs. A gateway without cases that were run serves no tier.
+/// Returns the conclusion from some runs. A gateway of which no case was run has no sufficient
+/// tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
     let better = better(known, &gateways);
@@ -102,10 +104,11 @@ fn counted(case: &Case) -> TierCount {
     TierCount { tier: case.tier.clone(), judged, served: judged - bad, good, word: service.word() }
 }
 
-/// Returns the position of the gateway that serves everyone at the slowest tier, and this tier.
-/// Among gateways with the same tier, the gateway that serves everyone in the most seeds goes
-/// first. The number of good verdicts decides next, and then whether the gateway can be set up at
-/// home. Returns `None` if today's gateway goes first, or if no gateway serves everyone.
+/// Returns the position of the gateway that serves everyone at the slowest tier, and this tier. If
+/// gateways have the same tier, the gateway that serves everyone in the most seeds comes first.
+/// Further ties are decided by the fewest verdicts that are not good, and then by whether a
+/// household can set up the gateway. Returns `None` if today's gateway comes first, or if no
+/// gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
@@ -120,9 +123,9 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns tiers below the served tier, for applications that miss only the need for short round
-/// trips. From each of these tiers on, the median of the application's round-trip times is within
-/// the limit.
+/// Returns tiers slower than the slowest sufficient tier, for applications that miss only the need
+/// for short round trips. If no tier suffices, every tier is considered. From each of these tiers
+/// on, the median of the application's round-trip times is within the limit.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -169,8 +172,8 @@ fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
 }
 
 /// Returns the interactive applications that get a better verdict and have shorter round trips. The
-/// applications that are bad today come first, and among these the application with the largest
-/// ratio of round-trip times.
+/// applications that are bad today come first. Among equal verdicts, the application whose
+/// round-trip times shrink by the largest factor comes first.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
@@ -191,7 +194,7 @@ fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
 }
 
 /// Returns the rates of the transfers. The transfer that keeps the smallest share of its rate comes
-/// first. Transfers with the same words count as one transfer with their mean rate.
+/// first. Transfers with the same description count as one transfer with their mean rate.
 fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for verdict in now.verdicts.iter().filter(|one| is_transfer(one)) {

@@ -3,8 +3,8 @@
 //! Dummynet counts IP bytes and ignores framing. Its rate is therefore the rate at which full-sized
 //! packets fill the same share of the line. A line full of small packets needs a lower rate.
 //! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
-//! of their own. Every default in which dummynet differs from Linux is stated, so that both have
-//! the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//! of their own. The commands state each parameter whose default differs between dummynet and
+//! Linux, so that both have the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
 //!
 //! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
 //! shaper's rules precede the home's own rules, so by default they would accept every packet of the
@@ -31,10 +31,10 @@ dnctl pipe delete 1 2 2>/dev/null
 sysctl net.inet.ip.fw.one_pass=0
 ";
 
-/// The packets that `codel` and `pie` of Linux hold by default.
+/// The number of packets that `codel` and `pie` of Linux hold by default.
 const LIMIT: &str = "1000";
 
-/// The parameters that the four disciplines share with Linux.
+/// The parameters that dummynet's four disciplines share with Linux's disciplines.
 const SHARED: [&str; 9] =
     ["alpha", "beta", "ecn", "flows", "interval", "limit", "quantum", "target", "tupdate"];
 
@@ -64,7 +64,7 @@ fn shaped(
     let (target, configured) = match shaper.qdisc.as_str() {
         "codel" | "pie" => {
             let limit = limit(shaper);
-            // By default, dummynet refuses more than 100 packets.
+            // By default, dummynet refuses a queue limit of more than 100 packets.
             let allowed = format!("sysctl net.inet.ip.dummynet.pipe_slot_limit={limit}");
             ("pipe", format!("{allowed}\n{pipe} queue {limit} {words}"))
         }

@@ -26,7 +26,7 @@ pub struct Evidence {
 pub struct App {
     /// The application's name in the scenario.
     pub name: String,
-    /// The person who uses it; empty for a thing.
+    /// The person who uses the application; empty for a device that belongs to nobody.
     pub who: String,
     /// The activity, with its article.
     pub title: String,
@@ -68,7 +68,7 @@ impl Evidence {
         known.map_or_else(|| app.to_owned(), |known| words::owned(&known.who, &known.title))
     }
 
-    /// Returns the number of seeds that every case has.
+    /// Returns the smallest number of seeds of any case; zero without cases.
     pub(crate) fn seeds(&self) -> usize {
         let cases = self.gateways.iter().flat_map(|gateway| &gateway.cases);
         cases.map(|case| case.seeds().len()).min().unwrap_or(0)

@@ -62,7 +62,8 @@ pub struct GatewayResult {
     pub seeds_served: usize,
     /// The faster tested tiers that, against expectation, do not serve everyone.
     pub exceptions: Vec<String>,
-    /// The tiers at which more applications miss a need than at the next slower tier.
+    /// The tiers at which more applications are bad than at the next slower tier, or equally many
+    /// are bad and fewer are good.
     pub setbacks: Vec<Setback>,
     /// The number of applications that are served at each tested tier.
     pub tiers: Vec<TierCount>,
@@ -114,18 +115,18 @@ pub struct Spoiled {
     pub because: String,
 }
 
-/// The round trips of an interactive application.
+/// The round-trip times of an interactive application under both gateways.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// The application in plain words.
     pub app: String,
-    /// The 95th percentile under today's gateway, in ms.
+    /// The 95th percentile of the round-trip times under today's gateway.
     pub today_ms: f64,
-    /// The 95th percentile under the better gateway, in ms.
+    /// The 95th percentile of the round-trip times under the better gateway.
     pub better_ms: f64,
 }
 
-/// The rate of a bulk transfer.
+/// The rates of a bulk transfer under both gateways.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// The application in plain words.

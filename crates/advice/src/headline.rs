@@ -69,8 +69,9 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
     Some(Headline { kind, text: format!("At {tier}, {text}.") })
 }
 
-/// Returns whom a better router helps, and who suffers with it. A router does not help an
-/// application that gets worse.
+/// Returns a text that names the applications that are bad only with today's router, and the
+/// applications that are bad with the better router. An application that gets worse is named as
+/// worse than today.
 fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     let helped = today
         .bad()
@@ -90,7 +91,8 @@ fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     format!("{}, but {last}", parts[0])
 }
 
-/// Returns who suffers with both routers, or otherwise who suffers with each router.
+/// Returns a text that names the applications that are bad with both routers. If there are none,
+/// the text names the bad applications of each router.
 fn either(known: &Evidence, today: &Case, better: &Case) -> String {
     let in_both = better
         .bad()

@@ -46,8 +46,8 @@ use serde::Serialize;
 /// The commands that set up one gateway, for three systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Settings {
-    /// `tc` and `ip` commands for a Linux gateway: HTB and a discipline, on an IFB for arriving
-    /// packets.
+    /// `tc` and `ip` commands for a Linux gateway: HTB with a discipline, or CAKE alone. For
+    /// arriving packets, they are on an IFB.
     pub tc: String,
     /// `uci` commands for OpenWrt with the package `sqm-scripts`.
     pub uci: String,

@@ -66,16 +66,17 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
     ]
 }
 
-/// Returns the bytes that HTB may send at once: the bytes of 1 ms, and at least a full packet on
-/// ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for each packet.
-/// sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has tc's default,
-/// because its timer is never late.
+/// Returns the number of bytes that HTB may send at once: the bytes that take 1 ms, and at least a
+/// full packet on ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for
+/// each packet. sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has
+/// tc's default, because its timer is never late.
 fn burst(kbit: u64) -> u64 {
     let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
     (kbit / 8).max(on_atm.on_link(1500).0)
 }
 
-/// Returns the size table. `tc` requires its dimensions even if only the overhead matters.
+/// Returns the options of `tc stab`. `tc` requires the dimensions of the size table even if only
+/// the overhead matters.
 fn size_table(framing: Framing) -> String {
     let layer = if framing.atm { "atm" } else { "ethernet" };
     format!(

@@ -6,10 +6,10 @@
 //! the overhead beyond the bytes that Linux counts.
 //!
 //! sqm-scripts has its own defaults (`get_limit`, `get_target`, `get_ecn`). They are a limit of
-//! 1001 packets, a target for the rate of the line, and ECN for every discipline. For `fq_pie` it
-//! writes `target us`, which tc refuses. The commands therefore state limit, target and ECN in each
-//! direction. With the target `default` the script writes no target, and all other parameters
-//! follow in `eqdisc_opts` and `iqdisc_opts`.
+//! 1001 packets, a target that depends on the line's rate, and ECN for every discipline. For
+//! `fq_pie` it writes `target us`, which tc refuses. The commands therefore state limit, target and
+//! ECN in each direction. With the target `default` the script writes no target, and all other
+//! parameters follow in `eqdisc_opts` and `iqdisc_opts`.
 
 use crate::cake;
 use crate::device::{Bottleneck, Gateway, Setting};

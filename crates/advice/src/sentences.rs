@@ -33,7 +33,7 @@ pub struct Sentence {
     pub text: String,
 }
 
-/// Returns the sentences of a conclusion, in the order for a reader. Details come last.
+/// Returns the sentences of a conclusion, in the order in which they are shown. Details come last.
 pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     let mut said = Vec::new();
     let mut say = |about: About, text: String| said.push(Sentence { about, text });
@@ -162,7 +162,8 @@ fn gain(one: &Gain, better: &str) -> String {
     )
 }
 
-/// Returns a sentence with the time of one gigabyte, because people know their transfers by size.
+/// Returns a sentence with the time that a gigabyte takes under each gateway, because people know
+/// their transfers by size.
 fn cost(one: &Cost, better: &str) -> String {
     const GIGABYTE_MBIT: f64 = 8000.0;
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));

@@ -11,7 +11,8 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
-/// Returns an activity with its user: "Anna's video meeting". `who` is empty for a thing.
+/// Returns an activity with its user: "Anna's video meeting". `who` is empty for a device that
+/// belongs to nobody.
 pub fn owned(who: &str, title: &str) -> String {
     if who.is_empty() {
         return title.to_owned();

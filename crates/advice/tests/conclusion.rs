@@ -4,7 +4,7 @@ use aqmlab_advice::{Advice, Better, Cause, Evidence, advice_from};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A verdict on an application with one need, over two seeds with the same word.
+/// Returns a verdict on an application with one need. Both of its seeds have the word `word`.
 fn verdict(app: &str, word: &str, (p50, p95): (f64, f64)) -> Value {
     let finding = json!({
         "need": "answers", "measure": "round-trip", "unit": "ms", "value": p95, "good": 100.0, "tolerable": 200.0,
@@ -26,7 +26,7 @@ fn transfer(app: &str, mbit: f64) -> Value {
     made
 }
 
-/// A gateway with the verdicts at each tier.
+/// Returns a gateway with the verdicts at each tier.
 fn gateway(name: &str, cases: &[(&str, Vec<Value>)]) -> Value {
     let cases = cases.iter().map(|(tier, verdicts)| json!({"tier": tier, "verdicts": verdicts}));
     let cases: Vec<_> = cases.collect();
@@ -55,7 +55,7 @@ fn game(word: &str, p95: f64) -> Vec<Value> {
     vec![verdict("game", word, (p95 / 2.0, p95))]
 }
 
-/// The name of the better gateway.
+/// Returns the name of the better gateway, if there is one.
 fn recommended(told: &Advice) -> Option<String> {
     told.conclusion.better.as_ref().map(|better| better.name.clone())
 }

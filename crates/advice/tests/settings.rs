@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// The commands for a gateway on a cable line, with a discipline in each given direction.
+/// Returns the commands for a gateway on a cable line. A null in place of a discipline leaves the
+/// direction without a shaper.
 fn commands(up: &Value, down: &Value) -> Value {
     let shaper = |qdisc: &Value, bps: u64| match qdisc {
         Value::Null => Value::Null,
@@ -18,7 +19,7 @@ fn commands(up: &Value, down: &Value) -> Value {
     serde_json::from_str(&told).expect("settings are JSON")
 }
 
-/// The commands of one system.
+/// Returns the commands for one system.
 fn told(system: &str, up: &Value, down: &Value) -> String {
     commands(up, down)[system].as_str().expect("they are text").to_owned()
 }

@@ -2,7 +2,7 @@
 //!
 //! The scenario may use only a part of the keys that `aqmlab run` accepts. The keys describe one
 //! line, with or without a modem, the gateway's disciplines, and applications with the default TCP.
-//! `aqmlab.planning.lowering` makes the same trial of the same scenario, and a test over random
+//! `aqmlab.planning.lowering` makes the same trial from the same scenario, and a test over random
 //! scenarios compares both byte for byte. Keys that a page does not offer are errors, so every
 //! accepted scenario has the same meaning for the page and for Python.
 //!

@@ -1,8 +1,8 @@
-//! The environment of a state machine.
+//! The context of a call of a queue discipline.
 
 use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
-/// The environment of a queue discipline: the time, the random stream, and the log.
+/// The context of a call of a queue discipline: the time, the random stream, and the log.
 ///
 /// The driver builds a context for each call. Simulated and live drivers differ only in the source
 /// of `now`.

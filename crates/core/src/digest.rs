@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A digest of a run: equal digests mean, with near certainty, equal runs. Every result contains
-/// the digest, and tests assert it.
+/// the digest, and tests compare digests.
 ///
 /// Words are folded in order. If two runs differ in a packet, a time or the order of two events,
 /// their digests differ with near certainty.

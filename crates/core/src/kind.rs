@@ -173,8 +173,8 @@ impl Args {
 
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
-        /// Access by type. Each function panics if the kind declares no parameter of this name.
-        /// Such a panic is an error of the kind's author, not of the user.
+        /// Access by type. Each function panics if the kind declares no parameter of this name and
+        /// type. Such a panic is an error of the kind's author, not of the user.
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {

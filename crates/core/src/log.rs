@@ -24,14 +24,15 @@ pub enum Reason {
     Sojourn,
     /// A drop probability selected the packet (PIE, RED between its thresholds).
     Early,
-    /// The average queue length was at or above RED's upper threshold.
+    /// The average queue length was so large that RED drops or marks every packet.
     Forced,
     /// The sojourn time was above the step-marking threshold (`ce_threshold`).
     Threshold,
     /// A later acknowledgement of the same connection made the packet redundant (CAKE's
     /// `ack-filter`).
     Filtered,
-    /// The scenario's random loss dropped the packet on the path itself.
+    /// The path lost the packet: by the random loss that the scenario states, or because a radio
+    /// gave the packet up.
     Path,
 }
 

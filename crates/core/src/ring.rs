@@ -4,9 +4,9 @@
 //! a comparison. A packet passes through several queues, and a `VecDeque` takes more instructions
 //! for each operation.
 //!
-//! A caller that keeps the number of a value uses it only while [`Ring::holds`] is true. Builds
-//! without assertions do not check this: [`Ring::get`] returns another value for a number whose
-//! value has left.
+//! A caller that keeps the number of a value may use the number only while [`Ring::holds`] returns
+//! true for it. Builds without assertions do not check this: [`Ring::get`] returns another value
+//! for a number whose value has left.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl<T: Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Adds a value before the value number `index`, counted from the front.
+    /// Adds a value before the value that has `index` values in front of it.
     pub fn insert(&mut self, index: usize, value: T) {
         self.push(value);
         for index in (index..self.len() - 1).rev() {
@@ -174,7 +174,7 @@ impl<T: Default> Ring<T> {
         counter & self.places.len().wrapping_sub(1)
     }
 
-    /// Returns the place of the value number `index`.
+    /// Returns the place of the value that has `index` values in front of it.
     fn place_of(&self, index: usize) -> usize {
         self.place(self.head.wrapping_add(index))
     }
@@ -182,8 +182,8 @@ impl<T: Default> Ring<T> {
     /// Doubles the memory of a full queue.
     ///
     /// One more bit of each counter then selects the place. The values whose counters have this bit
-    /// set move to the upper half. Their places there are as far from its start as before from the
-    /// start of the queue.
+    /// set move to the upper half. In this half, each value is as far from the half's start as it
+    /// was from the start of the memory.
     #[cold]
     fn grow(&mut self) {
         let size = self.places.len();

@@ -1,8 +1,8 @@
 //! Instants and durations in whole nanoseconds.
 //!
 //! These types replace the types of `std::time` for three reasons. Only a driver (the simulator's
-//! agenda or a monotonic clock) supplies values. Tests can write values as literals. Values compare
-//! exactly.
+//! agenda or a monotonic clock) supplies values. Tests can write values as literals. Instants count
+//! from the start of the run, so the instants of two runs can be compared.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};

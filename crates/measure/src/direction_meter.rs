@@ -282,7 +282,8 @@ impl DirectionMeter {
         }
     }
 
-    /// Removes the first packet without a pair. Counts it as lost unless it has arrived.
+    /// Removes the first packet and makes no pair from it. Counts the packet as lost unless it has
+    /// arrived.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
         let Some(flight) = self.flights.pop() else { return };

@@ -3,8 +3,8 @@
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
 //! run. The measures are throughput, round-trip time by synthetic packet pairs, one-way delay, and
 //! loss by packet identity. Throughput is measured while a flow is active, and over time
-//! ([`Windows`]). This crate does not depend on a simulator. A tap records a packet's time,
-//! direction, identity and length, and nothing else.
+//! ([`Windows`]). This crate does not depend on a simulator. The meter uses only a packet's time,
+//! flow, connection, direction, identity and length.
 //!
 //! [`Settings`] has the interval of the statistics. Packets that were sent before this interval,
 //! during the warm-up of a trial, do not count.

@@ -27,9 +27,9 @@ pub struct Settings {
     /// The end of the trial.
     pub end: Instant,
     /// Whether packets of one flow may be reordered: on the path, or by a discipline that gives
-    /// each connection of the flow its own queue. If they keep their order, a gap at the receiver
-    /// is a loss at once. If they may be reordered, a missing packet is lost after 8192 later
-    /// arrivals.
+    /// each connection of the flow its own queue. If packets keep their order, a missing packet is
+    /// lost as soon as a later packet arrives. If packets may be reordered, a missing packet is
+    /// lost after 8192 later arrivals.
     pub reorders: bool,
     /// The step of the series of bytes and round-trip times; `None` leaves the series empty.
     pub series: Option<Duration>,

@@ -12,10 +12,10 @@
 //!
 //! Differences from `spp` 0.3.6, each pinned by a test:
 //!
-//! - *Before* means earlier in the monitor's capture. `spp` compares timestamps in whole
-//!   microseconds and requires them to differ. A simulated host answers in zero time, and its
-//!   answer still belongs to the request.
-//! - The last pair is reported even if no further OUT follows it.
+//! - The order in the monitor's capture decides which packet is earlier. `spp` compares timestamps
+//!   in whole microseconds and requires them to differ. A simulated host answers in zero time, and
+//!   its answer still belongs to the request.
+//! - The last pair is reported even if no further packet goes from the reference to the monitor.
 
 use aqmlab_core::{Duration, Instant};
 

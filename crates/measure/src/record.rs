@@ -44,8 +44,8 @@ pub struct PacketRecord {
     header: Compact,
 }
 
-/// A [`Header`] in half the space: selective acknowledgements, which few segments carry, are stored
-/// separately.
+/// The fields of a [`Header`]. Selective acknowledgements, which few segments carry, are stored
+/// outside the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Compact {
     Tcp(CompactTcp),

@@ -40,9 +40,13 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Packets that did not arrive although a later packet of their connection arrived.
+    /// Packets that count as lost: they did not arrive, but later packets did.
+    /// [`Settings::reorders`](crate::Settings::reorders) states how many later packets of the flow
+    /// must arrive. At the end of a trial, one later packet of the connection suffices. In
+    /// captures, one later packet of the flow suffices.
     pub lost: u64,
-    /// Packets in flight at the end, or lost with no later arrival on their connection.
+    /// Packets that did not arrive and do not count as lost. They were in flight at the end, or no
+    /// later packet of their connection arrived.
     pub in_flight: u64,
     /// IP bytes that arrived in the whole trial, whenever they were sent.
     pub bytes_arrived: u64,

@@ -26,7 +26,8 @@ pub struct Bin {
     pub mean: Duration,
     /// The largest sample.
     pub max: Duration,
-    /// The median: of all samples up to 256, and of evenly spaced samples beyond.
+    /// The median of the samples: for an even number of samples, the lower of the two middle
+    /// samples. With more than 256 samples, it is the median of evenly spaced samples.
     pub p50: Duration,
 }
 

@@ -3,9 +3,10 @@
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default). Tukey 1977 and R's
 //! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots. Jain, Chiu and Hawe 1984 for
 //! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
-//! differ when it is even. Tables therefore name the kind that they contain.
+//! differ when it is even. The tables of a trial contain type-7 quartiles.
 //!
-//! `histogram.rs` has the quantiles of durations, and `window_rates.rs` those of throughput.
+//! `histogram.rs` has the quantiles of durations, and `window_rates.rs` has the quantiles of
+//! throughput.
 
 use aqmlab_core::math::sqrt;
 
@@ -75,7 +76,8 @@ pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
 }
 
 /// Returns Jain's fairness index of `n` shares. It ranges from `1/n` (one share has everything) to
-/// 1 (all shares are equal). A share of zero counts. Returns `None` if all shares are zero.
+/// 1 (all shares are equal). A share of zero counts. Returns `None` if all shares are zero, and
+/// without shares.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

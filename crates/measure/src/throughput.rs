@@ -5,11 +5,11 @@
 //! of their length. Differences, pinned by tests: the interval is the flow's active interval, and
 //! the first window begins with it. Only windows wholly within the interval count.
 //!
-//! Bytes belong to the interval that contains the time of their packet, so the mean does not depend
-//! on the step.
+//! The mean counts the bytes of the packets that arrive in the interval, so it does not depend on
+//! the step.
 //!
 //! The active interval includes its beginning and excludes its end. If the flow ends by itself
-//! ([`Active::end`]), it includes every arrival up to the end.
+//! ([`Active::end`]), packets that arrive at its end also count.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub(crate) struct Active {
     /// The number of steps in a window.
     width: usize,
     phase: Phase,
-    /// The end of the open step. Outside the active interval, it is the time of the next change of
-    /// phase.
+    /// The end of the open step. Before the active interval, it is the start of the interval; after
+    /// the interval, it is later than any time.
     next: u64,
     /// The number of bytes that arrived in the open step.
     open: u64,

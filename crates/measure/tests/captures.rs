@@ -149,7 +149,7 @@ fn options() -> Options {
     Options { step: STEP, ..Options::default() }
 }
 
-/// Returns the flow of a connection in a report, found by the port or address of its far end.
+/// Returns the flow of a connection in a report, found by the address of its far end.
 fn flow(report: &SppReport, conn: u32) -> &FlowReport {
     let far = std::net::IpAddr::from(tuple(conn).destination.to_be_bytes());
     let found = report.flows.iter().find(|flow| flow.tuple.destination.address == far);

@@ -1,7 +1,8 @@
 //! Compares the streaming meter with a naive transcription of the two-stage algorithm.
 //!
 //! The oracle follows CAIA Technical Report 130730A and keeps both captures in memory. It matches
-//! them by search (stage 1), and searches for each packet's partner (stage 2).
+//! the packets of the captures by search (stage 1), and searches for each packet's partner (stage
+//! 2).
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Histogram, Meter, Sent, Settings};

@@ -99,12 +99,13 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting);
     }
 
-    /// Returns whether a packet that arrives now may use [`Self::pass`]: the link is free, no
-    /// packet waits, and a packet has waited before.
+    /// Returns whether a packet that arrives now may use [`Self::pass`]. The link must be free, no
+    /// packet may wait, the packet must not be the first, and the shaper must not be HTB.
     #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
         let log = &self.log;
-        // The first packet sets the largest backlog. HTB never polls an empty discipline.
+        // `pass` does not record the largest backlog, so the first packet must be offered. HTB
+        // never polls an empty discipline.
         let is_first = log.backlog_max_packets == 0;
         log.waiting == 0 && now >= self.free && !is_first && self.shaper != Shaper::Htb
     }
@@ -141,8 +142,8 @@ impl Port {
     }
 
     /// Returns the next packet, if the link is free. The caller must then call [`Self::start`] with
-    /// the packet. The two functions are the halves of [`Self::poll_transmit`]; separate calls save
-    /// a move of the packet.
+    /// the packet. Together, the two functions do what [`Self::poll_transmit`] does; separate calls
+    /// save a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting == 0) {
@@ -156,7 +157,7 @@ impl Port {
         packet
     }
 
-    /// Records in the pipe, if the port has a pipe, that it polled an empty discipline.
+    /// Records in the port's pipe, if there is one, that a poll has left the discipline empty.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {

@@ -21,8 +21,9 @@
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due. The kernel keeps the
 //! credit for these microseconds, so the rate is the same. A packet can arrive at dummynet in the
-//! tick in which its pipe became idle. The remaining credit of that tick can pay for this packet.
-//! In this model, the packet leaves at once; in the kernel, the packet's delay begins at the tick.
+//! tick in which its pipe became idle. The remaining credit of that tick can suffice for this
+//! packet. In this model, the packet leaves at once; in the kernel, the packet's delay begins at the
+//! tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

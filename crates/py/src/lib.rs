@@ -148,7 +148,8 @@ fn advice(evidence: &str) -> PyResult<String> {
     aqmlab_advice::advice(evidence).map_err(PyValueError::new_err)
 }
 
-/// Returns an activity with its user, as sentences name it. `who` is empty for a thing.
+/// Returns an activity with its user, as sentences name it. `who` is empty for a device that
+/// belongs to nobody.
 #[pyfunction]
 fn owned_activity(who: &str, title: &str) -> String {
     aqmlab_advice::owned(who, title)

@@ -33,7 +33,7 @@ impl Default for Wishes {
 /// packets and a table `flows` of columns. With the option `samples`, there is also a table
 /// `samples` with every round trip. Its column `at_s` is the time after the first packet of the
 /// reference's capture. Its column `row` is the row of the flow in `flows`. Raises `ValueError` for
-/// captures that cannot be read.
+/// captures that cannot be read and for wrong options.
 #[pyfunction]
 #[pyo3(signature = (first, second, options_json="{}"))]
 pub(crate) fn spp<'py>(

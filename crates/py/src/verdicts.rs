@@ -82,15 +82,15 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
 }
 
 /// Returns the same statistics of the paired differences of `these` from `baseline`. Both arguments
-/// are pairs of seed and value.
+/// are lists of pairs of a seed and its value.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
     statistics::difference(&these, &baseline).map(parts)
 }
 
-/// Counts the applications of a case by their verdicts: judged, bad and not good. Also states
-/// whether the case serves them. Raises `ValueError` for an unknown word.
+/// Returns the numbers of judged applications, of bad applications and of applications that are not
+/// good, and whether the case serves everyone. Raises `ValueError` for an unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();

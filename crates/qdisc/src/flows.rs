@@ -4,9 +4,9 @@
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
-//! Difference: all three hash the five-tuple with a random key, so their hash collisions cannot be
-//! reproduced. This module mixes the packet's own tuple hash with a salt of the discipline. It
-//! scales the result to the number of queues as in Linux.
+//! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
+//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
+//! discipline. It scales the result to the number of queues as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
@@ -172,7 +172,7 @@ impl<S> Flows<S> {
             }
             flow.deficit += self.quantum;
             if flow.on == On::Old && flow.next == NOBODY {
-                // The only flow with packets keeps its place.
+                // The only flow on the lists keeps its place.
                 continue;
             }
             self.remove_first(index);
@@ -376,10 +376,10 @@ impl Books {
     }
 }
 
-/// Returns a model of Linux's `skb->truesize` for a packet that a driver received. The buffer holds
-/// headroom, frame and shared info, and its size is a power of two; the descriptor is added. The
-/// model gives the usual 768 bytes for an acknowledgement and 2304 bytes for a full frame. The
-/// kernel's own value varies by driver.
+/// Returns an estimate of Linux's `skb->truesize` for a packet that a driver received. The buffer
+/// holds headroom, frame and shared info, and its size is a power of two; the descriptor is added.
+/// The estimate is 768 bytes for an acknowledgement and 2304 bytes for a full frame, as with many
+/// drivers. The kernel's own value varies by driver.
 #[inline]
 pub(crate) fn memory_of(packet: &Packet) -> Bytes {
     const HEADROOM: u64 = 64;

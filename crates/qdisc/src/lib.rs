@@ -84,9 +84,9 @@ pub trait Qdisc: Send {
         let _ = to;
     }
 
-    /// Passes the timer of each control law to `visit`. The port uses this function to start the
-    /// timers of a discipline that has long been in service; a replay uses it to delay timers. A
-    /// discipline without timers passes none.
+    /// Passes the timer of each control law to `visit`. The port uses this function to put the
+    /// timers into the state of timers that have long been running. A replay uses it to delay
+    /// timers. A discipline without timers calls `visit` for none.
     fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
         let _ = visit;
     }

@@ -74,8 +74,8 @@ fn every_pie_settles_at_its_target() {
             let settled = settle(name, &changes, load);
             let off = (settled.delay_ms / target - 1.0).abs();
             // Appendix B reduces the probability by 2 % at each update with a delay below half the
-            // target. At 1.5 times the link rate, the drop probability must be 33 %. The
-            // probability oscillates around that value, and the delay is above the target.
+            // target. At 1.5 times the link rate, a drop probability of 33 % matches the load. The
+            // probability oscillates around this value, and the delay is above the target.
             let basic = changes.iter().any(|(name, _)| *name == "appendix");
             let swings = name == "pie_rfc8033" && !basic && load > 1.2;
             let bound = if swings { 0.5 } else { 0.2 };

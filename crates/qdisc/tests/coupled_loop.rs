@@ -1,9 +1,9 @@
 //! Tests `dualpi2` with two responsive senders, one classic and one scalable. The coupling must
 //! give them similar rates, and the L4S queue must stay short.
 //!
-//! The senders are the textbook models. Reno increases additively and halves. RFC 8257's sender
-//! reduces the window by half the moving average of the share of marked packets. They send a packet
-//! for each acknowledgement.
+//! The senders are the textbook models. Reno increases its window by one packet per round trip and
+//! halves it after a loss. RFC 8257's sender multiplies its window by `1 − α/2`, where `α` is the
+//! moving average of the share of marked packets. Both send a packet for each acknowledgement.
 
 mod rig;
 
@@ -28,7 +28,7 @@ struct Sender {
     round: Instant,
     acked: u32,
     marked: u32,
-    /// The moving average of the share of marks.
+    /// The moving average of the share of marked packets.
     alpha: f64,
     delays_ms: Vec<f64>,
 }
@@ -119,7 +119,7 @@ impl Loop {
         self.agenda.push(Reverse((at, self.sent, event)));
     }
 
-    /// Fills the windows, and the link.
+    /// Sends packets until every window is full, and starts a transmission if the link is free.
     fn send(&mut self, now: Instant) {
         for sender in 0..self.senders.len() {
             while (self.senders[sender].in_flight as f64) < self.senders[sender].window.floor() {

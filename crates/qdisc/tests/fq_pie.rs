@@ -7,7 +7,7 @@ use rig::{Rig, ms};
 
 const FULL: u32 = 1_514;
 
-/// Returns a packet of connection `conn`. Ids of connections other than 0 start at a million.
+/// Returns a packet of connection `conn`. The ids of connection `conn` start at `conn` million.
 fn of(conn: u32, id: u64) -> Packet {
     Packet::plain(u64::from(conn) * 1_000_000 + id, conn, FULL)
 }
@@ -76,7 +76,8 @@ fn a_flow_at_rest_is_not_updated_by_freebsd() {
     let mut rig = rig("fq_pie_freebsd", &[]);
     rig.offer(ms(10), of(0, 0));
     assert_eq!(rig.take_id(ms(40)), Some(0));
-    // Two dequeues remove the flow: one from the new flows, one from the old flows.
+    // This dequeue finds the flow empty. It removes the flow from the new flows, and then from the
+    // old flows.
     assert_eq!(rig.take_id(ms(40)), None);
     rig.offer(ms(1_000), of(0, 1));
     let gauges = rig.qdisc.gauges();
@@ -118,7 +119,8 @@ fn c52_congestion_in_one_flow_leaves_others_alone() {
 
 #[test]
 fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
-    // A flow that is examined late has the same probability as a flow examined all the time.
+    // A discipline that is not polled for a long time has the same probability as a discipline that
+    // is polled every millisecond.
     let gauge = |looks: &[u64]| {
         let mut rig = rig("fq_pie", &[]);
         overload(&mut rig, 3);

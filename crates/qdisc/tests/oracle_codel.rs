@@ -1,5 +1,6 @@
 //! Compares CoDel alone with the naive transcriptions of its three sources. In 400 runs of 1500
-//! random arrivals and departures, the kinds must deliver, drop and mark exactly the same packets.
+//! random arrivals and departures, each kind must deliver, drop and mark exactly the same packets
+//! as its transcription.
 
 mod oracle;
 mod rig;

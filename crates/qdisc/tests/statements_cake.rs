@@ -1,4 +1,5 @@
-//! Conformance statements C-142 to C-156 and C-177 to C-181 of CAKE: the hash, tins and the shaper.
+//! Conformance statements among C-142 to C-156, C-170, C-171 and C-177 to C-181, on CAKE's hash,
+//! tins, shaper and memory. `src/cake/tests.rs` checks further statements on CAKE's parts.
 
 mod rig;
 
@@ -53,12 +54,12 @@ fn c144_a_decaying_queue_keeps_its_slot() {
     for id in 0..4 {
         rig.offer(START, Packet::from(PacketFields { id, ..(*signalled).clone() }));
     }
-    // The first two packets wait too long, so that the count is above zero when the queue is empty.
+    // The packets wait too long, so the count is above zero when the queue becomes empty.
     for step in 0..4 {
         rig.take(START + Duration::from_millis(500 + step));
     }
     assert_eq!(statistic(&rig, "tin0_ecn_mark"), 1);
-    // Another flow polls the empty queue, which then decays.
+    // The dequeues after the arrivals of other flows find the queue empty. Its state then decays.
     let later = START + Duration::from_millis(510);
     for n in 1..8 {
         (0..3).for_each(|id| rig.offer(later, hashed(10 + id, 5 + 1_024 * n)));
@@ -138,7 +139,8 @@ fn c152_in_egress_mode_a_drop_costs_nothing() {
     }
 }
 
-/// The shares of backlogged tins, in packets of the first `count` departures.
+/// Returns the number of packets of each tin among the first `count` departures, while the tins are
+/// backlogged.
 fn tin_shares(rig: &mut Rig, dscps: &[u8], count: usize) -> Vec<u64> {
     for id in 0..count as u64 {
         for &dscp in dscps {
@@ -238,7 +240,7 @@ fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     for id in 0..20_000_u64 {
         rig.offer(now, hashed(id, 5));
         left += usize::from(rig.take(now).is_some());
-        // 1514 bytes each millisecond and a longer gap at times: 12 Mbit/s.
+        // The mean gap is 1.005 ms, which is 12 Mbit/s with 1514 bytes.
         now += Duration::from_micros(if id % 10 == 0 { 1_500 } else { 950 });
     }
     assert_eq!(left + rig.packets(), 20_000);

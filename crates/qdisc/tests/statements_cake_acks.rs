@@ -16,8 +16,7 @@ fn packet(id: u64, header: TcpHeader) -> Packet {
     PacketFields { header: Header::Tcp(header), ..PacketFields::plain(id, 1, ip_len) }.into()
 }
 
-/// Queues segments behind a data packet of another flow. Returns the numbers of the removed
-/// segments.
+/// Queues segments of one flow. Returns the numbers of the removed segments.
 fn removed(filter: &str, headers: impl IntoIterator<Item = TcpHeader>) -> Vec<u64> {
     rig_after(filter, headers).ledger.drops()
 }

@@ -1,4 +1,5 @@
-//! Conformance statements C-157 to C-162 and C-178 of CAKE: fairness between flows and hosts.
+//! Conformance statements C-157 to C-159, C-161, C-162 and C-178 of CAKE: fairness between flows
+//! and hosts.
 
 mod rig;
 
@@ -97,7 +98,7 @@ fn c162_an_empty_sparse_flow_without_credit_is_bulk_from_its_next_packet() {
     let words = [word("diffserv", "besteffort"), word("isolation", "flows"), mbit(100)];
     let mut rig = cake(&words);
     (0..50).for_each(|id| rig.offer(START, between(id, 0, [1, 100], 500)));
-    // The flow is left with a part of its second round's quantum.
+    // The flow is left with a part of its third quantum.
     departures(&mut rig, START, 8);
     let count =
         |rig: &Rig| ["sparse", "bulk"].map(|of| statistic(rig, &format!("tin0_{of}_flows")));

@@ -43,13 +43,14 @@ fn filled(name: &str, changes: &[(&str, Value)], classic: (u64, u32), low: (u64,
     rig
 }
 
-/// Returns the queues of the next packets: L4S packets are numbered from 1000.
+/// Returns the queue of each of the next packets, `L` or `C`. L4S packets are numbered from 1000.
 fn served(rig: &mut Rig, at: Instant, packets: usize) -> String {
     let queue = |id| if id >= 1_000 { 'L' } else { 'C' };
     (0..packets).filter_map(|_| rig.take_id(at)).map(queue).collect()
 }
 
-/// Returns a discipline whose classic head has waited until `until`.
+/// Returns a discipline with `packets` packets offered at 1 ms, and one packet offered at `until`.
+/// All packets are classic.
 fn aged(changes: &[(&str, Value)], packets: u64, len: u32, until: Instant) -> Rig {
     let mut rig = Rig::new("dualpi2", changes);
     (0..packets).for_each(|id| rig.offer(ms(1), packet(id, len)));

@@ -1,4 +1,4 @@
-//! Conformance statements C-20 to C-33: the scheduler and the overflow of `fq_codel`.
+//! Conformance statements C-20 to C-33, on the scheduler and the overflow of `fq_codel`, and C-136.
 
 mod rig;
 
@@ -292,7 +292,7 @@ fn second_episode_after_overflow(name: &str) -> Vec<u64> {
 
 #[test]
 fn c30_linux_counts_packets_lost_to_an_overflow_as_signals() {
-    // The second episode resumes at a count of two, and its second gap is half an interval.
+    // The second episode resumes at a count of two, so its first gap is half an interval.
     assert_eq!(second_episode_after_overflow("fq_codel"), [14]);
     assert_eq!(second_episode_after_overflow("fq_codel_rfc"), []);
 }

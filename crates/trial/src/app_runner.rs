@@ -1,8 +1,8 @@
-//! The driver of a trial's applications, used by every engine.
+//! The driver of a trial's applications, used by the simulator and by the kernel engine.
 //!
 //! An engine provides a clock, sockets and an agenda as [`Engine`]. The driver owns the
 //! applications with their random streams, wake-ups, notices, records and read marks. With the same
-//! seed, all engines therefore start an application at the same time and draw the same numbers for
+//! seed, both engines therefore start an application at the same time and draw the same numbers for
 //! the application.
 //!
 //! The driver is generic, so that each engine has its own copy without indirect calls.
@@ -31,8 +31,8 @@ use crate::streams::Stream;
 
 /// The clock, the sockets and the agenda that an engine provides.
 ///
-/// Applications have their numbers in the trial. Connections are numbered in the order in which the
-/// engine opens them.
+/// The number of an application is its index in the trial. Connections are numbered in the order in
+/// which the engine opens them.
 pub trait Engine {
     /// Returns the time since the start of the trial.
     fn now(&self) -> Instant;

@@ -1,8 +1,8 @@
 //! Checks that the datagrams of an application fit into the packets of its hosts.
 //!
-//! A host splits a larger datagram into fragments (RFC 791 §3.2), which are not modelled. A
-//! fragment has no ports by which a discipline could classify it, and realtime applications avoid
-//! fragments. Trials with such datagrams are therefore refused.
+//! A host splits a datagram that exceeds a packet into fragments (RFC 791 §3.2), which are not
+//! modelled. Fragments after the first have no ports by which a discipline could classify them, and
+//! realtime applications avoid fragments. Trials with such datagrams are therefore refused.
 
 use aqmlab_apps::App;
 

@@ -33,9 +33,10 @@ pub const CODEPOINTS: &[(&str, u8)] = &[
 
 /// Returns the priority of a packet with this codepoint after a router has forwarded it.
 ///
-/// Source: Linux 6.1 `ip_forward` and `ip_tos2prio` of `net/ipv4/route.c`. The kernel reads the byte
-/// as the type of service of RFC 1349, of which the codepoint has three bits. EF therefore gets the
-/// same band of `pfifo_fast` as best effort. The field for ECN does not change the priority.
+/// Source: Linux 6.1 `ip_forward` and `ip_tos2prio` of `net/ipv4/route.c`. The kernel reads the
+/// byte as in RFC 1349, whose type of service contains three bits of the codepoint. EF therefore
+/// gets the same band of `pfifo_fast` as best effort. The field for ECN does not change the
+/// priority.
 pub const fn priority(dscp: u8) -> u8 {
     const BEST_EFFORT: u8 = 0;
     const BULK: u8 = 2;

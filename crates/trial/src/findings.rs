@@ -46,7 +46,7 @@ pub struct FlowFindings {
 
 impl FlowFindings {
     /// Returns the findings on `app`, which is application number `flow` of the trial, at its end.
-    /// `report` has the findings of the taps.
+    /// `report` has the findings of the taps. The caller adds the bytes read and the notes.
     ///
     /// # Panics
     ///
@@ -146,7 +146,8 @@ pub struct Drops {
     pub sojourn: u64,
     /// Drops by a random decision.
     pub early: u64,
-    /// Drops above RED's upper threshold; `None` if `early` includes them.
+    /// Drops at an average queue length at which RED drops or marks every packet; `None` if `early`
+    /// includes them.
     pub forced: Option<u64>,
     /// Redundant acknowledgements that CAKE removed.
     pub filtered: u64,
@@ -169,7 +170,7 @@ pub struct ConnFindings {
     pub number: u32,
     /// The time at which the connection was opened.
     pub opened: Instant,
-    /// The time at which the connection was established at the first end.
+    /// The time at which one of the two ends first had the connection established.
     pub established: Option<Instant>,
     /// The time at which both ends had closed the connection.
     pub closed: Option<Instant>,

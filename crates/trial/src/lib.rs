@@ -1,8 +1,8 @@
 //! A trial: its specification, the driver of its applications, and the tables of its results.
 //!
-//! Every engine reads the same [`Spec`], runs the same applications and fills the same
-//! [`Findings`]. The module [`tables`] makes all tables from the findings. An engine adds the
-//! network, the clock and the TCPs.
+//! The simulator and the kernel engine read the same [`Spec`], run the same applications and fill
+//! the same [`Findings`]. The module [`tables`] makes all tables from the findings. An engine adds
+//! the network, the clock and the TCPs.
 //!
 //! | Module        | Holds                                                                 |
 //! |---------------|-----------------------------------------------------------------------|

@@ -25,7 +25,8 @@ impl ResolvedLink {
     ///
     /// # Errors
     ///
-    /// If a parameter of the link's discipline or radio is invalid.
+    /// If the rate is zero, or if the discipline, the overhead, the shaper or the radio of the link
+    /// is invalid.
     pub fn new(at: &str, link: &LinkSpec, seed: u64) -> Result<Self, SpecError> {
         let radio = radio(at, link)?;
         let rate = radio.map(|radio| radio.rate.bit_rate()).or(link.rate).ok_or_else(|| {

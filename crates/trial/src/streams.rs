@@ -1,7 +1,7 @@
 //! The random streams of a trial, by name.
 //!
-//! Both engines draw from these streams. Two trials with the same seed therefore draw the same
-//! numbers for the same consumer on either engine.
+//! The simulator and the kernel engine draw from these streams. Trials with the same seed therefore
+//! draw the same numbers for the same consumer on both engines.
 
 use aqmlab_core::{Direction, Rng};
 

@@ -83,8 +83,9 @@ impl<'a> Measured<'a> {
         self.flows.iter().any(|row| self.is_dead(row)).then_some(0.0)
     }
 
-    /// Returns the loss in a direction. If nothing arrived, the table does not distinguish lost
-    /// packets from packets in transit.
+    /// Returns the loss in a direction in per cent. If nothing arrived for longer than a first
+    /// packet may take, the loss is 100 %. The table alone would not distinguish lost packets from
+    /// packets in transit.
     fn loss_percent(&self, row: &FlowRow) -> Option<f64> {
         if self.is_dead(row) { Some(100.0) } else { row.get("loss_percent") }
     }

@@ -2,7 +2,7 @@
 
 use crate::finding::Word;
 
-/// The number of applications that are served in a case.
+/// The numbers of applications in a case, by their verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     /// The applications that can be judged.
@@ -14,7 +14,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Counts the applications with some verdicts.
+    /// Counts applications, given the word of each application's verdict.
     pub fn of(words: impl IntoIterator<Item = Word>) -> Self {
         let mut counted = Self::default();
         for word in words {

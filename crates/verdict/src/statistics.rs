@@ -21,8 +21,9 @@ pub type BySeed = Vec<(u64, Option<f64>)>;
 pub struct Estimate {
     /// The median.
     pub median: f64,
-    /// The lower end of the interval that contains the median with at least 95 % confidence. With
-    /// fewer than six values it is the smallest value, and the confidence is lower.
+    /// The lower end of the interval that contains the distribution's median with at least 95 %
+    /// confidence. With fewer than six values it is the smallest value, and the confidence is
+    /// lower.
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,
@@ -42,8 +43,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Returns the interval that contains the median of `values` with at least 95 % confidence. With
-/// fewer than six values, it consists of the smallest and the largest value.
+/// Returns the interval that contains the median of the values' distribution with at least 95 %
+/// confidence. With fewer than six values, it consists of the smallest and the largest value.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();

@@ -22,9 +22,9 @@ pub struct TransferTime {
     pub ms: f64,
     /// Whether the trial ended before the transfer.
     pub projected: bool,
-    /// The shortest time of several seeds.
+    /// The shortest time among the seeds.
     pub least_ms: f64,
-    /// The longest time of several seeds.
+    /// The longest time among the seeds.
     pub most_ms: f64,
 }
 
@@ -58,7 +58,7 @@ impl Transfer {
     }
 
     /// Returns the time that is judged, if a limit applies to this transfer. An unfinished transfer
-    /// is judged by its age from the longest acceptable time on.
+    /// is judged by its age, once this age reaches the longest acceptable time.
     pub(crate) fn judged_ms(&self) -> Option<f64> {
         if self.size_bytes > BULK_BYTES {
             return None;

@@ -136,7 +136,7 @@ impl Trial {
 }
 
 impl App {
-    /// Returns a parameter that is an integer.
+    /// Returns the value of the parameter `name`, if it is an integer.
     pub(crate) fn param(&self, name: &str) -> Option<u64> {
         self.app.params.get(name).and_then(serde_json::Value::as_u64)
     }

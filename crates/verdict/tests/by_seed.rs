@@ -8,7 +8,7 @@ use aqmlab_verdict::{FlowRow, Judge, Report, Stated, Trial, Verdict, Word};
 const TRIAL: &str = r#"{"duration_ns": 60000000000, "links": [], "apps": [
     {"name": "a", "app": {"kind": "something new"}, "start_ns": 0, "up": {}, "down": {}}]}"#;
 
-/// A direction with some of its numbers.
+/// Returns a row of `flows` for a direction. Numbers that are not `known` do not exist.
 fn row(direction: &str, known: &[(&str, f64)]) -> FlowRow {
     let number =
         |name: &&str| known.iter().find(|(one, _)| one == name).map_or(f64::NAN, |one| one.1);
@@ -20,7 +20,8 @@ fn row(direction: &str, known: &[(&str, f64)]) -> FlowRow {
     }
 }
 
-/// The verdict over seeds, each with the 95th percentile of the round trips in both directions.
+/// Returns the verdict over seeds. Each seed has the 95th percentiles of the round-trip times in
+/// the two directions.
 fn judged(seeds: &[[f64; 2]]) -> Report {
     let trial = Trial::parse(TRIAL).expect("it is a trial");
     let stated =

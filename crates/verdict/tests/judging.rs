@@ -5,7 +5,8 @@ use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::{AppRow, FlowRow, Judge, Report, Stated, Trial, Verdict, Word};
 use serde_json::{Value, json};
 
-/// A direction of the application `flow`. Numbers that are not `known` do not exist.
+/// Returns a row of `flows` for a direction of the application `flow`. Numbers that are not `known`
+/// do not exist.
 fn flow(flow: &str, direction: &str, known: &[(&str, f64)]) -> FlowRow {
     let value = |name| known.iter().find(|(one, _)| *one == name).map_or(f64::NAN, |one| one.1);
     FlowRow {
@@ -16,7 +17,8 @@ fn flow(flow: &str, direction: &str, known: &[(&str, f64)]) -> FlowRow {
     }
 }
 
-/// A direction with a mean rate in Mbit/s over an active interval in seconds.
+/// Returns a row of `flows` for a direction with a mean rate in Mbit/s over an active interval in
+/// seconds.
 fn at(name: &str, direction: &str, mbit: f64, [from, to]: [f64; 2]) -> FlowRow {
     let known = [("throughput_mean_mbit", mbit), ("active_from_s", from), ("active_to_s", to)];
     flow(name, direction, &known)
@@ -47,7 +49,7 @@ fn judged(trial: &Value, flows: &[FlowRow], apps: &[AppRow], stated: &Stated) ->
     judge.verdicts().iter().map(Verdict::report).collect()
 }
 
-/// The word for the first application, and the reason.
+/// Returns the word for the first application, and the reason of the verdict.
 fn first(trial: &Value, flows: &[FlowRow], apps: &[AppRow]) -> (Word, String) {
     let found = judged(trial, flows, apps, &Stated::default()).swap_remove(0);
     (found.word, found.because)

@@ -100,7 +100,7 @@ impl Scenario {
     }
 }
 
-/// Returns the JSON of an advice as the member `name` of an answer.
+/// Returns the JSON in `text` as the member `name` of an answer.
 fn advised(name: &str, text: Result<String, String>) -> Result<Value, SpecError> {
     let value: Value = text
         .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))

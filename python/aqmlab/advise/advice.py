@@ -58,7 +58,7 @@ class Advice:
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
     case: GatewayCase | None
-    """The recommended gateway at the tier that `settings` are for; `None` if there is none."""
+    """The recommended gateway at the tier of `settings`; `None` if no gateway is recommended."""
     facts: Facts
     headline: str
     """The answer in one sentence."""
@@ -127,7 +127,7 @@ def advise(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """Runs the cases that the question needs, and concludes.
+    """Runs the cases that the question needs, and draws the conclusion.
 
     Raises `ScenarioError` for an invalid question.
     """
@@ -153,7 +153,7 @@ def advise(
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
-    """The pairs of a gateway and a tier that the comparison needs and that have not run."""
+    """The pairs of a gateway and a tier that the comparison needs and that have not been run."""
     better = [] if conclusion.better is None else [conclusion.better.name]
     compared = [conclusion.results[name] for name in (TODAY, *better)]
     return [(one.name, conclusion.at) for one in compared if conclusion.at not in one.outcomes]
@@ -184,7 +184,7 @@ def _advice(
 def _source(
     source: str | Path | Household | Scenario,
 ) -> tuple[Household | None, Scenario, str]:
-    """The household (or none), its scenario, and the name for the campaign's folder."""
+    """The household (`None` for a scenario), the scenario, and a name for the campaign's folder."""
     if isinstance(source, Household):
         return source, scenario_of(source), _slug(source.title)
     if isinstance(source, Scenario):
@@ -201,7 +201,7 @@ def _source(
 def _line(asked: str | None, household: Household | None) -> lines.Line | None:
     """The line that `asked` names; by default the household's line.
 
-    It is none if the path is kept.
+    Returns `None` if the scenario keeps its own path.
     """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
@@ -222,7 +222,10 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words. If the household has no words for them, their names."""
+    """The applications in plain words.
+
+    An application without such words has the name of its group, or its own name.
+    """
     about = bench.campaign.about
     plain = {}
     if household is not None and household.scenario is None:

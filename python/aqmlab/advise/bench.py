@@ -26,13 +26,13 @@ from aqmlab.scenario.seeds import numbers
 
 
 class Service(NamedTuple):
-    """The applications of a case, as the core counts them by their verdicts."""
+    """The numbers of a case's applications by their verdicts, as the core counts them."""
 
     judged: int
-    """The applications that can be judged."""
+    """The number of applications that can be judged."""
     bad: int
     not_good: int
-    """The judged applications without a good verdict."""
+    """The number of judged applications without a good verdict."""
     serves: bool
     """Whether applications were judged and none of them is bad."""
 
@@ -46,7 +46,7 @@ class CaseOutcome:
 
     @property
     def service(self) -> Service:
-        """The applications by their verdicts."""
+        """The numbers of the case's applications by their verdicts."""
         return Service(*_core.service([one.word for one in self.apps.values()]))
 
 
@@ -78,7 +78,7 @@ class Bench:
         """The number of trials on which the advice is based so far."""
 
     def run(self, wanted: Iterable[tuple[GatewayCase, Sequence[int]]]) -> None:
-        """Runs the missing trials of some cases, each with its seeds."""
+        """Runs the missing trials of some cases, each with its own seeds."""
         ids = {self._ids[case][seed] for case, seeds in wanted for seed in seeds} - self._ran
         if not ids:
             return

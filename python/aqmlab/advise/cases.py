@@ -40,7 +40,7 @@ _DUMMYNET = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayCase:
-    """A tier with a gateway, and the share of the line's rate (if any) to which it shapes."""
+    """A tier with a gateway, which shapes to a share of the line's rate or not at all."""
 
     tier: Tier
     gateway: str
@@ -62,7 +62,7 @@ class Setup:
     gateways: Mapping[str, GatewayChoice]
 
     def shares(self, gateway: str) -> Sequence[int | None]:
-        """The shares to try for a gateway."""
+        """The shares of the line's rate to try for a gateway; `None` means no shaping."""
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:

@@ -1,4 +1,4 @@
-"""The choices behind the advice: tiers and gateways, built in or from a file."""
+"""The tiers and gateways from which the advice chooses, built in or from a file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tier(Value):
 
     @property
     def order(self) -> tuple[int, int]:
-        """The sort key from slow to fast: the downlink, then the uplink."""
+        """The sort key from slow to fast: the downlink's rate, then the uplink's."""
         return self.down.bps, self.up.bps
 
 
@@ -111,7 +111,7 @@ def _built_in(name: str) -> merge.Layer:
 def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
-    Tiers of a text without a unit are in Mbit/s. The result is sorted from slow to fast. Raises
+    A text without a unit states tiers in Mbit/s. The result is sorted from slow to fast. Raises
     `ScenarioError`.
     """
     if asked in tier_lists():
@@ -146,7 +146,7 @@ def offer(asked: str, today: Tier | None, line: Line | None) -> Offer:
     """The tiers that `asked` names, and today's tier, on a line.
 
     Tiers of a list that are too fast for the line are left out. Raises `ScenarioError` if today's
-    tier or a tier that `asked` states itself is too fast, or if no tier is left.
+    tier or a tier that `asked` states as rates is too fast, or if no tier is left.
     """
     named = tiers_of(asked)
     tiers = tuple(sorted({*named, *([] if today is None else [today])}, key=lambda one: one.order))

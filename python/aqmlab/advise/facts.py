@@ -10,26 +10,26 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
-"""The cause of an unsatisfactory service at a tier; `open` if nothing can be compared."""
+"""The cause of bad service at a tier: `fine` if today's gateway is enough, `open` if unknown."""
 
 About: TypeAlias = Literal["tier", "spoils", "gain", "cost", "detail"]
-"""The subject of a sentence. A `detail` is a number for a reader who wants to check."""
+"""The subject of a sentence. A `detail` is a number for a reader who checks the conclusion."""
 
 
 class TierCount(Struct, frozen=True):
-    """The number of applications that are served at a tier."""
+    """The numbers of applications at a tier by verdict."""
 
     tier: str
     judged: int
     served: int
-    """The judged applications that are not bad."""
+    """The number of judged applications that are not bad."""
     good: int
     word: str
     """The worst verdict on a judged application."""
 
 
 class ByMedian(Struct, frozen=True):
-    """A tier that suffices for some applications by the median of their round-trip times."""
+    """A tier that would suffice for some applications if only median round-trip times counted."""
 
     apps: tuple[str, ...]
     tier: str
@@ -90,12 +90,12 @@ class GatewayFacts(Struct, frozen=True):
     well: str | None
     """The slowest tier at which every application is good."""
     failed: str | None
-    """The next slower tier than `served`."""
+    """The next tier that is slower than `served`; it does not suffice."""
     failing: tuple[str, ...]
     by_median: tuple[ByMedian, ...]
     seeds_served: int
     exceptions: tuple[str, ...]
-    """The faster tiers that do not serve everyone."""
+    """The tiers faster than `served` at which an application is bad."""
     setbacks: tuple[Setback, ...]
     tiers: tuple[TierCount, ...]
 

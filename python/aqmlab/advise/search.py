@@ -1,13 +1,13 @@
 """The search for the slowest tier that serves everyone with each gateway.
 
-If there are few tiers, all tiers run. Many tiers are bisected, under the assumption that a faster
-tier never serves fewer applications. The assumption is a heuristic, so the search reports only
-tiers that ran. If the fastest tier suffices, the reported tiers include the slowest sufficient tier
-and the next slower and the next faster tier.
+If there are few tiers, the search runs all tiers. Many tiers are bisected, under the assumption
+that a faster tier never serves fewer applications. The assumption is a heuristic, so the search
+reports only tiers that it has run. If the fastest tier suffices, the reported tiers include the
+slowest sufficient tier and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
-share then runs with all seeds. The best share has the fewest bad verdicts. Among equal shares, it
-has the most good verdicts, and then the highest rate.
+share is then run with all seeds. The best share has the fewest bad verdicts. Among shares with
+equally few bad verdicts, it has the most good verdicts, and then the highest rate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 
 MOST_WHOLE = 6
-"""The maximum number of tiers that run without a bisection."""
+"""The maximum number of tiers that are all run, without a bisection."""
 
 TRIED_SEEDS = 3
 """The number of seeds with which shares are compared."""
@@ -54,7 +54,7 @@ class Bisection:
 
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
-    """The outcomes of each gateway at the tiers that ran, from slow to fast."""
+    """The outcomes of each gateway at the tiers that were run, from slow to fast."""
     searches = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
     while wanted := {(name, index) for name, one in searches.items() for index in one.wanted()}:

@@ -1,9 +1,9 @@
 """Escapes text for CSV files, which users open in spreadsheets and terminals.
 
 A spreadsheet interprets text that begins with `=`, `+`, `-` or `@` as a formula. A formula can
-access files and the network. This module prefixes such text with an apostrophe, as the OWASP
-advises (CSV injection). Texts that are numbers, and numeric columns, are unchanged. Control
-characters become `?`.
+access files and the network. This module prefixes such text with an apostrophe, as OWASP advises
+(CSV injection). Texts that are numbers, and numeric columns, are unchanged. Control characters
+become `?`.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class ScenarioError(LabError, ValueError):
     member: BadMemberError | None = None
     """The problem, with the keys of the invalid member.
 
-    A file's reader finds the member's line by them.
+    The reader of a file finds the member's line by these keys.
     """
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:

@@ -8,14 +8,15 @@ import sys
 
 
 def escaped_json(text: str) -> str:
-    """Escapes control characters.
+    """Escapes the control characters that JSON leaves unescaped, and lone surrogates.
 
     If the encoding of standard output is not UTF, also escapes all characters outside ASCII.
     """
+    printable = _CONTROLS.sub(lambda found: json_escape(found[0]), text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    if not encoding.lower().replace("-", "").startswith("utf"):
-        return "".join(char if char.isascii() else json_escape(char) for char in text)
-    return _CONTROLS.sub(lambda found: json_escape(found[0]), text)
+    if encoding.lower().replace("-", "").startswith("utf"):
+        return printable
+    return "".join(char if char.isascii() else json_escape(char) for char in printable)
 
 
 _CONTROLS = re.compile("[\x7f-\x9f\ud800-\udfff]")

@@ -87,7 +87,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def unexpected(error: BaseException) -> LabError:
-    """Wraps an unexpected error."""
+    """The error that reports the unexpected `error` as a bug in aqmlab."""
     hint = "this is a bug in aqmlab; AQMLAB_TRACEBACK=1 shows the traceback"
     return LabError(f"unexpected {describe(error)}", hint)
 

@@ -1,4 +1,4 @@
-"""Measurements of this machine in the user's cache. Their loss is harmless."""
+"""Measured run times on this machine, in the user's cache. Their loss is harmless."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _WORDS = (
     (", in the table [path]?", ", in the dictionary `path`?"),
 )
 _OPTION = re.compile(r"`aqmlab [^`]*`|--([a-z][a-z-]*)(?: [A-Z]+)?")
-"""A pattern for an option of the command line, or for a command, which stays as it is."""
+"""A pattern for an option of the command line. It also matches commands, which must not change."""
 _OF_FILE = re.compile(r"only a scenario's file can add an application: \[apps\.[^]]*\]")
 _VALUES = re.compile(r'write --vary "[^"]*=A,B"')
 _TABLE = re.compile(r'\{ kind = "([a-z0-9_]+)"(, …)? \}')

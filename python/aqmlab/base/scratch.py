@@ -20,7 +20,7 @@ _LOCK = "in-use"
 _UNLOCKED_S = 3600.0
 """Age in seconds at which a folder without a lock file counts as abandoned.
 
-The process of an abandoned folder died before it had locked a file.
+A process that dies before it locks a file leaves a folder without a lock file.
 """
 
 

@@ -26,7 +26,7 @@ The JSON text of a trial does not identify this code.
 
 @cache
 def build() -> str:
-    """The core's version, and a digest of the core's binary and of the Python code of tables.
+    """The core's version, and a digest of the core's binary and of the code that makes tables.
 
     Results of two builds are never combined in a folder or a campaign.
     """

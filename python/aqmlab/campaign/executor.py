@@ -23,11 +23,11 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials to hold (at least 1), including waiting trials."""
+        """The number of trials (at least 1) that the executor should hold, with waiting trials."""
 
     @property
     def attempts(self) -> int:
-        """The number of submissions of a trial whose worker dies."""
+        """The maximum number of submissions of a trial whose worker dies."""
 
     @property
     def is_remote(self) -> bool:

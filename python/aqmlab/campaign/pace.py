@@ -2,8 +2,8 @@
 
 Each engine has its own unit of cost: the kernel takes minutes for a cost that the simulator runs in
 milliseconds. The pace is the run time for one unit of cost. It comes from the trials of this run.
-Before the first trial has ended, it comes from earlier runs on this machine. Without earlier runs
-there is no estimate.
+Before a trial of this run has ended or reported progress, it comes from earlier runs on this
+machine. Without earlier runs there is no estimate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aqmlab.campaign.store.folder import Trial
 
 @dataclass(slots=True)
 class _EngineWork:
-    """The trials of an engine in this run, in the engine's unit of cost."""
+    """The cost of an engine's trials in this run, in the engine's unit of cost."""
 
     total: float = 0.0
     ended: float = 0.0
@@ -98,8 +98,9 @@ class Pace:
     def share(self) -> float:
         """The share of the work that is done.
 
-        If the pace of every engine is known, it is the share of the run time. Otherwise it is the
-        share of finished trials, because costs of different engines have different units.
+        With one engine, or if the pace of every engine is known, it is the share of the run time.
+        Otherwise it is the share of the trials, because costs of different engines have different
+        units. The finished parts of running trials count.
         """
         if not self._trials:
             return 1.0

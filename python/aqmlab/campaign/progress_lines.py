@@ -24,7 +24,7 @@ class ProgressLines(Silence):
         self._told = 0.0
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Prints the number of trials."""
+        """Prints the number of finished trials and the number of all trials."""
         self._done, self._count, self._told = len(trials) - len(missing), len(trials), 0.0
         self._pace.begin(missing)
         _print(f"{self._done}/{self._count} trials")

@@ -90,7 +90,7 @@ def run(
     progress: Progress | None = None,
     only: Collection[str] | None = None,
 ) -> RunReport:
-    """Runs the missing trials of `campaign` in the folder `path`, and completes the folder.
+    """Runs the missing trials of `campaign` in the folder `path`, and writes the folder's tables.
 
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
     `only`, the function runs only the missing trials with these names. The folder is complete when

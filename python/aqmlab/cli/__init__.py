@@ -64,7 +64,8 @@ def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line, prints any error and returns the exit status."""
     console.make_ready()
     if "_AQMLAB_COMPLETE" in os.environ:
-        # The module imports private names of Typer, so only a shell's question may fail on them.
+        # The module imports private names of Typer. It is loaded only if a shell asks for
+        # completions, so a change of these names breaks no other use.
         resolve_name("aqmlab.cli.completion:register")()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0

@@ -97,7 +97,7 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications. If none is bad, the number of applications that are not good.
+    """The number of bad applications, or if none is bad, of applications that are not good.
 
     If the gateway shapes, its share of the line's rate follows.
     """

@@ -53,7 +53,7 @@ def command(given: ClaimsParameters) -> int:
 
 
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
-    """The named study, or the studies with these claims, or all studies."""
+    """The study `name`; without a name, the studies with the claims `ids`; without both, all."""
     if name is not None:
         return [studies.load(name)]
     every = [studies.load(one) for one in studies.names()]

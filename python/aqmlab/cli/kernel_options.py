@@ -9,7 +9,7 @@ from aqmlab.engines import renamed
 def kernel_options(
     qdisc_source: str, discipline: str | None, run_on: str = "vm", place: str | None = None
 ) -> tuple[str, str]:
-    """Returns the source of the disciplines, and the place where the kernel runs: "vm" or "host".
+    """Returns the source of the disciplines, and the machine of the kernel: "vm" or "host".
 
     Warns about old names of options.
     """

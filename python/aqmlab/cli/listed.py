@@ -39,7 +39,8 @@ class ListedNeeds(TypedDict):
 
 
 class Listed(TypedDict):
-    """A listed name, in the form of `--json`. A kind also has the other members of its registry."""
+    """A listed name, in the form of `--json`. A kind also has the other members of its entry in the
+    catalogue."""
 
     name: str
     title: NotRequired[str]

@@ -72,7 +72,7 @@ def _needs(stated: ListedNeeds) -> str:
 
 
 def _text(entry: Listed) -> list[str]:
-    """An entry as text: a line, its source, and a line per parameter."""
+    """An entry as lines: a headline, its facts, and a line per parameter."""
     lines = [_headline(entry)]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")

@@ -70,7 +70,7 @@ def _said(key: str, read: Callable[[str], str], text: str) -> dict[str, str]:
 
 
 def _with(household: Household, stated: Mapping[str, str], dashes: str) -> Household:
-    """The household with the values `stated`. Errors name a key behind `dashes`."""
+    """The household with the values `stated`. In errors, `dashes` precedes the name of a key."""
     said = {key: said_tier(text) if key == "tier" else text for key, text in stated.items()}
     try:
         return Household(**(household.to_dict() | said))

@@ -147,7 +147,7 @@ def _tally_table(found: Sequence[Tally], width: int) -> Table:
 
 
 def _missed_name(verdict: Verdict) -> str:
-    """The name of an application without a good verdict, with a mark if seeds differ in verdict."""
+    """The name of an application without a good verdict, with a mark if the verdict is not sure."""
     return printable(verdict.app) + ("" if verdict.is_sure else "?")
 
 

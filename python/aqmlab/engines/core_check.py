@@ -2,7 +2,7 @@
 
 The simulator's core checks a resolved trial exactly as before a run, and constructs its simulation.
 This check takes well under a millisecond. It finds parameters out of bounds, datagrams that are
-larger than a packet, and series that exceed the memory. Only the core states the limits.
+larger than a packet, and time series that need too much memory. Only the core states the limits.
 """
 
 from __future__ import annotations

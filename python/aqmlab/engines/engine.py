@@ -39,7 +39,7 @@ class Runner(Protocol):
 
         All runners take `Prepared.options`. A runner that keeps packets also takes `captures`, the
         names of two files for all packet headers. A runner that reports progress also takes
-        `progress`, a function that receives the number of seconds that have passed.
+        `progress`, a function that receives the number of the trial's seconds that have passed.
         """
 
 

@@ -132,7 +132,7 @@ class AppSpec(_Spec, frozen=True, kw_only=True):
     """Linux's `skb->priority` of the application's packets. By default the DSCP determines it, or
     the application chooses it."""
     host: str | UnsetType | None = UNSET
-    """The name of the host in the home that the application shares with others of this name.
+    """The name of the host in the home. Applications with the same host name share the host.
 
     By default the application is alone on its host."""
     dscp: Octet | UnsetType | None = UNSET
@@ -243,6 +243,6 @@ def text_digest(text: str) -> str:
 
 
 def values(part: Struct) -> dict[str, Any]:
-    """A part of a trial as values that `json.dumps` accepts. Lists are tuples."""
+    """A part of a trial as values that `json.dumps` accepts. Sequences are tuples."""
     found: dict[str, Any] = msgspec.to_builtins(part)
     return found

@@ -1,4 +1,4 @@
-"""The demand of a household: the sums of its activities by category and direction.
+"""The demand of a household: the sums of its activities' rates by category and direction.
 
 This is the arithmetic of Armitage et al. 2017 (§VI-D) and of Boerlage and Collom 2016 (§III). Each
 activity has a data rate in each direction. TCP's data also need acknowledgements in the other

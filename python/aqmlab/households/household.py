@@ -223,7 +223,7 @@ _EXAMPLE = 'people.anna.devices.notebook = ["video meeting"]'
 
 
 class MisplacedError(ScenarioError):
-    """An error with its keys, from which the caller finds the line."""
+    """An error with the keys of the invalid member, from which the caller finds the line."""
 
     def __init__(self, keys: tuple[str, ...], problem: BadValueError) -> None:
         super().__init__(".".join(keys), problem.problem, problem.hint)

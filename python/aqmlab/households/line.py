@@ -71,8 +71,8 @@ class Line(Value):
         packets = _PACKETS.fullmatch(stated)
         if packets is not None:
             return f"pfifo limit={packets[1]}"
-        # Framing that the queue does not count also takes transmission time, so the queue may last
-        # slightly longer than stated.
+        # Framing that the queue does not count also takes transmission time. A full queue may
+        # therefore take slightly longer to drain than stated.
         size_bytes = rate.bps * Duration.parse(stated).ns // 8_000_000_000
         return f"bfifo limit={max(size_bytes, _LEAST_BYTES)}B"
 

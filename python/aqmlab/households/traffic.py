@@ -104,9 +104,9 @@ def words_of(owned: OwnedUse) -> str:
 
 
 def _timing(owned: OwnedUse) -> dict[str, Any]:
-    """The keys of an application that the household states.
+    """The start and stop of an application, as far as the household states them.
 
-    Copies are a list of starts, because `count` is a parameter of some kinds.
+    Several copies are a list of starts, because `count` is a parameter of some kinds.
     """
     use = owned.use
     start = use.start if use.count == 1 else (use.start or Duration(0),) * use.count

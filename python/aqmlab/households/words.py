@@ -165,7 +165,7 @@ def _groups(tokens: Sequence[str]) -> tuple[list[tuple[str, int]], list[str]]:
 
 
 _AND_MY = frozenset(("and", "&", "+", "with", "my", "our", "the"))
-"""Words before a person."""
+"""Words that may precede a person, and are ignored."""
 
 
 def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:

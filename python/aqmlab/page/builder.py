@@ -88,7 +88,7 @@ def _page(policy: str, styles: list[Markup], scripts: list[Markup]) -> bytes:
 
 
 def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'") -> str:
-    """The policy that the browser enforces: no connection to another host, no text as markup."""
+    """The policy that the browser enforces: no connection to another host, no markup from text."""
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; worker-src {workers};"
         f" connect-src {connect}; img-src data:; base-uri 'none'; form-action 'none';"

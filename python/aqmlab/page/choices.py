@@ -23,7 +23,7 @@ from aqmlab.scenario.fields import plain
 
 
 def choices() -> dict[str, Any]:
-    """The selection that `choices.toml` states, in its order."""
+    """The page's choices: the selection in `choices.toml`, all lines, and all lists of tiers."""
     text = (resources.files("aqmlab.page") / "choices.toml").read_text("utf-8")
     chosen = tomllib.loads(text)
     households = {name: _household(loading.load(name)) for name in chosen["households"]}
@@ -98,7 +98,7 @@ def _tiers(name: str) -> dict[str, Any]:
 
 
 def _line(known: Line) -> dict[str, Any]:
-    """A line with its queues, its fastest tier, and the device facts for its settings."""
+    """A line with its queues, its fastest tier, and its device and framing for the settings."""
     return {
         "title": known.title,
         "overhead": plain(known.overhead),
@@ -114,7 +114,7 @@ def _gateway(known: GatewayChoice) -> dict[str, Any]:
 
 
 def _managed(known: Managed | None) -> dict[str, Any] | None:
-    """The discipline of a direction, in the terms of scenarios and in the terms of the settings."""
+    """The discipline of a direction, as scenarios state it and as the settings state it."""
     if known is None:
         return None
     qdisc = known.qdisc

@@ -15,7 +15,9 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))"
 
 
 def joined(modules: Mapping[str, str], first: str) -> str:
-    """One script with the module `first` and all modules that it imports, in order of dependence.
+    """One script with the module `first` and all modules that it needs.
+
+    A module follows the modules that it imports.
 
     `modules` holds texts by name. Raises `ValueError` for a module that cannot be joined.
     """

@@ -112,7 +112,7 @@ def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
 
 
 def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
-    """The link of a direction ("up" or "down") on the air."""
+    """The link of a direction ("up" or "down") over Wi-Fi."""
     down, _, up = wifi.mcs.partition("/")
     mcs = int(up if way == "up" and up else down)
     width_mhz = int(wifi.width.split()[0])

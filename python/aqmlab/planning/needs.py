@@ -17,7 +17,7 @@ _Stated = TypeVar("_Stated")
 
 
 def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
-    """Yields a warning for each stated need without an application."""
+    """Yields a warning for each stated need that matches no application."""
     known: set[str] = set()
     for trial in trials:
         names = _names(trial)

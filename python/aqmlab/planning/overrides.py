@@ -37,7 +37,8 @@ class Variation:
 def with_vary(layer: Layer, vary: Sequence[Variation]) -> Layer:
     """Adds the loops `vary` to `layer`.
 
-    A loop replaces the loop over the same parameter. A new loop becomes the innermost loop.
+    A loop replaces the loop of the scenario over the same parameter, in its place. Any other loop
+    becomes the innermost loop.
     """
     loops = dict(layer.data.get("vary") or {})
     for number, one in enumerate(vary):

@@ -9,7 +9,7 @@ from aqmlab.scenario import catalogue
 from aqmlab.scenario.quantities import Duration
 
 _LONGEST_RTT_NS = 5_000_000_000
-"""The longest round-trip time without a warning; over a geostationary satellite it is 0.6 s."""
+"""The longest round-trip time without a warning. A geostationary satellite has 0.6 s."""
 
 _L4S_QDISCS = ("dualpi2", "dualpi2_rfc")
 

@@ -22,9 +22,9 @@ Kind: TypeAlias = Literal["report", "figure"]
 
 _FILE = "drawing.json"
 _MOST_NAMES = 200
-"""The maximum number of scenarios and figures in the cache; the last drawn stay."""
+"""The maximum number of scenarios or figures in the cache, which keeps the last drawn."""
 _MOST_DRAWINGS = 10
-"""The maximum number of drawings in the cache for each scenario or figure; the latest stay."""
+"""The maximum number of drawings of a scenario or figure in the cache, which keeps the latest."""
 
 _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 

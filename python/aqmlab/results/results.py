@@ -125,7 +125,7 @@ class CampaignResults(StoredTables):
         return some
 
     def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
-        """The results with the manifest `own`, whose trials keep their labels."""
+        """The results of the trials `own`, which keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo, some._verdicts = {}, {}, None
         some.manifest = of_trials(self.manifest, own)
@@ -172,7 +172,7 @@ class CampaignResults(StoredTables):
         return [*own, *self.tables]
 
     def _unknown(self, name: str) -> str:
-        """The problem with an attribute that does not exist."""
+        """The text of the error for an attribute that does not exist."""
         known = [*self.tables, *(one for one in dir(type(self)) if not one.startswith("_"))]
         close = nearest(name, known)
         meant = f"; did you mean `{close}`?" if close else ""

@@ -158,7 +158,10 @@ class StoredTables:
         return found
 
     def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of the wanted trials. Computed tables cover these trials only."""
+        """The rows of the wanted trials.
+
+        Computed tables need no filter, because they are made from these trials only.
+        """
         import polars as pl
 
         rows = self.scan(name)

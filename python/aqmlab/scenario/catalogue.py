@@ -24,7 +24,7 @@ FAMILIES = {
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The registries, each with the word for one of its entries in messages."""
+"""The families of kinds, each with the word for one kind in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo"),
     **dict.fromkeys(("pi2", "dualq", "l4s"), "dualpi2"),
 }
-"""Other common names of disciplines."""
+"""Other common names of disciplines, each with the name in this catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
 
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:
-    """The registries, read from the simulator's binary."""
+    """The kinds of each family, read from the simulator's binary."""
     return _core.catalogue()
 
 

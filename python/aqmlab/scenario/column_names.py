@@ -13,7 +13,7 @@ from aqmlab.base.unique_names import Names
 _MOST_NAME = 100
 
 RESERVED = ("trial", "seed", "chunk", "campaign")
-"""Column names that the tables, the folders of their files or queries add themselves."""
+"""Names of columns that every table has, that the folders of its files add, or that queries add."""
 
 _NAME = re.compile(r"[^\W\d_](?:[\w .-]*[\w.-])?")
 

@@ -222,7 +222,8 @@ class Value(BaseModel):
 def plain(value: Any) -> Any:
     """Converts a Python value to the form in a scenario file: text, a number, a list or a table.
 
-    Numbers of numpy become numbers of Python. Arrays, frames' columns and generators become lists.
+    Numbers of numpy become numbers of Python. Arrays, columns of data frames, and generators become
+    lists.
     """
     if isinstance(value, Value):
         return value.model_dump(by_alias=True, exclude_none=True, mode="json")

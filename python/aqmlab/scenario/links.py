@@ -148,7 +148,7 @@ class Impairments(Value):
         description="the largest extra delay after the link, drawn uniformly for each packet",
     )
     reorder: Flag = Field(
-        False, description="whether that jitter may reorder packets, as netem's does"
+        False, description="whether `jitter` may reorder packets, as netem's does"
     )
 
     def route_members(self) -> dict[str, Plain | None]:

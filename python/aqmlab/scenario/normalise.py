@@ -23,7 +23,7 @@ Keys = tuple[str, ...]
 """The path of a member in nested tables."""
 
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
-"""The top-level keys that can be set and varied, or whose members can."""
+"""The top-level keys that can be set and varied, or whose members can be set and varied."""
 
 BOTH_WAYS = tuple(Link.model_fields)
 """Keys that, directly under `path` or `path.modem`, apply to both directions."""
@@ -37,7 +37,7 @@ _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
 """For a table, the key with whose value the table's defaults must be consistent."""
 
 MOST_APPS = 10_000
-"""The maximum number of applications of a trial with their copies, as in the simulator."""
+"""The maximum number of applications of a trial, including copies, as in the simulator."""
 
 _MOST_LOOPS = 100
 

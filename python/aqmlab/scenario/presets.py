@@ -1,4 +1,4 @@
-"""Presets: the settings of `cake` that a program of gateways uses, by direction."""
+"""Presets: settings of `cake` by direction, as a program on gateways uses them."""
 
 from __future__ import annotations
 

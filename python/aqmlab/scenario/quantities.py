@@ -270,10 +270,7 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the first of MB, MiB, kB and KiB of which it is a multiple.
-
-        Otherwise, the size in B.
-        """
+        """The size in the first of MB, MiB, kB and KiB of which it is a multiple, or else in B."""
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"

@@ -72,7 +72,7 @@ def loops(vary: Mapping[str, object]) -> tuple[Loop, ...]:
 
 
 def _refuse_alike(loop: Loop) -> None:
-    """Raises `BadMemberError` if two steps have equal conditions, or two columns are equal."""
+    """Raises `BadMemberError` for two equal steps, and for two equal columns of a step."""
     seen: dict[tuple[tuple[str, str], ...], int] = {}
     for number, step in enumerate(loop.steps):
         names = [name.casefold() for name, _ in step.conditions]

@@ -1,4 +1,4 @@
-"""Checks of claims: comparisons of numbers with bounds, and the share that must hold.
+"""Checks of claims: comparisons of numbers with bounds, and the share of checks that must hold.
 
 The median over seeds is compared with the bound. An ordering is a check of a ratio, computed seed
 by seed, and needs at least three seeds. An ordering holds if at least 80 % of the seeds agree, and
@@ -7,9 +7,10 @@ fails if at most 20 % agree. Otherwise it is undecided, because a single run can
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
 least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
-must hold. A check is contradicted if the number misses the bound by at least 5 % in at least 80 %
-of the seeds. This 5 % is about the smallest difference that is visible in a figure. Other results
-neither hold nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
+must hold. A check is contradicted if at least 80 % of the seeds show the opposite by at least 5 %,
+which is about the smallest difference that is visible in a figure. The opposite is a number beyond
+the bound and its tolerance; the opposite of "twice as much" is "less". Other results neither hold
+nor contradict, such as a tie, or a factor of 1.5 where the claim says two.
 
 The paper's own words can require another share. "In all cases" requires all checks of a kind
 (`always`), and "mostly" requires 80 % of the checks (`mostly`). A claim that chooses another share
@@ -69,7 +70,7 @@ class Check:
     needed: float = IN_GENERAL
     """The share of checks of this kind that must hold."""
     words: str = ""
-    """The paper's words that require this share; empty if the paper has no such words."""
+    """The paper's words that require the share `needed`; empty if the paper has no such words."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
@@ -88,9 +89,9 @@ class Check:
         return [value for value in self.values.values() if not math.isnan(value)]
 
     def margin(self, value: float) -> float:
-        """The distance of `value` from the bound, relative to the bound.
+        """The distance of `value` from the bound with its tolerance, relative to the bound.
 
-        It is negative if the check fails.
+        It is negative on the wrong side.
         """
         scale = abs(self.bound) or 1.0
         if math.isinf(value):
@@ -112,7 +113,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether the median meets the bound. An ordering holds if enough seeds meet the bound."""
+        """Whether the median meets the bound, or for an ordering, whether enough seeds meet it."""
         if self.ordering:
             return self.share >= MOST_SEEDS - 1e-9
         return self.middle_margin >= -1e-9
@@ -124,7 +125,7 @@ class Check:
 
     @property
     def contradicted(self) -> bool:
-        """Whether most seeds visibly show the opposite."""
+        """Whether a share of at least `MOST_SEEDS` of the seeds visibly shows the opposite."""
         opposite = sum(self._opposed(value) >= VISIBLE - 1e-9 for value in self.known)
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 

@@ -232,7 +232,7 @@ class ClaimResult:
     choices: dict[str, str] = field(default_factory=dict)
 
     slip: RequestError | None = None
-    """The author's error in the claim, because of which it cannot be judged."""
+    """The author's error, if any, that prevents a judgement of the claim."""
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain data."""

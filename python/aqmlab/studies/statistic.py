@@ -1,4 +1,4 @@
-"""Statistics over many values: their mean, a quantile, or their range."""
+"""Statistics over many values: mean, minimum, maximum, standard deviation, or a quantile."""
 
 from __future__ import annotations
 

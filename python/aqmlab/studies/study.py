@@ -73,7 +73,7 @@ class Study:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """The choices made where the paper states nothing, with reasons, by short name."""
+        """The choices of the study where the paper states nothing: reasons by short name."""
         return self._about.choices
 
     def scenario(self, name: str, engine: str) -> Path:

@@ -1,4 +1,4 @@
-"""Measures over time: evenness of shares, and number of swings."""
+"""Measures over time: the unevenness and the difference of courses, and the number of swings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Course = Sequence[tuple[float, float]]
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
     """The ratio of the largest to the smallest flow, at each time within a span.
 
-    Times at which a flow has no value are omitted. The ratio is infinite if a flow has zero.
+    Times at which a flow has no value are omitted. The ratio is infinite if the value of a flow is
+    zero.
 
     >>> uneven([[(1.0, 2.0), (2.0, 3.0), (9.0, 1.0)], [(1.0, 4.0), (2.0, 0.0)]], (0.0, 5.0))
     [2.0, inf]
@@ -29,7 +30,9 @@ def uneven(flows: Sequence[Course], span: Span) -> list[float]:
 
 
 def apart(one: Course, other: Course, span: Span) -> float:
-    """The mean relative difference between `one` and `other` over their common times.
+    """The mean absolute difference of two courses, relative to `other`.
+
+    It is over the common times within `span`. Times at which `other` is zero are omitted.
 
     >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
     0.05

@@ -37,9 +37,17 @@ class Case:
     kernel: tuple[float, ...]
     ours: tuple[float, ...]
     error: float
-    """The error relative to the kernel's median; infinite if only one side has a value."""
+    """The error relative to the kernel's median, or to the resolution if that is greater.
+
+    It is 0 for a difference within the resolution. For a larger value that only one side has, it is
+    infinite.
+    """
     spread: float | None
-    """The bound on differences by chance, relative to the kernel's median; `None` for one seed."""
+    """The bound on differences by chance, relative to the same value as the error.
+
+    It is `None` if the kernel has fewer than `spread.LEAST_SEEDS` values, or if the error is
+    relative to zero.
+    """
 
     def within(self, tolerance: float) -> bool:
         """Returns whether the error is within `tolerance` or the kernel's own spread."""

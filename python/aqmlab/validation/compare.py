@@ -1,6 +1,7 @@
 """The comparison of an engine with the reference set, by metric and cell.
 
-A cell is within the error limit of a metric (`Rule`) if each of its cases is within the limit.
+A cell meets the error limit of a metric (`Rule`) if each of its cases is within the limit or within
+the kernel's own spread.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ RULES = {
     "rtt_p95": Rule(0.10, 0.80),
     "loss": Rule(0.10, 0.80),
 }
-"""The rule of acceptance."""
+"""The rule of acceptance of each metric that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,12 @@ class MetricSummary:
     spread_p50: float | None
     spread_p90: float | None
     in_spread: float
-    """The share of cells within the kernel's spread."""
+    """The share of cells in which all errors are within the kernel's spread."""
     in_5: float
     in_10: float
     rule: Rule | None
     meets: float | None
-    """The share of cells that meet the rule's limit."""
+    """The share of cells in which all errors are within the rule's limit or the kernel's spread."""
 
     @property
     def accepted(self) -> bool:
@@ -116,7 +117,7 @@ class Comparison:
         """The worst case of each cell and metric that falls short, worst first.
 
         Only metrics with a rule count. If no metric with a rule was compared, all metrics count,
-        and a case falls short beyond an error of 10 %.
+        and a case falls short if its error exceeds 10 % and the kernel's own spread.
         """
         ruled = any(line.rule for line in self.lines)
         worst: dict[tuple[str, str], Case] = {}

@@ -81,7 +81,7 @@ def series(
     column: str,
     alike: Mapping[str, str],
 ) -> dict[str, list[list[float]]]:
-    """The first point of each second, time and value, of each flow's data direction."""
+    """For each flow's data direction, the first point (time and value) of each second."""
     kept: dict[str, dict[int, list[float]]] = defaultdict(dict)
     carried = {app.name: _carries(app) for app in spec.apps}
     for flow, way, t_s, value in zip(

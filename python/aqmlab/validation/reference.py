@@ -6,7 +6,7 @@
 | `cell`, `says` | the cell's name and a digest of its values                                  |
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the trial's `spec` |
 
-`spec` is the exact text of the trial because the guest parses it, and that takes virtual time. The
+`spec` is the exact text of the trial, because the guest parses the text in virtual time. The
 same folder holds the sources of the agents that ran the trials (`agents`).
 
 A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under

@@ -75,7 +75,9 @@ class Unit:
 def half_width(
     values: Sequence[float], *, unit: Unit, kin: float | None, others: int, tests: int
 ) -> float | None:
-    """The bound on the difference of two medians by chance; `None` if unknown.
+    """The bound on the difference of two medians by chance.
+
+    It is `None` with fewer than `LEAST_SEEDS` values.
 
     `kin` is the typical variance of the cell's kin, in `unit`. `others` is the number of seeds of
     the other median. `tests` is the number of such bounds that must hold together.

@@ -36,7 +36,7 @@ use ladder::Spread;
 use session::{Abr, Config, Session};
 
 const DIRECTION: Param = Param {
-    doc: "Direction of the video; up is a camera watched from the internet.",
+    doc: "Direction of the stream; up is a camera watched from the internet.",
     ..params::direction("down")
 };
 /// The bounds of a segment length. A player with more than two requests per second does not stream

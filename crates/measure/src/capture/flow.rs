@@ -113,7 +113,7 @@ impl FlowMeter {
         )
     }
 
-    /// Returns the number of steps in a table of arrivals.
+    /// Returns the number of steps in the tables of arrivals of both directions.
     pub(super) fn steps(&self) -> u64 {
         self.halves
             .iter()

@@ -37,7 +37,8 @@ pub(super) struct Flows {
     /// Packets of flows without a packet at both taps so far. They count if a later packet of the
     /// flow is captured at both taps.
     early: VecDeque<Settled>,
-    /// The number of packets of flows beyond [`Options::max_flows`].
+    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts at
+    /// each tap.
     pub(super) left_out: u64,
 }
 

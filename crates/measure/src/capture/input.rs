@@ -53,7 +53,7 @@ impl<R: Read> Input<R> {
         self.begun = self.offset;
     }
 
-    /// Returns an error at the current position.
+    /// Returns an error at the start of the value that is being read.
     pub(super) fn error(&self, problem: impl Into<String>) -> CaptureError {
         CaptureError {
             file: self.file.clone(),

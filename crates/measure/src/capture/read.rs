@@ -2,18 +2,20 @@
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
 //! draft-ietf-opsawg-pcapng. Of pcapng, this module reads sections, interfaces with any time
-//! resolution and offset, and the enhanced and the obsolete packet blocks. It skips other blocks.
-//! No library reads the framing, for two reasons. An error can name the wrong byte and the values
-//! allowed, and no length in the file determines the memory used.
+//! resolution and offset, and the enhanced and the obsolete packet blocks. It refuses simple packet
+//! blocks, which have no time, and skips other blocks. No library reads the framing, for two
+//! reasons. An error can name the wrong byte and the values allowed, and no length in the file
+//! determines the memory used.
 
 use std::io::Read;
 
 use super::error::CaptureError;
 use super::input::{Input, Order};
 
-/// The largest packet that Wireshark accepts (`WTAP_MAX_PACKET_SIZE_STANDARD`).
+/// The length in bytes of the largest packet that Wireshark accepts
+/// (`WTAP_MAX_PACKET_SIZE_STANDARD`).
 const MAX_PACKET: u32 = 262_144;
-/// The longest interface description that is read.
+/// The length in bytes of the longest interface description that is read.
 const MAX_DESCRIPTION: u32 = 65_536;
 /// The maximum number of interfaces of one section.
 const MAX_INTERFACES: usize = 4_096;

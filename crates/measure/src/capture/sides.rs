@@ -15,7 +15,7 @@ use super::decode::Tuple;
 /// The maximum number of hosts remembered; further hosts are classified by time differences.
 const HOSTS: usize = 65_536;
 
-/// The hosts and time differences known on each side.
+/// The known sides of hosts, and the extreme time differences of both directions.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
     /// The tap on the side of each host.

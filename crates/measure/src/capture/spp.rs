@@ -2,8 +2,8 @@
 //!
 //! Both captures are read side by side in bounded memory, and the packets of the two taps are
 //! matched ([`super::matching`]). The definitions are the same as for simulated flows. The clocks
-//! may differ. Until a packet has matched, equally many packets are read from each capture. After
-//! that, the times of the last matched packet give the offset of the clocks.
+//! may differ. If they may differ, equally many packets are read from each capture until a packet
+//! has matched. After that, the times of the last matched packet give the offset of the clocks.
 
 use std::io::Read;
 
@@ -30,7 +30,8 @@ pub struct SppReport {
     pub flows: Vec<SppFlow>,
     /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
-    /// The number of packets of flows beyond [`Options::max_flows`].
+    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts in
+    /// each capture.
     pub left_out: u64,
 }
 

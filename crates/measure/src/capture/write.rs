@@ -85,7 +85,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         Ok(Self { out, side, endpoints, epoch, scales, buffer: Vec::with_capacity(256) })
     }
 
-    /// Writes a packet that passes the tap at `at`. Callers give packets in the order of time.
+    /// Writes a packet that passes the tap at `at`. Callers pass packets in the order of time.
     ///
     /// # Errors
     ///

@@ -109,8 +109,8 @@ fn gauge(port: &Port, name: &str) -> f64 {
     port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
 }
 
-/// FreeBSD 10.4 `dn_drain_scheduler`: every tick visits one of 64 buckets. The test sets the visits
-/// to multiples of 64 ticks.
+/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick, dummynet visits one of 64 buckets. The test
+/// sets the visits to multiples of 64 ticks.
 #[test]
 fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));
@@ -143,8 +143,8 @@ fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
     }
 }
 
-/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, also if the
-/// discipline drops the packet. The pipe gains no credit for the time in which it was idle.
+/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, even if
+/// the discipline drops the packet. The pipe gains no credit for the time in which it was idle.
 #[test]
 fn a_drop_at_an_idle_pipe_gives_no_credit() {
     let limit = [("limit", Value::Bytes(Bytes(1_000)))];

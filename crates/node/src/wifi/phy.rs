@@ -1,15 +1,16 @@
 //! Airtimes of 802.11n frames.
 //!
-//! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format) and 20.6
-//! (parameters of the MCSs). 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames) and 9.7.6.5
-//! (rates of responses). 8.6.1 (A-MPDU) and the MAC header of data (8.3.2.1).
+//! Source: IEEE Std 802.11-2012. Its clauses 20.4.3 and 20.6 give the duration of a PPDU in the
+//! HT-mixed format and the parameters of the MCSs. Clause 18.4.3 gives the duration of a non-HT
+//! PPDU. Clauses 8.3.1 and 9.7.6.5 give control frames and the rates of responses. Clauses 8.6.1
+//! and 8.3.2.1 give A-MPDUs and the MAC header of data frames.
 
 use aqmlab_core::{BitRate, Duration};
 
 /// The number of bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame
 /// check sequence 4.
 pub(crate) const FRAMING: u32 = 38;
-/// The bytes before each frame of an A-MPDU.
+/// The length in bytes of the delimiter before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
 /// The duration of the HT preamble, without the long training fields of HT.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
@@ -23,7 +24,7 @@ const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
 /// The length of a compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
-/// The longest A-MPDU that ath9k makes, in whole words (`ath_max_framelen`).
+/// The length of the longest A-MPDU that ath9k makes, a multiple of 4 bytes (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
 /// The number of data bits per symbol of one stream in 20 MHz, by MCS.
@@ -92,7 +93,7 @@ impl HtRate {
         Duration::from_micros(self.preamble_us() + SYMBOL_US * symbols)
     }
 
-    /// Returns the maximum bytes of a PPDU with an airtime of at most `most`.
+    /// Returns the maximum length in bytes of a PPDU with an airtime of at most `most`.
     pub(crate) fn bytes_within(self, most: Duration) -> u32 {
         let symbols = most.as_micros().saturating_sub(self.preamble_us()) / SYMBOL_US;
         let symbols = if self.short_guard { symbols * 10 / 9 } else { symbols };
@@ -191,7 +192,8 @@ mod tests {
         }
     }
 
-    /// The expected values are ath9k's table of the bytes in 4096 us, `ath_max_framelen`.
+    /// The expected values are from ath9k's table of the bytes that fit into 4096 us,
+    /// `ath_max_framelen`.
     #[test]
     fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
         let most = Duration::from_micros(4_096);

@@ -9,8 +9,8 @@
 //! - An aggregate holds at most 32 frames, 4096 us and 65532 bytes, and stays within the block-ack
 //!   window of 64. Delimiters pad small frames to `ATH_AGGR_MINPLEN` = 256 bytes
 //!   (`ath_tx_form_aggr`).
-//! - An unacknowledged frame goes first into the next aggregate. The driver gives it up after
-//!   `ATH_MAX_SW_RETRIES` = 30 (`ath_tx_complete_aggr`).
+//! - An unacknowledged frame goes first into the next aggregate. The driver gives the frame up
+//!   after `ATH_MAX_SW_RETRIES` = 30 transmissions (`ath_tx_complete_aggr`).
 
 use std::collections::VecDeque;
 
@@ -141,7 +141,7 @@ impl Radio {
         self.len() == 0
     }
 
-    /// Returns the number of frames that wait in the driver.
+    /// Returns the number of frames in the driver, including frames on the air.
     pub fn pending(&self) -> usize {
         self.pending
     }

@@ -14,7 +14,7 @@ pub(crate) struct Arrival {
     pub(crate) capable: bool,
 }
 
-/// The flows of a phase: the first flow and their number.
+/// The flows of a phase: the first flow and the number of flows.
 type Flows = (u64, u64);
 
 /// Draws a phase, or the length of an idle period in nanoseconds.

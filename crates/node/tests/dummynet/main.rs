@@ -149,8 +149,8 @@ fn play(case: &Case<'_>) -> Vec<Fate> {
     fates.into_values().collect()
 }
 
-/// Returns the time at which a pipe releases a packet: the delay after the tick in which it was
-/// sent.
+/// Returns the time at which a pipe releases a packet: `delay` after the tick in which the packet
+/// was sent.
 fn delayed(sent: Instant, delay: Duration) -> Instant {
     let tick = Duration::from_millis(1).as_nanos();
     Instant::from_nanos(sent.as_nanos() / tick * tick) + delay

@@ -47,7 +47,7 @@ const DOWN: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cobalt {
     count: u32,
-    /// 1/√count as a fraction of 2³²; zero until `count` first changes.
+    /// 1/√count as a fraction of 2³²; zero until a signal first falls due.
     rec_inv_sqrt: u32,
     /// The time of the next signal, or the end of the last activity.
     drop_next: Instant,
@@ -65,7 +65,7 @@ pub struct Decision {
     pub signal: bool,
     /// BLUE drops the packet, ECN-capable or not.
     pub blue: bool,
-    /// The packet is to be dropped, by either law.
+    /// The packet is to be dropped, by CoDel or by BLUE.
     pub drop: bool,
 }
 
@@ -154,7 +154,8 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Decrements the count for each signal that was due below the target.
+    /// Decrements the count for each signal that was due below the target. Returns the time of the
+    /// next signal.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;
@@ -229,8 +230,8 @@ impl Cobalt {
     }
 }
 
-/// 1/√n as a fraction of 2³²: four Newton steps from the preceding entry. The entry for 2 is too
-/// small.
+/// 1/√n as a fraction of 2³²: four Newton steps from the preceding entry. Four steps are too few
+/// for n = 2, so this entry is 0.06 % too small, as in the kernel.
 const INV_SQRT: [u32; 16] = {
     let mut table = [u32::MAX; 16];
     let mut x = u32::MAX;

@@ -252,7 +252,8 @@ impl Codel {
         self.threshold(state, packet, cx)
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: returns whether the head has been above target for an interval.
+    /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
+    /// interval. A sojourn time equal to the target counts as above target.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
@@ -298,7 +299,7 @@ impl Codel {
         let marks = self.marks(supply);
         if !marks {
             drop_head(supply, cx);
-            // The result for the next packet is ignored until the next dequeue.
+            // This dequeue returns the next packet whatever the result is.
             self.judge_next(state, supply, now);
         }
         state.dropping = true;

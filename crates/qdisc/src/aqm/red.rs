@@ -1,15 +1,15 @@
 //! RED as in Linux: drop in proportion to the average queue length between two thresholds.
 //!
 //! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
-//! to the bit. iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
+//! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
-//! is used until the next signal. One factor is the excess of the average over the lower threshold,
-//! and the other is the number of packets since the last signal. A packet is signalled when the
-//! product of both reaches the random number. The gaps between signals are therefore uniform. The
-//! adaptive variant (Floyd, Gummadi and Shenker 2001) changes `max_p` every half second. Linux
-//! tests the bounds of `max_p` before the step, so `max_p` ranges from 0.9 % to 51 %.
+//! is used until the next signal. A packet is signalled when a product reaches this number. The
+//! factors are the excess of the average over the lower threshold, and the number of packets since
+//! the last signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd,
+//! Gummadi and Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p`
+//! before the step, so `max_p` ranges from 0.9 % to 51 %.
 //!
 //! The average of an idle queue should fall by the factor `(1 − w)^m` over `m` packet times. In
 //! Linux the average does not fall in this way. `tc` builds its table of shifts in ticks of 64 ns
@@ -225,7 +225,7 @@ impl Thresholds {
         let avpkt = settings.avpkt.0.max(1);
         let burst =
             if settings.burst == 0 { (2 * min + max) / (3 * avpkt) } else { settings.burst };
-        // `tc` refuses a burst smaller than `min`.
+        // `tc` refuses a burst of fewer bytes than `min`.
         let burst = burst.max(min.div_ceil(avpkt)).max(1);
         let fits = |wlog: u32| u64::BITS - max.leading_zeros() + wlog < 32;
         let mut wlog = ewma(min as f64 / avpkt as f64, burst);

@@ -72,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// Returns the tick in which a timer expires that is set at `tick` for `span` ticks.
+    /// Returns the tick in which a timer expires if it is set at `tick` for `span` ticks.
     const fn fires(self, tick: u64, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => tick + span,

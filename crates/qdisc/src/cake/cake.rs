@@ -19,7 +19,7 @@ use crate::{Backlog, Qdisc};
 /// The time for which the gateway has run when a trial begins. Unset times of the kernel are zero,
 /// which is a time long before the trial.
 pub(super) const UPTIME: Duration = Duration::from_secs(3_600);
-/// The memory limit without a rate.
+/// The memory limit without a rate, before the upper bound.
 const UNLIMITED: u64 = u32::MAX as u64;
 /// The number of packets from which the kernel derives an upper bound of the memory limit.
 const LIMIT: u64 = 10_240;
@@ -37,7 +37,7 @@ pub struct Cake {
     pub(super) memory: Bytes,
     pub(super) memory_max: Bytes,
     pub(super) memory_limit: Bytes,
-    /// Lengths before and after overhead and framing.
+    /// The extremes of the packets' lengths before and after overhead and framing.
     pub(super) lengths: [Extremes; 2],
     /// The average length of the link header, times 2¹⁶.
     pub(super) header: u64,
@@ -114,7 +114,9 @@ pub(super) fn law(rate: Rate, mtu: u32, target: Duration, interval: Duration) ->
     cobalt::Params { interval, target: raised, mtu_time }
 }
 
-/// Returns the memory limit: the given limit, or the arrivals of four intervals.
+/// Returns the memory limit: the given limit, or the bytes that arrive in four intervals at the
+/// rate. A limit that is not given is at least 4 MiB and at most [`LIMIT`] packets of the largest
+/// size.
 fn memory_limit(settings: &Settings) -> Bytes {
     let given = settings.memory_limit.map_or(0, |limit| limit.0);
     let wanted = match (given, settings.rate) {

@@ -85,8 +85,8 @@ impl Cake {
         }
     }
 
-    /// Serves a flow of the chosen tin. The outer `None` means that no packet left and the tin must
-    /// be chosen again.
+    /// Serves a flow of the chosen tin. Returns `None` if no packet left; a tin must then be chosen
+    /// again.
     fn serve(&mut self, first: &mut bool, now: Instant, cx: &mut Cx<'_>) -> Option<Packet> {
         loop {
             let tin = &mut self.tins[self.turn];

@@ -7,7 +7,7 @@
 /// The maximum number of tins.
 pub const TINS: usize = 8;
 
-/// A choice of tins, a keyword of tc.
+/// A choice of tins, as tc's keyword selects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One tin.

@@ -21,7 +21,7 @@ pub enum Framing {
 pub struct Charge {
     /// Bytes added to the IP length; `None` charges the length that the device counts.
     pub overhead: Option<u16>,
-    /// The least length before framing.
+    /// The minimum charged length in bytes, before framing.
     pub mpu: u16,
     /// The framing of the link layer.
     pub framing: Framing,

@@ -23,7 +23,7 @@
 //!
 //! The law is [`crate::aqm::cobalt`].
 //!
-//! Differences from the kernel, each pinned by a test or a statement that cannot be tested here:
+//! Differences from the kernel, each pinned by a test if it can be observed here:
 //!
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
 //! - flows and hosts are hashed with a salt, and the kernel hashes them with a key drawn at boot;

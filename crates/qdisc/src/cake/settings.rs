@@ -33,7 +33,7 @@ pub struct Settings {
     pub is_autorate: bool,
     /// Whether the codepoint is cleared.
     pub washes: bool,
-    /// The largest packet of the device, with its link header.
+    /// The length in bytes of the device's largest packet, with its link header.
     pub mtu: u32,
     /// The salt of every hash. If it is zero, the first packet draws a salt.
     pub salt: u32,
@@ -51,7 +51,7 @@ pub enum AckFilter {
     Aggressive,
 }
 
-/// The flows and hosts that share the rate, a keyword of tc.
+/// The flows and hosts that share the rate, as tc's keyword selects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
@@ -97,7 +97,8 @@ impl Isolation {
     }
 }
 
-/// A link layer: tc's keyword, its overhead, its framing and its least length.
+/// A link layer: tc's keyword, its overhead, its framing, and its minimum charged length before
+/// framing.
 type Link = (&'static str, Option<u16>, Framing, u16);
 
 /// `ip` is tc's `overhead 0`.

@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_advance_shaper`, the head of `cake_dequeue` and of
 //! `cake_enqueue`. The shaper has no bucket: each packet moves the clocks by its own time. A second
-//! clock, which only delivered packets move and by half more, bounds the cost of drops in `ingress`
-//! mode.
+//! clock bounds the cost of drops in `ingress` mode. Only delivered packets move this clock, each
+//! by one and a half times its own time.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -38,7 +38,7 @@ impl Shaper {
         self.next.min(self.failsafe)
     }
 
-    /// Returns whether no packet may leave yet, and counts this.
+    /// Returns whether no packet may leave yet. If so, adds one to `overlimits`.
     #[inline]
     pub(super) fn blocks(&mut self, now: Instant) -> bool {
         let blocked = self.ready_at() > now;

@@ -66,7 +66,7 @@ pub(super) struct Tin {
     pub(super) clock: Clock,
     /// The rate up to which the tin has priority, in bytes per second.
     pub(super) threshold: u64,
-    /// The number of bytes that a flow may send per round, before its host's flows are counted.
+    /// The number of bytes that a flow may send per round if its hosts have no other bulk flow.
     pub(super) flow_quantum: u16,
     /// The tin's weight if the rate is not limited.
     pub(super) quantum: u16,
@@ -277,7 +277,7 @@ impl Tin {
         }
     }
 
-    /// Counts the queues in which BLUE is active.
+    /// Updates the number of queues in which BLUE is active.
     pub(super) fn note_blue(&mut self, change: Blue) {
         match change {
             Blue::Unchanged => {}

@@ -109,7 +109,7 @@ const MAX_P: Param = Param {
     name: "max_p",
     default: Value::Number(0.02),
     bounds: bounds::PROBABILITY,
-    doc: "Initial probability of a signal when the average queue length is max.",
+    doc: "Probability of a signal when the average queue length is max; ared adapts it.",
 };
 
 const MEAN_PACKET: Param = Param {

@@ -32,13 +32,13 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "pfifo_head_drop",
-        summary: "First in, first out, with a limit in packets; a full queue drops its oldest",
+        summary: "First in, first out, with a limit in packets; a full queue drops its oldest packet",
         source: "Linux 6.1 net/sched/sch_fifo.c",
         params: &[Param {
             name: "limit",
             default: Value::Count(1_000),
             bounds: bounds::ROOM_OR_NONE, // zero drops every arrival (`pfifo_tail_enqueue`)
-            doc: "Queue limit in packets; an arrival beyond it pushes out the oldest.",
+            doc: "Queue limit in packets; an arrival beyond it pushes out the oldest packet.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Oldest),
     },

@@ -76,7 +76,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param {
                 bounds: DUMMYNET_LIMIT,
                 ..limit(
-                    "Limit in packets of all queues together; beyond it the longest drops its head.",
+                    "Limit in packets of all queues; beyond it the longest queue drops its head.",
                 )
             },
             Param { bounds: DUMMYNET_FLOWS, ..FLOWS },

@@ -16,7 +16,7 @@ use crate::{Backlog, PacketQueue, Parent, Qdisc};
 /// Registers `red`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     name: "red",
-    summary: "Drops arrivals in proportion to the average queue, as in Linux",
+    summary: "Drops arrivals at random, by the average queue length, as in Linux",
     source: "Linux 6.1 net/sched/sch_red.c, include/net/red.h; iproute2 tc/tc_red.c; tc-red(8)",
     params: &[
         Param {

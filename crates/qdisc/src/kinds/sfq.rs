@@ -9,9 +9,9 @@
 //! single packets never runs out of allotment.
 //!
 //! Differences: this module uses the hash of the packet itself, mixed with a salt. It does not
-//! implement the optional RED within flows. A limit of one packet, which the kernel refuses, counts
-//! as two. Only an explicit limit lowers the number of flows in the kernel; this module treats a
-//! limit of 127 as unset.
+//! implement the optional RED within flows. The kernel refuses parameters for which `depth` times
+//! `flows` is one packet; this module accepts them. Only an explicit limit lowers the number of
+//! flows in the kernel; this module treats a limit of 127 as unset.
 
 use aqmlab_core::{
     Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value,
@@ -172,7 +172,7 @@ impl Sfq {
         }
     }
 
-    /// Removes a packet from either end of slot `index`.
+    /// Removes the oldest or the newest packet of slot `index`.
     fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
         let queue = &mut self.slots[index].queue;
         let depth = queue.len();

@@ -21,7 +21,7 @@ enum Step {
     Take,
 }
 
-/// The packets that a queue dropped or marked.
+/// The packets that a queue dropped, marked and sent.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,
@@ -124,8 +124,8 @@ fn theirs(oracle: &mut dyn Oracle, seed: u64) -> Outcome {
     outcome
 }
 
-/// Compares the law and its transcription over `seeds` seeds. Returns the number of packets that
-/// were dropped early or marked, which must not be zero.
+/// Compares the law and its transcription over `seeds` seeds. Returns the numbers of packets that
+/// were dropped and that were marked.
 fn agree(
     name: &str,
     changes: &[(&str, Value)],

@@ -60,7 +60,7 @@ pub fn hashed(id: u64, hash: u32) -> Packet {
     packet
 }
 
-/// Returns a packet with a codepoint, of a flow of its own per codepoint.
+/// Returns a packet with a codepoint. All packets with this codepoint belong to one flow.
 pub fn coded(id: u64, dscp: u8) -> Packet {
     let mut packet = between(id, dscp.into(), [1, 2], 1_514);
     packet.dscp = dscp;

@@ -1,5 +1,5 @@
-# FreeBSD 10.4 dn_aqm_codel.h: count rises only if the packet behind the dropped one is late too,
-# and the first Newton step starts from 0.7, so the second gap is 70.7 ms as in the RFC.
+# FreeBSD 10.4 dn_aqm_codel.h: count rises only if the packet behind the dropped packet is also
+# late. The first Newton step starts from 0.7, so the second gap is 70.7 ms, as in the RFC.
 codel_freebsd limit=20
 
    0ms  in   1..12

@@ -1,4 +1,4 @@
-# Linux prio2band: 6 and 7 go first, 0 is best effort, 2 is bulk.
+# Linux prio2band: priorities 6 and 7 are served first, then 0 (best effort), then 2 (bulk).
 pfifo_fast
 
    0ms  in   1 prio 2

@@ -49,7 +49,8 @@ pub struct QueueReport {
     pub sojourn: Histogram,
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// The sum of the sojourn times. By Little's law, it is the integral of the backlog.
+    /// The sum of the sojourn times in `sojourn`. By Little's law, it is about the integral of the
+    /// backlog over the interval.
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,

@@ -25,7 +25,8 @@ impl Default for Sum {
 }
 
 impl Sum {
-    /// Returns the measures of a host that received some of the `all` bytes of a direction.
+    /// Returns the measures of a host in one direction, in which all applications together have
+    /// `all` bytes.
     fn quantities(self, all: u64) -> [(&'static str, f64); 4] {
         let from = self.from.min(self.to);
         [

@@ -40,8 +40,9 @@ fn ms(at: u64) -> Instant {
     Instant::from_millis(at)
 }
 
-/// Returns the report of a download of three packets and the report of a flow without packets. One
-/// of the three packets is lost, one is answered, and one arrives after the interval.
+/// Returns the report of a download of five packets and the report of a flow without packets. One
+/// packet is answered, one is lost, and one arrives without an answer. One packet arrives after the
+/// interval, and one is sent after it.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
     let mut meter = Meter::new(settings(spec), &spec.all_active());

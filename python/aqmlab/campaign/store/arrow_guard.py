@@ -1,4 +1,4 @@
-"""Checks the sizes in Arrow streams of a trial's tables before it decompresses them.
+"""Checks the sizes in Arrow streams of a trial's tables before the streams are decompressed.
 
 A folder may come from an untrusted source. A few bytes of a stream can request any amount of
 memory: buffers state their decompressed size, and batches state their number of rows. This
@@ -54,7 +54,7 @@ def _refuse_absurd(data: bytes) -> None:
 
 
 def _measured(message: pa.ipc.Message) -> tuple[int, int]:
-    """The number of rows and the decompressed bytes that a batch states."""
+    """The number of rows of a batch, and its decompressed size in bytes, as it states them."""
     body = memoryview(message.body)
     try:
         batch = _Table(message.metadata.to_pybytes()).table(_HEADER)

@@ -38,7 +38,9 @@ class Columns:
         self._numbers = columns(trials)
 
     def schema(self, taken: Collection[str], own: Collection[str] = ()) -> pa.Schema:
-        """Names and types. A condition with the name of a table's column gets another name.
+        """The names and types of the leading columns of a table.
+
+        A condition with the name of a table's column becomes `condition.NAME`.
 
         `taken` are the names of all tables' columns, and `own` are the names of this table's
         columns. A table with base round-trip times of its own gets no second column of these.

@@ -99,7 +99,7 @@ _OFF = "off"
 def _by_text(
     texts: Sequence[str | None], rows: Sequence[Sequence[float]]
 ) -> list[dict[str | None, float]]:
-    """The number of each text, for each unit."""
+    """For each unit, the numeric value of each text."""
     return [dict(zip(texts, column, strict=True)) for column in zip(*rows, strict=True)]
 
 

@@ -164,7 +164,7 @@ class Dataset:
         return fault is None
 
     def _read_records(self, damaged: dict[Path, str]) -> dict[int, ChunkRecord]:
-        """Reads the records of sealed chunks, and adds invalid ones to `damaged`."""
+        """Reads the records of sealed chunks, and adds invalid records to `damaged`."""
         found = {}
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.record_path(chunk)
@@ -180,7 +180,7 @@ class Dataset:
             if fault is not None:
                 damaged[path] = fault
             elif any(os.path.lexists(self._folder.path / name) for name in record.files):
-                found[chunk] = record  # without any file, the user removed all to repeat trials
+                found[chunk] = record  # if no file is left, the user removed all to repeat trials
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:

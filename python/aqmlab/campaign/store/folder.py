@@ -138,7 +138,7 @@ class Folder:
         return self.manifest_path.is_file()
 
     def holds_results(self) -> bool:
-        """Returns whether there are trials or tables of any campaign."""
+        """Returns whether the folder has trial files or tables of any campaign."""
         places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 

@@ -27,7 +27,7 @@ FORMAT: Final = 3
 """The version of the layout of a campaign's folder."""
 
 TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
-"""The valid names of tables, which are also names of folders and files, and SQL identifiers."""
+"""The pattern of tables' names, which are also names of folders and files, and SQL identifiers."""
 
 MOST_BYTES = 2**30
 """The largest manifest that is read. A manifest of 100,000 trials has about 40 MB."""
@@ -69,7 +69,8 @@ class LinkFacts(Struct, frozen=True):
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trial in a manifest.
 
-    A member with a default is present only if its value differs from the campaign's.
+    The members from `apps` to `stated_rates_mbit` are present only if they differ from the
+    campaign's.
     """
 
     id: Annotated[str, Meta(pattern=_NAME, max_length=255)]

@@ -1,8 +1,8 @@
 """Converts trial files to the tables of a chunk of trials.
 
 Trials are read one at a time and rows are written in groups, so memory does not grow with the
-campaign. A table has the columns of all its trials. Values are null for trials without a column,
-such as a gauge of one discipline.
+campaign. A table has the columns of all its trials. A value is null if its trial lacks the
+column, such as a gauge of one discipline.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Finished:
 
     @contextmanager
     def _refusing(self, trial: Trial) -> Iterator[None]:
-        """Converts errors within the context into damage of the trial file."""
+        """Converts errors within the context into the error for a damaged trial file."""
         try:
             yield
         except UNREADABLE as error:

@@ -27,10 +27,10 @@ MOST_COLUMNS = 1000
 """The maximum number of columns of a file. The table `flows` has about fifty."""
 
 FREE_BYTES = 2**29
-"""Memory that a table of any size on the disk may take."""
+"""The memory, in bytes, that a table may always take, whatever its size on the disk."""
 
 MOST_GROWTH = 1000
-"""The maximum memory for each byte on the disk, for tables above `FREE_BYTES`.
+"""The maximum memory for each byte on the disk, for tables that take more than `FREE_BYTES`.
 
 Tables of idle queues grow by a factor of 200.
 """

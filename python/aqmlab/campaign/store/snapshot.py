@@ -17,7 +17,7 @@ from aqmlab.campaign.store.parquet import Finished
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 
 TRIES = 20
-"""Attempts of a reader. A campaign moves a chunk only once in many seconds."""
+"""The maximum number of attempts to read. A campaign moves a chunk only once in many seconds."""
 
 
 class Snapshot:

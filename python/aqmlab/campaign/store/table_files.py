@@ -211,8 +211,8 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
 def state_of(path: Path) -> FileState | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
-    The state includes the time of the last change. Programs can set only the time of the last
-    write.
+    The state includes the time of the last change (ctime), because programs can set the time of the
+    last write (mtime).
     """
     try:
         found = path.stat()

@@ -1,4 +1,6 @@
-"""The engine `kernel`: trials on Linux's TCP and disciplines, in virtual time, without root.
+"""The engine `kernel`: trials on Linux's TCP and disciplines.
+
+By default, trials run in a virtual machine, in virtual time, without root.
 
 | Module         | Holds                                                 |
 |----------------|-------------------------------------------------------|

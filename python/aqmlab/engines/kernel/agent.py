@@ -25,9 +25,9 @@ _SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/
 
 
 def find(say: Say = print) -> Path:
-    """The path of the agent. In a source tree, Cargo builds the agent if a source is newer.
+    """The path of the agent. In a source tree, Cargo first builds the agent if it is not current.
 
-    Raises `MissingError` with a remedy.
+    Raises `MissingError` for missing requirements.
     """
     global _found
     if _found is None:

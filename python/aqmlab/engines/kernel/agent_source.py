@@ -1,7 +1,7 @@
 """The origin of an agent: the commit, compiler and libraries from which the same bytes are built.
 
-An agent's instructions take virtual time, so a result depends on every byte of the agent. The
-build is reproducible: it holds no path of the host (`agent.build`), and Cargo's lock file names
+An agent's instructions take virtual time, so a result depends on every byte of the agent. The build
+is reproducible: the agent holds no path of the host (`agent.build`), and Cargo's lock file names
 each crate with its checksum. The same commit, compiler and C library give the same bytes.
 """
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 _SMALLEST, _LARGEST = 64, 1_500
-"""Lengths of IP packets, headers included."""
+"""The least and the greatest length of an IP packet in bytes, headers included."""
 
 _LOADS = (0.4, 0.9, 1.02, 1.15, 1.6, 4.0)
 """Offered loads of phases, as shares of the link's rate."""

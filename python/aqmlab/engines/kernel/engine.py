@@ -1,7 +1,8 @@
 """The engine `kernel`: a trial on Linux's TCP and queue disciplines.
 
-`run` takes the same trial as `aqmlab._core.run` and returns the same dictionary: `digest`,
-`packets` and `tables` of columns. The digest covers every packet at both taps, with its time.
+`run` takes the same trial as `aqmlab._core.run` and returns a dictionary of the same form:
+`digest`, `packets` and `tables` of columns. The digest covers every packet at both taps, with its
+time.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ def run(
     qdisc_source: QdiscSource = "kernel",
     captures: tuple[str, str] | None = None,
 ) -> Outcome:
-    """Runs one trial in a virtual machine. Repeats it once if the machine dies.
+    """Runs one trial in a virtual machine. Repeats it once if the machine dies or hangs.
 
-    With the source "sim", the simulator's disciplines replace the kernel's. `captures` names two
-    files for the headers of all packets, at the tap in the home and at the tap on the internet.
+    If `qdisc_source` is "sim", the simulator's disciplines replace the kernel's. `captures` names
+    two files for the headers of all packets, at the tap in the home and at the tap on the internet.
     Raises `RefusedError` (a `ValueError`) if the kernel cannot run the trial, `MissingError` for
     missing requirements, and `MachineError` if the machine dies or hangs twice.
     """

@@ -40,7 +40,10 @@ class SentTcp(TypedDict):
 
 @dataclass(frozen=True)
 class Headed:
-    """Packets with headers: `heads` in hexadecimal digits from IP on, and TCP's parts."""
+    """Packets with headers.
+
+    `heads` holds the headers from IP on in hexadecimal digits, and `tcp` the fields of TCP.
+    """
 
     packets: Arrivals
     heads: tuple[str, ...]
@@ -87,7 +90,7 @@ class _HeadedFlow:
     def packet(
         self, chance: random.Random, wanted: int, length: Callable[[int], int]
     ) -> tuple[bytes, int, SentTcp | None]:
-        """The headers of a packet of about `wanted` bytes, its size, and TCP's part."""
+        """The headers of a packet of about `wanted` bytes, its size, and the fields of TCP."""
         if self._acks is None:
             size = length(wanted)
             return self._ip(17) + self._ports + struct.pack(">HH", size - _IP, 0), size, None

@@ -34,7 +34,7 @@ CONTROLLERS: Mapping[str, str | None] = {
     "bbr": "tcp_bbr",
     "dctcp": "tcp_dctcp",
 }
-"""Congestion controls of both engines, each with its kernel module, if any."""
+"""Congestion controls of both simulator and kernel, each with its kernel module, if any."""
 
 PROFILES = ("linux",)
 """Host profiles that a Linux kernel supports."""

@@ -14,7 +14,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 
 @dataclass(frozen=True)
 class LinuxKernel:
-    """The Linux kernel with its TCP."""
+    """The engine `kernel` with its options."""
 
     qdisc_source: QdiscSource = "kernel"
     run_on: RunOn = "vm"
@@ -66,7 +66,7 @@ class LinuxKernel:
         return remark if self.is_in_real_time else ""
 
     def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
-        """The reason why the agent cannot run a trial, if there is one.
+        """The reason why the engine cannot run a trial, if there is one.
 
         Raises `MissingError` for missing requirements before it builds the agent.
         """

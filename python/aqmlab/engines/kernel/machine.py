@@ -72,12 +72,12 @@ def run(
 ) -> str:
     """Runs a guest and returns its output.
 
-    Raises `MachineError` if the guest dies, hangs or writes an incomplete result. With the
-    source "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets,
-    the file `captures` receives the records of both taps, with the home's records first. A guest
-    hangs if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`.
-    Both are real seconds, without the time spent waiting for a processor. `extra` holds files that
-    only some jobs need.
+    Raises `MachineError` if the guest dies, hangs or writes an incomplete result. If `qdisc_source`
+    is "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets, the
+    file `captures` receives the records of both taps, with the home's records first. A guest counts
+    as hanging if it runs longer than `timeout_s`, or if it neither simulates a second nor writes
+    results in `patience_s`. Both limits are in real seconds, without the time spent waiting for a
+    processor. `extra` holds files that only some jobs need.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
@@ -110,7 +110,7 @@ def run(
 def digest(qemu: str) -> str:
     """A digest of the machine's options and firmware, with sixteen hexadecimal digits.
 
-    The firmware also takes virtual time.
+    The firmware is included because it also takes virtual time.
     """
     image = Image(Path("kernel"), "", Path("initramfs"))
     folded = hashlib.sha256(json.dumps(_command("qemu", image, Path("place"), 0)).encode())

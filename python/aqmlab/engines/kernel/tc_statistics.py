@@ -14,7 +14,7 @@ _TINS = {
 """The names of CAKE's tins in the order in which tc shows them, by the number of tins."""
 
 _NOT_COUNTED = frozenset(("bytes", "packets", "drops", "requeues", "backlog", "qlen", "refcnt"))
-"""Fields that tc shows for any discipline. They are not gauges: a comparison counts the packets."""
+"""Fields that tc shows for any discipline. They are not gauges."""
 
 
 def gauges(listed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, float]:

@@ -128,7 +128,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """The comparison of one trace: the equal parts, and the first difference, if any."""
+    """The comparison of one trace: the counts of the replay, and the first difference, if any."""
 
     kind: str
     number: int
@@ -242,7 +242,7 @@ def run(
     workers: int | None = None,
     say: Say = print,
 ) -> Iterator[TraceComparison]:
-    """Records and compares `count` traces of each discipline, and yields each outcome when ready.
+    """Records `count` traces of each discipline, and yields each comparison when it is ready.
 
     `say` receives a message if the agent must be built first.
     """

@@ -1,4 +1,4 @@
-"""The parameters of a kind: the trial's values, and Linux's defaults for all other parameters."""
+"""The parameters of a kind: the trial's values, and the catalogue's defaults for all others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Translates a trial to the input of ns3.cc: ns-3's objects with their attributes.
 
-Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1. Otherwise the comparison would
+The attributes of ns-3 3.37 are set to the behaviour of Linux 6.1. Otherwise the comparison would
 count ns-3's defaults, which often come from papers, as errors of its models. Three cases need care:
 
 - HTB sends a packet if its class has any tokens left, and charges the class afterwards. ns-3's

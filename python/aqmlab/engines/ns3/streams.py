@@ -14,7 +14,7 @@ _SEED_INCREMENT = 11_634_580_027_462_260_723
 
 
 class Stream:
-    """A stream of the run seeded with `seed`."""
+    """The random stream `name` of a run with the seed `seed`."""
 
     def __init__(self, seed: int, name: str) -> None:
         state, words = _fnv(seed.to_bytes(8, "little") + name.encode()), []

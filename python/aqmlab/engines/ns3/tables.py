@@ -139,8 +139,8 @@ def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
     inbound = np.repeat([0, 1], [len(out), len(back)])
     order = np.lexsort((inbound, monitor))
     monitor, reference, inbound = monitor[order], reference[order], inbound[order]
-    # An IN pairs with the OUT just before it. If another IN is directly before it, that IN has used
-    # the OUT.
+    # An inbound packet pairs with the outbound packet just before it. If another inbound packet is
+    # directly before it, that packet has used the outbound packet.
     pairs = np.flatnonzero((inbound[1:] == 1) & (inbound[:-1] == 0))
     whole = reference[pairs + 1] - reference[pairs]
     away = monitor[pairs + 1] - monitor[pairs]

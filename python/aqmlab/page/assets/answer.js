@@ -1,4 +1,5 @@
-// The runs of every tier with both gateways, from which the module concludes as `aqmlab advise` does.
+// The runs of every tier with both gateways. The module draws the conclusion from them, as
+// `aqmlab advise` does.
 
 import { choices } from "./choices.js";
 import { shapes, tiersOf } from "./home.js";

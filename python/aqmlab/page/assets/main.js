@@ -110,7 +110,7 @@ function change(changed) {
   plan();
 }
 
-/** Shows who is at home, if this has changed. Its controls change only their own members. */
+/** Shows the people, things and tiers of the home, if they have changed. */
 function showPeople() {
   const isSame = SHOWN_AT_HOME.every((member) => drawn.people?.[member] === home[member]);
   if (isSame) return;
@@ -195,8 +195,8 @@ function refresh() {
 }
 
 /**
- * The answer at a tier; `null` before the tier has been run. Only the answer at the home's own tier
- * may cover just the start of an evening, so the conclusion compares tiers over the same time.
+ * The answer at a tier; `null` before the tier has been run. At the home's own tier, the answer may
+ * cover just the start of an evening. At other tiers, it covers at least one evening.
  */
 function judged(tier, side) {
   const answer = tier === home.tier ? best(home, side) : evening({ ...home, tier }, side);

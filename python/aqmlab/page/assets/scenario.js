@@ -16,7 +16,7 @@ export const WHOLE = { seconds: 60, measuredFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
-/** The packets of a quick trial, whose simulation takes 50 ms. */
+/** The number of packets of a quick trial, whose simulation takes 50 ms. */
 const QUICK_PACKETS = 20_000;
 const FULL_PACKET_BITS = 12_000;
 const MOST_QUICK_S = 15;

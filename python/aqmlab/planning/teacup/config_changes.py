@@ -1,4 +1,4 @@
-"""The user's changes of a TEACUP config: its own names, and keys that a config does not have."""
+"""The user's changes of a TEACUP config: names of the config, and keys that no config has."""
 
 from __future__ import annotations
 

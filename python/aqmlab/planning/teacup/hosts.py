@@ -4,10 +4,10 @@ Source: TEACUP v1.1 `hostsetup.py`, which sets the buffers of each host before e
 Unlike 1.0, TEACUP 1.1 also disables the automatic tuning of FreeBSD's receive buffer.
 
 A host without an entry in `TPCONF_host_os` runs FreeBSD, as on the testbed for which TEACUP was
-written. Such a host runs Linux if the config names a discipline or a kernel that only a Linux
-router has. A warning reports this choice. `TPCONF_host_os` may also be one word for all hosts.
-Linux hosts have kernel 3.17, which TEACUP's testbeds used, unless `TPCONF_linux_kern_hosts` names
-4.0 or later.
+written. Such a host runs Linux instead if the config names a discipline or a kernel that only a
+Linux router has. A warning reports this choice. `TPCONF_host_os` may also be one word for all
+hosts. Linux hosts have kernel 3.17, which TEACUP's testbeds used, unless `TPCONF_linux_kern_hosts`
+names 4.0 or later.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def read(config: Config) -> Hosts:
 def _match_orphans(config: Config, hosts: Hosts) -> None:
     """Assigns the only address without a host to the only host without an address.
 
-    Two of the configs that TEACUP ships contain this error.
+    Two of the configs that TEACUP ships contain such a pair.
     """
     listed = [str(name) for name in [*config.rows("hosts"), *config.rows("router")]]
     without = [name for name in listed if name not in hosts.addresses]

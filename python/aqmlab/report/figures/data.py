@@ -31,7 +31,7 @@ _MOST_NAMES = 12
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
-    """At most `most` of `values`, evenly spaced, including the first and the last.
+    """Up to `most` of the `values`, evenly spaced, with the first and the last.
 
     >>> spread([1, 2, 3, 4, 5, 6, 7], 3), spread("ab", 3)
     ([1, 4, 7], ['a', 'b'])
@@ -49,7 +49,7 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
-    """At most `most` values of a column, and a note on the omitted values or their number."""
+    """Up to `most` values of a column, and a note on the omitted values or their number."""
     values = ordered(frame, column)
     kept = spread(values, most)
     return kept, _left_out(values, kept, what)

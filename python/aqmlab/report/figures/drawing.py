@@ -30,7 +30,7 @@ WIDTH_INCH = 9.0
 
 _STYLE = Path(__file__).with_name("aqmlab.mplstyle")
 _STYLED = ContextVar("_STYLED", default=False)
-"""Whether the style applies."""
+"""Whether `styled` has applied the style in this context."""
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class FigureDefinition:
 def styled() -> Iterator[None]:
     """Applies the style of all figures, independent of the user's settings.
 
-    A context within another one has no effect, because to apply the style takes long.
+    A context within another such context does nothing, because applying the style takes long.
     """
     if _STYLED.get():
         yield
@@ -275,7 +275,10 @@ def log_axis(axis: XAxis | YAxis) -> None:
 
 
 def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
-    """Makes the y-axis logarithmic from `least` up, above a linear section of `decades` to zero."""
+    """Makes the y-axis logarithmic from `least` up, and linear from zero to `least`.
+
+    The linear section is as high as `decades` decades.
+    """
     from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
 
     axes.set_yscale("symlog", linthresh=least, linscale=decades)

@@ -51,7 +51,7 @@ class VariedQuantity:
     name: str
     unit: str
     x: Mapping[str, float]
-    """The number of each trial, or the position of its value."""
+    """The x-coordinate of each trial: its value as a number, or the position of its value."""
     names: Sequence[str]
     """The values by position; empty if they are numbers."""
     curve: Mapping[str, str]

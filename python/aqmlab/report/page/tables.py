@@ -142,7 +142,7 @@ class TallyRow:
 
     condition: str
     counts: list[int]
-    """The numbers by word, in the order of the table's columns."""
+    """The number of applications for each verdict word, in the order of the table's columns."""
     closest: str
 
 

@@ -15,14 +15,14 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.results.query.sources import CampaignTables, File
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
-"""The depths at which campaigns are found.
+"""The prefixes of the glob patterns that find campaigns, from the folder itself downwards.
 
 The campaigns of a study are two folders below the study's folder.
 """
 
 
 def find(path: Path) -> CampaignTables:
-    """The campaign in a folder, or the campaigns at the least depth below it.
+    """The campaign in a folder, or the campaigns at the least depth below it that has any.
 
     Raises `RequestError` if there is no campaign or all tables are empty.
     """

@@ -1,4 +1,4 @@
-"""Answers in the formats for people and for programs."""
+"""Formats the answers to queries, for people and for programs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """SQL queries in a separate process that can be stopped at any time.
 
 DuckDB checks the clock and its memory between steps only. Within a function, one row may take
-minutes or gigabytes. The parent process therefore enforces the time limit, and the kernel the
-memory limit.
+minutes or gigabytes. The parent process therefore enforces the time limit, and the kernel enforces
+the memory limit.
 """
 
 from __future__ import annotations

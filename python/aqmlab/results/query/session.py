@@ -134,8 +134,8 @@ class Session:
     def _nodes(self, sql: str) -> list[str]:
         """The nodes of a SELECT and its subqueries, from DuckDB's own parser."""
         rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
-        # The JSON may be nested more deeply than Python's parser allows. Quotes in texts have a
-        # backslash.
+        # The JSON may be nested more deeply than Python's parser allows. Quotes within texts
+        # have a backslash, so the pattern matches no text.
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:

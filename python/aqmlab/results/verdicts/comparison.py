@@ -1,6 +1,6 @@
 """Verdicts beside the verdicts of a baseline condition: paired differences over the common seeds.
 
-Trials with one seed have the same random values (starts, sizes, losses) in all conditions. The
+Trials with the same seed have the same random values (starts, sizes, losses) in all conditions. The
 difference between two conditions therefore varies less over seeds than the value in either
 condition. The baseline is the first condition unless the user names another condition.
 """

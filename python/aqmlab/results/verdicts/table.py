@@ -2,10 +2,11 @@
 
 The table of verdicts has one row per need of an application and condition.
 
-The conditions come first and have the names of the other tables. There are no columns for trial and
-seed: the judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was
-measured for an application, all of its needs have rows with the word "no data". The verdict on an
-application is therefore good if all of its rows are good.
+The conditions come first and have the same names as in the other tables. A condition with the name
+of a column of this table becomes `condition.NAME`. There are no columns for trial and seed: the
+judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was measured for an
+application, all of its needs have rows with the word "no data". The verdict on an application is
+therefore good if all of its rows are good.
 """
 
 from __future__ import annotations

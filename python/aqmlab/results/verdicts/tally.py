@@ -28,18 +28,18 @@ class Tally:
 
     @property
     def missed(self) -> list[Verdict]:
-        """The applications without a good verdict, in the campaign's order."""
+        """The verdicts that are not good, in the campaign's order."""
         return [one for one in self.verdicts if one.word != GOOD]
 
     @property
     def closest(self) -> Verdict | None:
-        """The application with the worst verdict; among equal verdicts, with the least margin."""
+        """The worst verdict with a margin; among equal verdicts, the verdict with the least."""
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 
     @property
     def unsure(self) -> list[Verdict]:
-        """The applications on which seeds differ, in the campaign's order."""
+        """The verdicts that are not sure (see `Verdict.is_sure`), in the campaign's order."""
         return [one for one in self.verdicts if not one.is_sure]
 
     @property
@@ -61,7 +61,7 @@ def conclusion(found: Sequence[Tally]) -> list[str]:
 
     One sentence names the conditions that serve every application. Each other condition has a
     sentence that names the applications it does not serve, the worst first. A sentence also names
-    the applications on which seeds differ.
+    the applications whose verdicts are not sure.
     """
     if not found:
         return []

@@ -14,7 +14,7 @@ from aqmlab import _core
 from aqmlab.results.labels import Label
 
 WORST_FIRST = BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS = _core.verdict_words()
-"""All verdict words in the order of severity."""
+"""All verdict words, worst first."""
 
 JUDGED = GOOD, TOLERABLE, BAD
 
@@ -60,15 +60,15 @@ class Finding(msgspec.Struct, frozen=True):
     more_is_better: bool
     word: str
     margin: float | None
-    """The distance to the limit of good values, relative to the distance of the best value.
+    """The distance to the limit of good values, as a share of the best value's distance to it.
 
     It is 1 for the best value, 0 at the limit and negative beyond it.
     """
     decides: bool
     brief: str
-    """The number and the deciding limit."""
+    """The value and the deciding limit."""
     text: str
-    """The number and its limits."""
+    """The value and its limits."""
     least: float | None
     most: float | None
     over_seeds: Estimate | None
@@ -140,7 +140,7 @@ class VerdictReport(msgspec.Struct, frozen=True):
     kind: str
     word: str
     because: str
-    """The reason in short."""
+    """The reason for the verdict, in a few words."""
     felt: str
     """The effect that a person at home notices, as a clause."""
     sentence: str
@@ -175,7 +175,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def is_sure(self) -> bool:
-        """Whether every need that decides the verdict is sure: see `Finding.is_sure`."""
+        """Whether every finding with the verdict's word is sure: see `Finding.is_sure`."""
         return all(one.is_sure for one in self.findings if one.word == self.word)
 
     def finding(self, need: str) -> Finding | None:

@@ -52,10 +52,10 @@ def value_text(finding: Finding) -> str:
 
 
 def closest_text(verdict: Verdict) -> str:
-    """The need that decides an application's verdict, and the remaining part of its allowance.
+    """The need that decides an application's verdict, and the margin of a good verdict.
 
-    `Tally.closest` selects the application that stands for a condition. The text says if seeds give
-    different verdicts.
+    `Tally.closest` selects the application that stands for a condition. The text says if the
+    verdict is not sure.
     """
     return _closest(verdict) + ("" if verdict.is_sure else ", seeds differ")
 

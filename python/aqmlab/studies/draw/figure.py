@@ -20,7 +20,7 @@ class Form(ABC):
     """The form of a figure."""
 
     over_seeds = "medians over them"
-    """The caption's words for how several seeds are shown."""
+    """The treatment of several seeds, for the caption."""
 
     @property
     def legend(self) -> str:

@@ -34,9 +34,9 @@ class SeriesLook(Look):
 
     @property
     def marker_face(self) -> str:
-        """The inside of a marker.
+        """The fill colour of a marker.
 
-        It has the colour for the first series of a colour, and otherwise white.
+        It is the series' own colour for the first series of a colour, and otherwise white.
         """
         return "white" if self.hatch else self.colour
 

@@ -18,6 +18,9 @@ Bound = tuple[float, str]
 _CROWDED = 16
 """The largest number of ticks whose labels are written horizontally, whatever their length."""
 
+_ABOVE = 1.04
+"""The end of an axis that is extended to a bound, as a multiple of the bound."""
+
 _NARROW = 3
 """The largest number of characters of labels that are written horizontally at any tick count."""
 
@@ -40,10 +43,17 @@ def finish(
         handles, labels = [], []
     if bound is not None:
         value, text = bound
+        _show(axes, value)
         handles.append(axes.axhline(value, color="#555555", linestyle="--", linewidth=0.9))
         labels.append(plain_text(text))
     if labels:
         legend_below(made, handles, labels)
+
+
+def _show(axes: Axes, value: float) -> None:
+    """Extends the vertical axis to a value beyond its upper end."""
+    if axes.get_ylim()[1] < value:
+        axes.set_ylim(top=value * _ABOVE)
 
 
 def short(text: str) -> str:

@@ -18,7 +18,8 @@ fn packet(sojourn_ms: u64) -> Head {
     Head { sojourn: Duration::from_millis(sojourn_ms), is_ect: true, bulk_flows: 0 }
 }
 
-/// Sends a packet each millisecond of `times`, all above the target. Returns the times of signals.
+/// Judges a packet in each millisecond of `times`; each packet waited longer than the target.
+/// Returns the times of signals.
 fn signals(law: &mut Cobalt, times: std::ops::Range<u64>) -> Vec<u64> {
     let mut signalled = |&ms: &u64| law.judge(&PARAMS, at(ms), packet(50), || 0).signal;
     times.filter(|ms| signalled(ms)).collect()

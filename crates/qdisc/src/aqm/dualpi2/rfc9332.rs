@@ -10,8 +10,8 @@
 //! - the output of the controller is limited to the range from 0 to 1.
 //!
 //! Difference: an accumulator receives at most 1 per packet. In figure 7 it receives `k p′` even if
-//! this value exceeds 1. After an overload it would therefore signal every packet for as long as
-//! the overload lasted.
+//! this value exceeds 1. After an overload it would therefore signal every packet until the excess
+//! is used up.
 
 use aqmlab_core::{Duration, Instant};
 

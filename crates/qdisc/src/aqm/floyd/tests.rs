@@ -80,7 +80,7 @@ fn c55_idle_time_decays_the_average_as_if_small_queues_had_been_seen() {
     let mut law = at(settings(FIXED), 10.0);
     law.link_rate(BitRate::new(4_000_000).unwrap());
     law.emptied(Instant::from_millis(10));
-    // The idle time is worth 250 packets, at 1000 packets of 500 bytes per second; the arrival
+    // The idle time counts as 250 arrivals, at 1000 packets of 500 bytes per second. The arrival
     // itself also counts.
     law.arrive(Instant::from_millis(260), 0, &mut Rng::stream(1, "c55"));
     let want = 10.0 * (0..251).fold(1.0, |product, _| product * 0.998);

@@ -36,7 +36,7 @@ pub struct Settings {
     pub alpha: f64,
     /// The weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// The probability below which ECN packets are marked.
+    /// The probability below which ECN-capable packets are marked and not dropped.
     pub ecn_below: Option<f64>,
     /// Whether an update adds at most 2 % to a probability of 10 % or more (`capdrop`).
     pub capdrop: bool,

@@ -37,7 +37,8 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// The probability up to which ECN packets are marked, on the scale of [`MAX_PROB`].
+    /// The probability up to which ECN-capable packets are marked and not dropped, on the scale of
+    /// [`MAX_PROB`].
     pub mark_up_to: Option<u64>,
     /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,

@@ -31,7 +31,7 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// Whether ECN packets are marked at a probability of at most 10 %.
+    /// Whether ECN-capable packets are marked and not dropped at a probability of at most 10 %.
     pub ecn: bool,
     /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,

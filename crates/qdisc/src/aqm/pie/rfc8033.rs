@@ -43,7 +43,7 @@ pub struct Settings {
     pub beta: f64,
     /// The queue limit (`TAIL_DROP`).
     pub limit: Bytes,
-    /// The probability below which ECN packets are marked (`MAX_ECNTH`).
+    /// The probability below which ECN-capable packets are marked and not dropped (`MAX_ECNTH`).
     pub ecn_below: Option<f64>,
     /// The source of the delay.
     pub delay_from: DelayFrom,
@@ -145,7 +145,7 @@ struct Vars {
 
 /// The mean packet size of §4.1, in bytes.
 const MEAN_PKTSIZE: u64 = 800;
-/// The bytes of one measurement of the departure rate (§5.2).
+/// The number of bytes in one measurement of the departure rate (§5.2).
 const DQ_THRESHOLD: u64 = 16_384;
 const DQ_WEIGHT: f64 = DQ_THRESHOLD as f64 / 65_536.0;
 /// The lower bound of the accumulated probability (§5.4).

@@ -53,7 +53,7 @@ pub(super) const TUPDATE: Param = Param {
     doc: "Time between updates of the probability.",
 };
 
-/// Gains from the smallest unit of the kernel's attribute to its largest value.
+/// The bounds of a gain in Hz: the unit and the largest value of the kernel's attribute.
 const HERTZ: Bounds = Bounds::Real(1.0 / 256.0, 8_388_607.0);
 
 /// The gain for the distance from the target.
@@ -199,7 +199,7 @@ pub(super) mod rfc {
         name: "th_len",
         default: Value::Count(1),
         bounds: bounds::ROOM_OR_NONE,
-        doc: "L4S packets left behind up to which the ramp does not mark.",
+        doc: "Number of L4S packets left behind up to which the ramp does not mark.",
     };
 
     /// The scheduler.

@@ -175,7 +175,7 @@ def _about(results: CampaignResults, trial: TrialRows, time: str) -> RunMetadata
 def _egress(spec: TrialSpec) -> EgressMetadata:
     """The discipline of the uplink, as Flent stores `tc` output.
 
-    Without an uplink, of the first link.
+    Without an uplink, it is the discipline of the first link.
     """
     link = next((one for one in spec.links if one.name == "up"), spec.links[0])
     return {

@@ -1,8 +1,8 @@
 """The packets of a call, in the form in which Flent's `voip` tests record them.
 
-Delays are one-way delays upstream, from the caller at home. Flent records the upstream delays that
-irtt measures in `owd_up`, and irtt's round-trip times in `val`. In these files both are the
-upstream delay. Flent computes the rating of a call from the delays and losses of these samples.
+Delays are one-way delays upstream, from the caller at home. Flent records irtt's upstream delays in
+`owd_up`, and irtt's round-trip times in `val`. In these files, both members hold the upstream
+delay. Flent computes the rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
 
 
 def _losses(raw: list[Sample]) -> list[tuple[float, float]]:
-    """The number of datagrams sent in each step that did not arrive."""
+    """The start of each step, and the number of datagrams sent in the step that were lost."""
     import numpy as np
 
     ends_s = max((one["t"] for one in raw), default=0.0)

@@ -42,7 +42,7 @@ class FlentSeries:
         return [(one["t"], one["val"]) for one in self.raw if one.get("val") is not None]
 
     def mean_value(self) -> float | None:
-        """The stated mean. If no mean is stated, the mean of the samples."""
+        """The stated mean, or otherwise the mean of the samples; `None` without samples."""
         values = [value for _, value in self.samples()]
         if self.mean is not None or not values:
             return self.mean
@@ -119,7 +119,7 @@ def _segment_bytes(trial: TrialRows, app: str) -> int:
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:
-    """The round trips that a probe measured. For any other flow, round trips from packet pairs."""
+    """The round trips that a probe measured, or for any other flow those of packet pairs."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
         return FlentSeries("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])

@@ -159,5 +159,5 @@ GENERIC = Test("rrul_var", summaries=_BOTH, parameter="bidir_streams")
 
 
 def choose(cast: Cast) -> Test:
-    """The test that a trial matches. If it matches no test, the generic test."""
+    """The first test that a trial matches, or otherwise the generic test."""
     return next((test for test in TESTS if test.fits(cast)), GENERIC)

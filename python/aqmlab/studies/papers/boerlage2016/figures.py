@@ -48,7 +48,7 @@ _LAST = f"RTT_base {SHORT}"
 
 
 def _alone(number: int, traffic: str, title: str, apps: dict[str, str]) -> tuple[Figure, Figure]:
-    """Round-trip times and throughput over time of one generator."""
+    """Two figures of one generator: its round-trip times and its throughput over time."""
     condition = f"12/1 Mbit/s; {_LAST}, {_QUEUES[FIFO]}"
     trials = Trials("alone", {"traffic": traffic})
     forms = (OverTime(rtt_over_time(apps), _RTT, marks="points"),

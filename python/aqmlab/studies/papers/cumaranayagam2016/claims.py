@@ -37,7 +37,7 @@ ALONE: Span = (5.0, 20.0)
 """The interval with the first upload only, without its start."""
 TOGETHER: Span = (20.0, 80.0)
 PARTS: tuple[Span, ...] = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
-"""The three intervals, which differ in the number of uploads."""
+"""The intervals between the times at which an upload starts or ends, while others send."""
 TWO, THREE = PARTS[:2]
 
 FRAME = 1514

@@ -1,4 +1,4 @@
-"""The claims of the abstract and the introduction, each as a small function over results."""
+"""The claims of the abstract and of sections 1 and 2, each as a small function over results."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _(voip: Numbers, web: Numbers) -> list[Check]:
 
 
 def _jain(n: Numbers, at: At) -> BySeed:
-    """Jain's index of the four goodputs: 0.25 if one flow has all, 1 if all are equal."""
+    """Jain's index of four goodputs: 0.25 if three of them are zero, 1 if all are equal."""
     each = [n.flow(flow, "goodput_mbit", at) for flow in FLOWS]
     return {
         seed: sum(one[seed] for one in each) ** 2
@@ -256,10 +256,7 @@ def _converged_s(n: Numbers, at: At) -> BySeed:
 
 
 def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
-    """The end of the last second before the median first falls to `bound`.
-
-    Seconds before the queue has filled are ignored.
-    """
+    """The start of the first second, after the queue has filled, with a median up to `bound`."""
     seconds = [
         statistics.median([added for t_s, added in own if second <= t_s < second + 1] or [0.0])
         for second in range(60)

@@ -1,4 +1,4 @@
-"""The figure of section 2.7 for each scenario, and further figures of trade-offs."""
+"""The figure of RFC 7928, section 2.7, for each scenario, and further figures of trade-offs."""
 
 from aqmlab.studies.draw import (
     Bars,

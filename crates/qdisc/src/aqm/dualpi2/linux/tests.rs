@@ -16,7 +16,7 @@ fn after(delays_ms: &[u64], settings: &Settings) -> Linux {
     law
 }
 
-/// Returns the default law with its probability set.
+/// Returns a law with these settings and this probability.
 fn at(prob: u32, settings: &Settings) -> Linux {
     let mut law = Linux::new(settings);
     law.vars.prob = prob;

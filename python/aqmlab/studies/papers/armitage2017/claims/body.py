@@ -291,10 +291,7 @@ def _(downloads: Numbers, both: Numbers) -> list[Check]:
 # --- Any FIFO, and FQ-CoDel -------------------------------------------------------------------
 
 SLACK_PACKETS = 2
-"""One packet waits in HTB and another packet is on the wire.
-
-The buffer's limit does not count them.
-"""
+"""The packets that the buffer's limit does not count: one in HTB, and one on the wire."""
 
 
 @CLAIMS("2-19", "III-B", "A FIFO adds at most its size over the link's rate.",

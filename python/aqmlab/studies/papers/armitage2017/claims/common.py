@@ -73,7 +73,7 @@ def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
 def delay(
     n: Numbers, flows: Sequence[Flow], at: At, quantity: str = "rtt", part: int = 50
 ) -> BySeed:
-    """The mean over flows of a percentile of their round-trip time (or "induced"), in ms."""
+    """The mean over flows of a percentile of their `quantity`, "rtt" or "induced", in ms."""
     return mean([n.flow(name, f"{quantity}_p{part}_ms", at, way) for name, way in flows])
 
 

@@ -44,7 +44,11 @@ TARGET_MBIT = {
     "iot_high": 125 * 152 * 8e-6,
     "video_call": 50 * 728 * 8e-6,
 }
-"""The rates at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
+"""The rates of the flows at the IP layer.
+
+TCP packets with 100 B of payload have 52 B of headers (with timestamps), and UDP packets with
+700 B have 28 B.
+"""
 
 REACHED, NOTICEABLY = 0.95, 0.95
 """The least shares of a rate that count as reaching it, and as not noticeably lower."""
@@ -82,7 +86,7 @@ def far(rate: str, *queues: str) -> list[At]:
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Yields each flow under every queue and round-trip time, in words.
+    """Yields each flow under every queue and round-trip time, with the condition in words.
 
     The last two values are the conditions at the slow and at the fast rate.
     """
@@ -241,7 +245,7 @@ def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the IoT flows and the call have their rates, and the call loses few packets."""
+    """Checks that the IoT flows and the call reach their rates, and the call loses few packets."""
     checks = []
     for here in places(rate):
         checks += [reaches(n, flow, here) for flow in LIGHT]

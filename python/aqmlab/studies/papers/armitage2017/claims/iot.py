@@ -52,9 +52,9 @@ def _(n: Numbers) -> Evidence:
 
 
 def _filled(n: Numbers, here: At) -> BySeed:
-    """The load of the uplink in frames, as HTB counts them.
+    """The load of the uplink in Mbit/s, with each packet counted as a frame, as HTB counts it.
 
-    The upload counts with its median throughput.
+    The load of the upload is its median throughput.
     """
     parts = [n.flow("bulk_upload", "throughput_p50_mbit", here)]
     parts += [rate_of(n, flow, here) for flow in (*IOT, CALL_UP)]
@@ -159,7 +159,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def heavy_losses(n: Numbers) -> list[Check]:
-    """Checks of the call's upstream losses under each AQM at 1.5/0.5, as in every scenario."""
+    """Checks that at 1.5/0.5 Mbit/s under each AQM the call loses many upstream packets."""
     checks = []
     for queue in AQMS:
         checks += home.lost_over(n, CALL_UP, near(LOW, queue), 10.0)

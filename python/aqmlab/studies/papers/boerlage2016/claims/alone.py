@@ -20,7 +20,7 @@ CLAIMS = Claims()
 
 DOWN_MBIT, UP_MBIT = 12.0, 1.0
 FULL = 0.05
-"""The largest unused share of a link that counts as full."""
+"""The largest unused share of a link's rate at which the link still counts as full."""
 
 DOWNLOAD, UPLOAD = {"traffic": "download"}, {"traffic": "upload"}
 DASH, GAME, VOIP = {"traffic": "DASH"}, {"traffic": "game"}, {"traffic": "VoIP"}
@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """The ratio of the value 2 to 4 s after the first congestion to the value before it began."""
+    """The ratio of the median 2 to 4 s after the first congestion to the maximum before it."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 

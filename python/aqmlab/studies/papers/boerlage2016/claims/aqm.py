@@ -53,7 +53,10 @@ LOW_MS = 100.0
 """V-D: the round-trip time that every AQM stays below."""
 
 HIGHEST_MS, RANGE_MS = 26.0, 5.0
-"""V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32."""
+"""V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32.
+
+These are the largest median RTT, and the largest difference between medians.
+"""
 
 
 def _at(qdisc: str) -> At:
@@ -126,7 +129,7 @@ def _narrowest(n: Numbers) -> BySeed:
 def _(n: Numbers) -> list[Check]:
     games = {qdisc: _flow(n, "game", qdisc, "mean") for qdisc in (FIFO, *AQMS)}
     pie, codel, fq = (_all_traffic(n, qdisc) for qdisc in AQMS)
-    # CoDel is "a close second", so a difference of 5 % counts.
+    # CoDel is "a close second", so its times may exceed PIE's by up to 5 %.
     return [
         *(below(f"game, {qdisc}", games[qdisc], LOW_MS, "ms", slack=THRESHOLD) for qdisc in AQMS),
         above(f"game, {FIFO}", games[FIFO], 1000, "ms", slack=THRESHOLD),

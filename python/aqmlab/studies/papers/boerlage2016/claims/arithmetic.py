@@ -34,7 +34,10 @@ KBIT = {
     for name, key in _SERVICES.items()
     for needs in [activities()[key].needs]
 }
-"""Table III, down and up. Netflix HD has the upload of Table VI's sum; Table III prints 65."""
+"""The rates of Table III, down and up, in kbit/s.
+
+The upload of Netflix HD is the value that the sum of Table VI contains. Table III prints 65.
+"""
 
 _LOW = ("updates", "cloud", "web", "mail", "game")
 _MODERATE = (*_LOW, "SD")

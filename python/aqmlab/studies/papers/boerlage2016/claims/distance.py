@@ -22,7 +22,7 @@ from aqmlab.studies.statistic import Take
 CLAIMS = Claims()
 
 WHOLE_S = (1.0, 60.0)
-"""The duration of the movie's transfer."""
+"""The interval of the movie's whole transfer."""
 
 UPLOADING_S = (1.0, 40.0)
 """The interval in which the cloud upload also runs."""

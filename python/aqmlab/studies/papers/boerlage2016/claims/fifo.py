@@ -149,7 +149,7 @@ def _(n: Numbers) -> list[Check]:
         total(*(rate_of(n, flow, where, span_s) for flow in DOWNWARDS))
         for span_s in ((5, CLOUD_ENDS_S), (CLOUD_ENDS_S + 5, 60))
     )
-    # "Much" means 1/3. For a household with pauses, 80 % of the line count as full.
+    # "Much" means at least 1/3. For a household with pauses, 80 % of the line counts as full use.
     return [
         below("all downwards, 5 to 40 s", before, 2 / 3 * DOWN_MBIT, "Mbit/s"),
         above("all downwards, 45 to 60 s", after, 0.8 * DOWN_MBIT, "Mbit/s"),

@@ -75,7 +75,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-54", "II-A", "Better queue management makes little difference to streams.",
         Trials("streams"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # "Little" means 10 %.
+    # "Little" means at most 10 %.
     return [
         alike(f"RR under FQ-CoDel over FIFO, {short(rate)}",
               *(_mean_rr(n, rate, qdisc) for qdisc in (FQ, FIFO)), within=0.1)
@@ -119,7 +119,7 @@ def _(n: Numbers) -> list[Check]:
     capped, free = (
         n.queue("down", "throughput_mbit", at(rate, NO_UPLOAD)) for rate in (LEAST_UP, MORE_UP)
     )
-    # "Capped" means that 20 % of the line remain unused.
+    # "Capped" means that at least 20 % of the line's rate remains unused.
     return [
         below("throughput at 100/1", capped, 80, "Mbit/s"),
         more("throughput at 100/5 over 100/1", free, capped),

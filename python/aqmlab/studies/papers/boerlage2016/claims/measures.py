@@ -16,8 +16,7 @@ LITTLE = 0.2
 """The largest difference in throughput that counts as little."""
 
 CORRELATED = 0.8
-"""The least rank correlation of two curves with the same shape, or of a curve with one direction.
-"""
+"""The least rank correlation that counts as "the same shape", or as steady growth or decline."""
 
 TOLERATED_MS = 200.0
 """Table I: the round-trip time that a game tolerates."""

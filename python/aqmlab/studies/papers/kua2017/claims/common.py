@@ -32,7 +32,11 @@ LIGHT = FLOWS[:4]
 IOT = FLOWS[:2]
 
 IOT_LOW_MBIT, IOT_HIGH_MBIT, CALL_MBIT = 2.5 * 152 * 8e-6, 125 * 152 * 8e-6, 50 * 728 * 8e-6
-"""Table I at the IP layer. Headers are 52 B (with timestamps) for 100 B, and 28 B for 700 B."""
+"""The rates of Table I at the IP layer.
+
+TCP packets with 100 B of payload have 52 B of headers (with timestamps), and UDP packets with
+700 B have 28 B.
+"""
 
 TOP_MBIT, LOWEST_MBIT = 4.219897, 0.045652
 """The rates of the highest and the lowest representation with segments of 2 s."""
@@ -109,7 +113,7 @@ def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str,
 
 
 def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
-    """A check that IoT_high misses its rate by at least 5 %."""
+    """Checks that IoT_high misses its rate by at least 5 %."""
     own = _iot_high(n, rate, (queue,))
     return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
 
