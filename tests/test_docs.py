@@ -16,7 +16,7 @@ from aqmlab import Scenario, _core
 from aqmlab.cli import status_of
 from aqmlab.planning import planner
 from aqmlab.report import figures
-from aqmlab.results.verdicts import table as verdict_table
+from aqmlab.results.verdicts.columns import COLUMNS, QUALITY_COLUMNS
 from aqmlab.scenario import applications, catalogue, fields, links, model, wifi
 
 from tools import conformance_count, generate
@@ -144,7 +144,14 @@ def test_every_column_of_the_verdicts_is_defined() -> None:
     text = (DOCS / "reference/verdicts.md").read_text(encoding="utf-8")
     section = text.partition("\n## The table `verdicts`\n")[2]
     defined = [cell.strip("`") for cell in _first_column(section, "Column")]
-    assert defined == list(verdict_table.COLUMNS)
+    assert defined == list(COLUMNS)
+
+
+def test_every_column_of_the_quality_is_defined() -> None:
+    text = (DOCS / "reference/verdicts.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Quality of Outcome\n")[2]
+    defined = [cell.strip("`") for cell in _first_column(section, "Column")]
+    assert defined == list(QUALITY_COLUMNS)
 
 
 def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]) -> None:

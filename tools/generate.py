@@ -147,6 +147,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "kinds": kinds.section,
     "needs": kinds.needs,
     "notes": kinds.notes,
+    "requirements": kinds.requirements,
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,

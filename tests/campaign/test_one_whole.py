@@ -59,6 +59,7 @@ class Warned(campaigns.Silence):
     [
         {"stated_tolerances_ms": {"call": 1.0}},
         {"stated_rates_mbit": {"call": 9.0}},
+        {"stated_requirements": {"call": "draft-example"}},
         {"title": "Another title", "scenario_text": "title = 'Another title'"},
         {"figures": ["rtt"]},
     ],

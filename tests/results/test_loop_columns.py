@@ -68,7 +68,7 @@ def test_the_list_of_tables_gives_names_that_sql_takes(results, capsys):
             found.setdefault(table, []).append(line.split("  ")[1].strip())
         elif line:
             table = line.split(" (")[0]
-    assert {*results.tables, "verdicts"} == set(found)
+    assert {*results.tables, "verdicts", "quality"} == set(found)
     for table, names in found.items():
         status = status_of(["query", str(results.path), f"SELECT {', '.join(names)} FROM {table}",
                             "--format", "csv"])  # fmt: skip

@@ -62,7 +62,9 @@ def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
     assert re.search(r"^flows \(60 rows\)$", out, re.M)
     assert re.search(r"^  rtt_p50_ms +double +ms$", out, re.M)
     tables = json.loads(ask("--format", "json")[1])
-    assert [table["table"] for table in tables] == sorted([*home_results.tables, "verdicts"])
+    assert [table["table"] for table in tables] == sorted(
+        [*home_results.tables, "quality", "verdicts"]
+    )
     flows = next(table for table in tables if table["table"] == "flows")
     assert [column["name"] for column in flows["columns"]] == home_results.flows.columns
 

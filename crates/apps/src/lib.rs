@@ -22,6 +22,7 @@ pub mod pipe;
 mod playout;
 mod prober;
 pub mod quantiles;
+pub mod requirements;
 mod schedule;
 #[cfg(test)]
 mod testing;

@@ -13,6 +13,8 @@
 //! If a source states a one-way delay, one-way delays are compared. Papers on games state round
 //! trips.
 
+use crate::requirements::Requirement;
+
 /// The preferred and the longest acceptable time of bulk data in milliseconds (G.1010, Table I.2).
 pub const BULK_MS: [f64; 2] = [15_000.0, 60_000.0];
 /// The largest transfer to which these times apply.
@@ -115,11 +117,19 @@ pub struct Needs {
     pub fine: &'static str,
     /// A peculiarity that a reader of a verdict must know; empty if there is none.
     pub note: &'static str,
+    /// The requirement for the Quality of Outcome, if there is one for the kind.
+    pub requirement: Option<&'static Requirement>,
 }
 
 impl Needs {
     /// Returns the needs of `kind`.
     pub const fn of(kind: &'static str, fine: &'static str, needs: &'static [Need]) -> Self {
-        Self { kind, needs, fine, note: "" }
+        Self { kind, needs, fine, note: "", requirement: None }
+    }
+
+    /// Returns these needs with the requirement for the Quality of Outcome.
+    #[must_use]
+    pub const fn with(self, requirement: &'static Requirement) -> Self {
+        Self { requirement: Some(requirement), ..self }
     }
 }

@@ -68,11 +68,11 @@ def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
 
 
 ORDERED = (
-    ("rtt_min_ms", "rtt_p1_ms", "rtt_p5_ms", "rtt_p25_ms", "rtt_p50_ms", "rtt_p75_ms",
-     "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"),
+    ("rtt_min_ms", "rtt_p1_ms", "rtt_p5_ms", "rtt_p10_ms", "rtt_p25_ms", "rtt_p50_ms",
+     "rtt_p75_ms", "rtt_p90_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_p99_9_ms", "rtt_max_ms"),
     ("rtt_min_ms", "rtt_mean_ms", "rtt_max_ms"),
     ("induced_p25_ms", "induced_p50_ms", "induced_p75_ms", "induced_p95_ms"),
-    ("owd_p50_ms", "owd_p95_ms", "owd_p99_ms", "owd_max_ms"),
+    ("owd_p50_ms", "owd_p90_ms", "owd_p95_ms", "owd_p99_ms", "owd_p99_9_ms", "owd_max_ms"),
     ("throughput_p5_mbit", "throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit",
      "throughput_p95_mbit"),
 )  # fmt: skip

@@ -30,6 +30,7 @@ use crate::datagrams::{self, Arrivals};
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 mod model;
@@ -119,7 +120,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
         Need::up_to("loss", Measure::Loss, [3.0, 5.0], "%")
             .because("players jump about", "our choice, for fast games"),
     ],
-)];
+)
+.with(&requirements::GAME)];
 
 fn build(args: &Args) -> Box<dyn App> {
     let title = args.word("title");

@@ -17,6 +17,7 @@ use crate::bounds;
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, Io, Notice};
 
 mod browser;
@@ -151,7 +152,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     "pages open at once",
     &[Need::up_to("page loads", Measure::Own(&["page_p75_ms"]), [2_000.0, MOST_MS], "ms")
         .because("pages open slowly", "G.1010 Table I.2: web pages")],
-)];
+)
+.with(&requirements::WEB)];
 
 struct Web {
     browser: Browser,

@@ -36,6 +36,13 @@ class BaselineComparison:
         same = other.finding(finding.need)
         return None if same is None else finding.less(same)
 
+    def of_quality(self, verdict: Verdict) -> Estimate | None:
+        """The paired difference of the Quality of Outcome from the baseline's."""
+        other = self._of_baseline.get(verdict.app)
+        if verdict.quality is None or other is None or verdict.label == self.baseline:
+            return None
+        return None if other.quality is None else verdict.quality.less(other.quality)
+
 
 def label_called(text: str, labels: Iterable[Label]) -> Label:
     """The condition called `text`, or the only condition whose name contains the word `text`.
