@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// Returns the time from `from` to `to` in milliseconds. It is negative if `to` is earlier.
 fn signed_ms(from: Instant, to: Instant) -> f64 {
-    to.as_nanos().wrapping_sub(from.as_nanos()).cast_signed() as f64 / 1e6
+    (i128::from(to.as_nanos()) - i128::from(from.as_nanos())) as f64 / 1e6
 }
 
 /// The delay between capture and rendering.
