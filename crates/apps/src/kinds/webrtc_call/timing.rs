@@ -84,10 +84,9 @@ impl VcmTiming {
     /// Adapts the delay to a frame whose rendering time was `at`.
     fn learn(&mut self, decoded: &Decoded, rtt: Duration, at: Instant, now: Instant) {
         let (captured, completed) = (decoded.frame.captured, decoded.completed);
-        let change_ms = self
-            .last
-            .replace((captured, completed))
-            .map_or(0.0, |(sent, arrived)| signed_ms(arrived, completed) - signed_ms(sent, captured));
+        let change_ms = self.last.replace((captured, completed)).map_or(0.0, |(sent, arrived)| {
+            signed_ms(arrived, completed) - signed_ms(sent, captured)
+        });
         self.jitter.update(change_ms, decoded.frame.bytes, now);
         let jitter = Duration::from_secs_f64(self.jitter.ms(rtt, now) / 1e3);
         if self.delay == Duration::ZERO {

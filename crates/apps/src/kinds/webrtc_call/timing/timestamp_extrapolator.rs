@@ -61,7 +61,8 @@ impl TimestampExtrapolator {
             self.line[1] = -self.line[0] * now_ms;
             (captured, captured)
         });
-        let residual = TICKS_PER_MS * signed_ms(first, captured) - now_ms * self.line[0] - self.line[1];
+        let residual =
+            TICKS_PER_MS * signed_ms(first, captured) - now_ms * self.line[0] - self.line[1];
         if self.has_changed(residual) && self.frames >= LEAST_FRAMES {
             self.covariance[1][1] = FIRST_COVARIANCE[1];
         }
