@@ -14,7 +14,7 @@ from aqmlab.validation.reference import Reference
 
 @cache
 def validation() -> Validation | None:
-    """The comparison with the packaged reference set; `None` if the set has no trial."""
+    """The comparison of the simulator with the reference set; `None` if the set has no trial."""
     cells, reference = grid.load().cells, Reference()
     if not reference.complete(cells)[0]:
         return None

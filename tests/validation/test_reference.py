@@ -18,7 +18,7 @@ RECIPE = {"kernel", "qemu", "tools", "agent", "machine", "image", "grid", "spec"
 
 @pytest.fixture(scope="module")
 def validation() -> compare.Validation:
-    """The comparison with the existing part of the set, as in the documents' tables."""
+    """The comparison of the simulator with the reference set, as in the documents' tables."""
     made = validated.validation()
     if made is None:
         pytest.fail("the reference set has no trial")

@@ -1,4 +1,5 @@
-//! The bytes in the hosts' own links, by connection. TCP small queues limit this memory.
+//! The memory of the packets in the hosts' own links, by connection. TCP small queues limit this
+//! memory.
 //!
 //! Linux counts a segment from its transmission until the device reports that the segment has left.
 //! This module counts a segment only until it leaves the queue for the wire. The count therefore

@@ -63,7 +63,7 @@ impl FlowFindings {
         }
     }
 
-    /// Returns whether the application's data flow in this direction.
+    /// Returns whether this direction carries the application's data.
     pub(crate) fn is_primary(&self, direction: Direction) -> bool {
         match self.carries {
             Carries::One(one) => one == direction,

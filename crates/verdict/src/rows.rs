@@ -53,7 +53,7 @@ pub struct FlowRow {
     pub flow: String,
     /// `up` or `down`.
     pub direction: String,
-    /// Whether the application's data flow in this direction.
+    /// Whether this direction carries the application's data.
     pub primary: bool,
     /// The values of the columns [`FLOW_NUMBERS`]; NaN for a value that does not exist.
     pub numbers: [f64; FLOW_NUMBERS.len()],

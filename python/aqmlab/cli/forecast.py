@@ -55,7 +55,11 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
-    """Yields lines on the expected run time and size of `trials`, and the measurements used."""
+    """Yields lines on the expected run time and on the size of the results.
+
+    `trials` is the number of trials to run. `found` holds earlier trials, which the lines name as
+    the basis of the estimate.
+    """
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
         return

@@ -35,7 +35,7 @@ class PlannedTrial:
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:
-        """The round-trip time of each application without queues."""
+        """The round-trip time without queues, for each application."""
         return rtt_base_ms(self.spec)
 
     @property

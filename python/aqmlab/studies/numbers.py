@@ -41,7 +41,7 @@ OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The loaded part of a table: all rows, or the rows that have a value in a column."""
+    """The loaded part of a table: all rows, or the rows with `value` in `column`."""
 
     table: str
     column: str = ""
@@ -202,7 +202,10 @@ class Numbers:
     # --- Selection of rows ---------------------------------------------------------------------
 
     def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
-        """The rows over time of the direction that carries the flow's data."""
+        """The time series of a flow in `direction`, or else in the direction of the flow's data.
+
+        In `tcp_series`, `direction` is a side. It is required if the flow has rows of both sides.
+        """
         import polars as pl
 
         rows = self._of(table, {"flow": flow}, at)

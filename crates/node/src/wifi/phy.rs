@@ -52,8 +52,8 @@ pub struct HtRate {
 }
 
 impl HtRate {
-    /// Returns the rate of an MCS, or `None` for an MCS above 31, which uses different modulations
-    /// for its streams.
+    /// Returns the rate of an MCS from 0 to 31, and `None` for other MCSs. MCS 32 sends one signal
+    /// twice, in both halves of a 40 MHz channel. MCSs above 32 modulate their streams differently.
     pub fn new(mcs: u8, width: Width, short_guard: bool) -> Option<Self> {
         (mcs < 32).then(|| Self {
             modulation: usize::from(mcs % 8),

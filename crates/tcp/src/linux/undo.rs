@@ -92,7 +92,8 @@ impl Undo {
         self.dsack_dups <= self.total_retrans
     }
 
-    /// Subtracts `segments` that the peer had received before they were retransmitted.
+    /// Subtracts `segments`, which the peer has now reported as duplicates, from the number of
+    /// unreported retransmissions.
     pub(super) fn discount(&mut self, segments: u32) {
         if let Some(retrans) = &mut self.retrans {
             *retrans = retrans.saturating_sub(segments);

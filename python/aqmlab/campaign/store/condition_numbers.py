@@ -43,7 +43,7 @@ class ConditionedTrial(Protocol):
 
     @property
     def rtt_base_ms(self) -> Mapping[str, float]:
-        """The round-trip time of each application without queues."""
+        """The round-trip time without queues, for each application."""
 
 
 PATH = (*(f"rate_{way}_mbit" for way in DIRECTIONS), RTT_BASE)

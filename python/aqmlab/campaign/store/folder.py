@@ -66,7 +66,7 @@ class Trial:
     links: Mapping[Direction, LinkFacts] = field(default_factory=dict)
     """The slowest link of each direction."""
     rtt_base_ms: Mapping[str, float] = field(default_factory=dict)
-    """The round-trip time of each application without queues."""
+    """The round-trip time without queues, for each application."""
 
     @property
     def spec_digest(self) -> str:

@@ -82,7 +82,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     links: Mapping[Direction, LinkFacts]
     """The slowest link of each direction: see `trial_facts.links_of`."""
     rtt_base_ms: Mapping[str, _Number]
-    """The round-trip time of each application without queues."""
+    """The round-trip time without queues, for each application."""
     apps: Mapping[str, str] = {}
     """The kind of each application whose kind differs from `CampaignFacts.apps`."""
     duration_s: _Number | None = None

@@ -178,7 +178,10 @@ def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
 
 
 def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.ArchiveEntry]:
-    """The entries of modules in `modules/` that are not built in, in a valid load order."""
+    """The archive entries of the `wanted` modules and the modules that they need.
+
+    The entries are in a valid load order. Modules that are built into the kernel have no entry.
+    """
     base = _module_dir(release)
     needs = {}
     for line in _listed(base / "modules.dep"):

@@ -58,7 +58,7 @@ class Traffic:
         stop_ns: int | None,
         adapt: Callable[[TcpSpec], TcpSpec] = lambda tcp: tcp,
     ) -> None:
-        """Adds an application whose data flow from `sender` to `receiver`.
+        """Adds an application that sends data from `sender` to `receiver`.
 
         An application with a parameter `duration` runs for that time from its actual start, like
         the tool on the testbed. `adapt` changes the TCP of both ends.

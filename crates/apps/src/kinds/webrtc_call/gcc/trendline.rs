@@ -172,8 +172,9 @@ mod tests {
         close(line.threshold_ms, 12.5 + 0.0087 * 7.5 * 100.0, 1e-9);
     }
 
-    /// Adds groups every 33 ms whose delay grows by `slope` times the time. Returns the number of
-    /// groups until over-use, or `None`.
+    /// Adds up to `groups` groups, one for each 33 ms of sending time. The delay grows by `slope` ms
+    /// for each ms of sending time. Returns the number of groups until over-use, or `None` without
+    /// over-use.
     fn ramp(line: &mut Trendline, slope: f64, groups: u64) -> Option<u64> {
         (1..=groups).find(|&n| {
             let arrived_ms = 33.0 * (1.0 + slope);

@@ -156,8 +156,8 @@ impl Bbr {
         }
     }
 
-    /// Returns the part of `in_flight` that will be in the network when the next burst departs.
-    /// While the rate is above the bandwidth, the result includes that burst
+    /// Returns the amount of data in the network when the next burst departs. `in_flight` is the
+    /// present amount. While the rate is above the bandwidth, the result includes that burst
     /// (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };

@@ -255,8 +255,8 @@ fn cruising_leaves_headroom() {
     }
 }
 
-/// C-220: after a probe that went too high, the next probe ends at the bound. If it causes no loss,
-/// another probe follows after a round.
+/// C-220: after a probe with too much data in flight, the next probe ends when the data in flight
+/// reaches the upper bound. If it causes no loss, another probe follows after a round.
 #[test]
 fn a_precautionary_end_is_followed_by_another_probe() {
     let (mut bbr, _) = cycling(Phase::Up);

@@ -15,9 +15,9 @@ const MOST_LOSS: f64 = 0.05;
 /// The rate that, divided by the capacity, is added to the maximum inherent loss.
 const MOST_LOSS_BPS: f64 = 100e3;
 const NEWTON_STEP: f64 = 0.75;
-/// The preference for a larger capacity, per kbit/s and per unit of the logarithm of the capacity
-/// in kbit/s.
+/// The preference for a larger capacity, for each kbit/s of the capacity.
 const PREFERENCE: f64 = 2e-4;
+/// The preference for a larger capacity, for each unit of the logarithm of the capacity in kbit/s.
 const LOG_PREFERENCE: f64 = 0.02;
 /// The average loss above which a smaller capacity is preferred.
 const PREFERENCE_LOSS: f64 = 0.2;
