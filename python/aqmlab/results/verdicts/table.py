@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.campaign.store.layout import TRIALS
-from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.columns import COLUMNS, conditions
-from aqmlab.results.verdicts.comparison import BaselineComparison
+from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison
 from aqmlab.results.verdicts.verdict import (
     NO_NEEDS,
     Estimate,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 _TOOK, _WOULD_TAKE = "transferred in", "projected to take"
 
 
-def frame_of(results: CampaignResults, baseline: Label | None = None) -> pl.DataFrame:
+def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.DataFrame:
     """The table of a campaign's verdicts, in the campaign's order.
 
     The differences are from `baseline`, by default the first condition.
