@@ -43,7 +43,7 @@ page: setup $(SIMULATOR) ## compile the simulator for browsers and write page.ht
 demo: setup ## run key experiments of two papers and a TEACUP config, and print the paths of the reports
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
-test: setup $(SIMULATOR) ## run all tests, and boot one virtual machine if possible
+test: setup $(SIMULATOR) ## run all tests except the long ones, and boot one virtual machine if possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
 	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
@@ -68,7 +68,7 @@ soak: setup ## run the long tests, the fuzzers and make dist (half an hour on tw
 fuzz: setup ## fuzz the readers of captures and trials, for a minute each
 	@$(BIN)/python fuzz/run.py
 
-coverage: setup ## print which lines of Rust and Python the tests run (needs LLVM's tools)
+coverage: setup ## print the share of lines of Rust and Python that the tests run (needs LLVM's tools)
 	@$(BIN)/python tools/coverage_report.py
 
 kernel: setup ## build the kernel engine's boot image, and print its files and versions

@@ -30,19 +30,19 @@ QUEUES = ["pfifo", "fq_codel"]
 
 
 def memory_mb() -> float:
-    """The peak memory of this process so far."""
+    """The peak resident memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 class Clock:
-    """Prints the CPU time and the memory of each step of this process."""
+    """Prints the times of each step of this process, and the peak memory after the step."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials
         self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
 
     def lap(self, name: str) -> None:
-        """Ends the step called `name`, and prints its CPU time and the memory."""
+        """Ends the step called `name`. Prints its times and the peak memory of the process."""
         cpu_s, wall_s = time.process_time(), time.monotonic()
         each_ms = (cpu_s - self._cpu_s) / self._trials * 1e3
         print(

@@ -18,7 +18,7 @@ SOURCES = (
     *("mtcp", "ndppacket", "network", "pipe", "queue", "rng", "route", "tcp", "tcppacket"),
     "trigger",
 )
-"""The parts of csg-htsim that its TCP needs."""
+"""The source files of csg-htsim that its TCP needs."""
 
 
 def build(folder: Path) -> Path | None:
@@ -46,7 +46,7 @@ def build(folder: Path) -> Path | None:
 def run(
     program: Path, *, flows: int, mbit: int, rtt_ms: int, limit: int, span_s: float
 ) -> tuple[float, int]:
-    """The CPU seconds and the data packets of a dumbbell."""
+    """The CPU seconds of a dumbbell, and the number of its data packets."""
     arguments = [str(one) for one in (flows, mbit, rtt_ms, limit, span_s)]
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)

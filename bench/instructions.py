@@ -47,7 +47,7 @@ def count() -> dict[str, int]:
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts. Returns whether no count is much larger than the recorded count."""
+    """Prints the counts and CAKE's ratio. Returns whether all are within their limits."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True
@@ -69,7 +69,7 @@ def compare(counts: dict[str, int]) -> bool:
 
 
 def record(counts: dict[str, int]) -> None:
-    """Replaces the recorded counts by these counts."""
+    """Replaces the recorded counts by `counts`."""
     RECORDED.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 
 

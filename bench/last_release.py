@@ -124,7 +124,9 @@ def here() -> Build:
 
 
 def last_release() -> Build:
-    """The last release; builds it if needed. Raises `UnavailableError`."""
+    """The last release, which is built if needed. Raises `UnavailableError` if its commit is
+    absent.
+    """
     release = tomllib.loads((HERE / "release.toml").read_text(encoding="utf-8"))
     name, commit = release["name"], release["commit"]
     tree = BUILDS / commit

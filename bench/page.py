@@ -31,7 +31,7 @@ except ImportError:
     playwright = None
 
 SKIPPED = 3
-"""The status without a measurement, as in `tools/soak.py`."""
+"""The exit status without a measurement, as in `tools/soak.py`."""
 
 # Whether both gateways have an answer at the tier, even if only from the first simulated seconds.
 ANSWERED = """(tier) => {

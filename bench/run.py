@@ -48,7 +48,7 @@ def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def ours(**shape: Any) -> tuple[float, int]:
-    """The CPU seconds and the data packets of one dumbbell in this simulator."""
+    """The CPU seconds of one dumbbell in this simulator, and the number of its data packets."""
     spec = json.dumps(dumbbell(**shape))
     cpu_s, result = cpu_of(lambda: _core.run(spec))
     return cpu_s, data_packets(result)
@@ -72,7 +72,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
-    """The CPU seconds and the data packets of ns-3's dumbbell."""
+    """The CPU seconds of ns-3's dumbbell, and the number of its data packets."""
     name = "fifo" if qdisc == "pfifo" else qdisc
     limit = limit_of(qdisc)
     arguments = [f"--qdisc={name}", f"--duration={span_s}", f"--limit={limit}"]
@@ -83,13 +83,13 @@ def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Peers:
-    """The other simulators that can run here."""
+    """The programs of the other simulators; `None` for a simulator that cannot run here."""
 
     htsim: Path | None
     ns3: Path | None
 
     def turns(self, qdisc: str) -> Iterator[tuple[str, float, int]]:
-        """The name, the CPU seconds and the data packets of one run of each simulator."""
+        """The name, the CPU seconds and the number of data packets of a run of each simulator."""
         if self.htsim and qdisc == "pfifo":
             cpu_s, packets = htsim_peer.run(
                 self.htsim, flows=2, mbit=50, rtt_ms=40, limit=limit_of(qdisc), span_s=60
@@ -183,7 +183,10 @@ def scaling() -> None:
 
 
 def main() -> int:
-    """Prints all numbers. Returns 1 if instructions exceed recorded or released counts by 10 %."""
+    """Prints all numbers. Returns 1 if instructions exceed a limit.
+
+    The limits are those of `instructions.compare` and of `last_release.compare`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:

@@ -1,4 +1,4 @@
-"""Fixtures and options of all tests."""
+"""The fixtures that tests of all folders share."""
 
 import pytest
 from support.campaigns import home_results as home_results

@@ -1,4 +1,4 @@
-"""The documents are true: generated parts, definitions of columns and metrics, examples, links."""
+"""The documents agree with the code: generated parts, columns, metrics, examples and links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aqmlab import Scenario, _core
 from aqmlab.cli import status_of
 from aqmlab.planning import planner
 from aqmlab.report import figures
-from aqmlab.results.verdicts import table as verdict_table
+from aqmlab.results.verdicts.columns import COLUMNS, QUALITY_COLUMNS
 from aqmlab.scenario import applications, catalogue, fields, links, model, wifi
 
 from tools import conformance_count, generate
@@ -103,7 +103,7 @@ def test_the_tutorials_answer_is_that_of_its_table() -> None:
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    """The simulator's tables for a home in which every application runs, twice."""
+    """The simulator's tables for a home with every application, with and without measurement."""
     apps = {name: {"kind": name} for name in catalogue.load()["apps"]}
     for name in ("bursts", "notification", "photo_upload"):
         apps[name] |= {"period": "10 s", "deadline": "5 s"}
@@ -144,7 +144,14 @@ def test_every_column_of_the_verdicts_is_defined() -> None:
     text = (DOCS / "reference/verdicts.md").read_text(encoding="utf-8")
     section = text.partition("\n## The table `verdicts`\n")[2]
     defined = [cell.strip("`") for cell in _first_column(section, "Column")]
-    assert defined == list(verdict_table.COLUMNS)
+    assert defined == list(COLUMNS)
+
+
+def test_every_column_of_the_quality_is_defined() -> None:
+    text = (DOCS / "reference/verdicts.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Quality of Outcome\n")[2]
+    defined = [cell.strip("`") for cell in _first_column(section, "Column")]
+    assert defined == list(QUALITY_COLUMNS)
 
 
 def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]) -> None:
@@ -189,7 +196,7 @@ _PING = {"ping": {"kind": "ping"}}
 
 
 def _examples() -> list[str]:
-    """The TOML of the documents."""
+    """The TOML examples of the documents."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in generate.DOCUMENTS]
     return [code for text in texts for code in re.findall(r"```toml\n(.*?)```", text, re.S)]
 

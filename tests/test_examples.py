@@ -50,7 +50,7 @@ def test_the_first_study_says_which_queue_keeps_the_call_good(
     scores = dict(rows.group_by("qdisc").agg(pl.col("mos").median()).iter_rows())
     assert scores["pfifo"] < 2 < 4 < scores["fq_codel"]
     assert min(study.against_fifo(rows, "fq_codel")) > 2
-    # The backup loses little by it.
+    # The backup loses little goodput with FQ-CoDel.
     goodput = dict(rows.group_by("qdisc").agg(pl.col("goodput_mbit").median()).iter_rows())
     assert goodput["fq_codel"] > 0.9 * goodput["pfifo"]
 

@@ -1,4 +1,4 @@
-"""Warnings on values that are permitted and probably not meant."""
+"""Warnings on values that are permitted and probably not intended."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programs for developers. Tests import them as `tools.NAME`, and each also runs as a file."""
+"""Programs for developers, and the modules of these programs. Tests import `tools.NAME`."""

@@ -95,7 +95,7 @@ def spec_of(name: str, seed: int) -> TrialSpec:
 
 
 def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
-    """The tables of a trial and the names of its captures, from `keep` if they are stored there.
+    """The tables of a trial and the names of its captures. Stored runs of the kernel are reused.
 
     Captures exist only if the trial keeps its packets.
     """
@@ -138,7 +138,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """The states as text, by millisecond and side."""
+    """Yields the states of the senders as text, by millisecond and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
@@ -159,7 +159,7 @@ def states_of(
 
 
 def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tuple[float, float]]]:
-    """Backlog and drops by millisecond and link."""
+    """Yields the backlog and the number of drops of a queue, by millisecond and link."""
     table = tables["queue_series"]
     for link, t_s, backlog, drops in zip(
         *(table[name] for name in ("link", "t_s", "backlog_packets", "drops")), strict=True
@@ -212,7 +212,10 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """The first difference between data packets as text, and the packet's times in both runs."""
+    """The first difference between data packets as text, and the packet's times in both runs.
+
+    Returns `None` if there is no difference.
+    """
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):

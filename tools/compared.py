@@ -1,4 +1,4 @@
-"""Makes the table of the comparisons of each discipline, from the facts in the source tree."""
+"""Makes the table of the references with which each discipline was compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NONE = "–"
 
 
 def table(_: str = "") -> str:
-    """A row for each discipline: its source, and each way in which it was compared."""
+    """A row for each discipline: its source, and the tests of each kind of comparison."""
     head = (
         "| Discipline | Source | Packet by packet with | Whole trials on Linux 6.1 "
         "| Second transcription | Tests with stated outcomes |\n|---|---|---|---|---|---|\n"

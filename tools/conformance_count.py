@@ -1,8 +1,9 @@
-"""Counts the numbered conformance statements that tests check, for the end of `make test`.
+"""Counts the numbered conformance statements that tests check, for `make test`.
 
-A test states the number in its name, `c07_…` for C-07, or in a comment before or inside it. A
-script in `tests/scripts` states it in its comments. docs/reference/conformance.md lists the
-statements and their sources. `tools/generate.py` fills in its last column with this module.
+A test states the number in its name: `c07_…` for C-07. A test in Rust can also state it in a
+comment before or inside the test, and a script in its comments. docs/reference/conformance.md has
+the table of the statements and their sources. `tools/generate.py` uses this module to fill in the
+last column of that table.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def tested() -> set[int]:
 
 
 def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the statements that a file's tests state.
+    """Yields the numbers of the statements that a file's tests check, with the tests' names.
 
-    A test states them in its name, or in a comment before or inside it.
+    A test states the numbers in its name, or in a comment before or inside it.
     """
     said: list[int] = []
     is_test, test = False, ""

@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _maturin(*words: str) -> None:
-    # maturin finds Zig by the programs of this environment.
+    # maturin looks for Zig among the programs of this environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(
         [sys.executable, "-m", "maturin", *words, "--out", str(OUT)],

@@ -2,8 +2,8 @@
 
 A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name in
 `MAKERS`, `figure`, or a kind of output of a command: `run`, `error`, `warnings` or `output`. The
-commands of a document run in order, in one empty folder. `--check` writes nothing and names the
-outdated documents. `tests/test_docs.py` performs the same check.
+commands of a document run in order, in one new folder with a link to `examples`. `--check` writes
+nothing and names the outdated documents. `tests/test_docs.py` performs the same check.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "kinds": kinds.section,
     "needs": kinds.needs,
     "notes": kinds.notes,
+    "requirements": kinds.requirements,
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,

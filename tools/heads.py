@@ -1,4 +1,4 @@
-"""The differences from their sources that the heads of the Rust modules state."""
+"""The differences from kernels, RFCs and other sources that the heads of Rust modules state."""
 
 from __future__ import annotations
 

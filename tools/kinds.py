@@ -43,6 +43,30 @@ def _need(kind: str, need: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"`{kind}`", need["name"], *limits, measures, _escaped(need["source"]))
 
 
+def requirements(_: str) -> str:
+    """The sets of requirements for the Quality of Outcome, and the kinds that have them."""
+    found = _core.catalogue()
+    rows = []
+    for one in found["requirements"]:
+        kinds = [
+            kind["name"] for kind in found["apps"] if kind["needs"]["requirement"] == one["name"]
+        ]
+        rows.append(_requirement(one, ", ".join(f"`{name}`" for name in kinds) or "–"))
+    return _table(("Set", "Round trips", "Loss", "Rate", "Kinds", "Source"), rows)
+
+
+def _requirement(one: Mapping[str, Any], kinds: str) -> tuple[str, ...]:
+    def pair(values: tuple[float, float], unit: str) -> str:
+        return " … ".join(_core.quantity(value, unit) for value in values)
+
+    delays = (
+        f"{name.replace('_', '.')} {pair(values, 'ms')}" for name, values in one["latency_ms"]
+    )
+    loss = "–" if one["loss_percent"] is None else pair(one["loss_percent"], "%")
+    rate = "–" if one["rate_mbit"] is None else _core.quantity(one["rate_mbit"], "Mbit/s")
+    return (f"`{one['name']}`", ", ".join(delays), loss, rate, kinds, _escaped(one["source"]))
+
+
 def notes(_: str) -> str:
     """The notes that some kinds have for readers of their verdicts."""
     told = ((kind["name"], kind["needs"]["note"]) for kind in _core.catalogue()["apps"])

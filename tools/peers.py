@@ -88,7 +88,7 @@ def _basis(kept: Mapping[str, Any]) -> str:
 
 
 def _ours(made: Validation, trials: _Trials) -> list[dict[str, Any]]:
-    """The simulator's results on the same trials."""
+    """The simulator's results on the trials that the peer ran."""
 
     def some(records: Records) -> Records:
         return {(cell, seed): records[cell, seed] for cell in trials for seed in trials[cell]}

@@ -27,7 +27,7 @@ def _read(name: str) -> Any:
 
 
 def rates(_: str) -> str:
-    """The data packets per second of each simulator."""
+    """A table of the data packets per CPU second of each simulator."""
     found = _read("measured.json")
     lines = ["| data packets a second through the bottleneck | FIFO | FQ-CoDel |", "|---|---|---|"]
     for title, name in ROWS:
@@ -38,7 +38,7 @@ def rates(_: str) -> str:
 
 
 def instructions(_: str) -> str:
-    """The instructions per data packet."""
+    """A table of the instructions per data packet."""
     found = _read("instructions.json")
     lines = ["| instructions per data packet | |", "|---|---|"]
     lines += [f"| {name} | {count:,} |" for name, count in found.items()]

@@ -16,7 +16,7 @@ HOME_NET, FIRST_HOST = 10, 2
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP segment at a tap: its time and header, with relative numbers."""
+    """A TCP segment at a tap. `connection` makes its sequence numbers relative."""
 
     t_ms: float
     home: bool
@@ -77,7 +77,7 @@ def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
 
 
 def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
-    """The packet in the bytes of an IP datagram."""
+    """The application and the ports of an IP datagram, and its packet."""
     size = (ip[0] & 15) * 4
     total, ident = struct.unpack_from("!HH", ip, 2)
     near, far, seq, ack, offset, flags, window = struct.unpack_from("!HHIIBBH", ip, size)

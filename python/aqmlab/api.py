@@ -297,6 +297,7 @@ def _facts(
         app_groups=group_apps(trial.spec for trial in plan.trials),
         stated_tolerances_ms=plan.stated_tolerances,
         stated_rates_mbit=plan.rates,
+        stated_requirements=plan.requirements,
         **spans.of_spec(plan.trials[0].spec)._asdict(),
         scenario_text=plan.text,
         command=request.command(),

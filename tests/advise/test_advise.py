@@ -27,7 +27,7 @@ HOME = aqmlab.Household(
 
 
 class Counted(Silence):
-    """A progress report that counts the trials."""
+    """A progress report that counts the trials to run."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -99,7 +99,7 @@ def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None
     ran = Counted()
     first = advise(_asked(), out=tmp_path / "one", jobs=1, progress=ran)
     assert {str(tier) for tier in first.tiers} == {"10/1 Mbit/s", "20/2 Mbit/s"}  # and today's tier
-    # On each of two tiers, today's gateway has two seeds, and one of three shares is kept.
+    # On each of two tiers, two seeds of today's gateway and of each of three shares run.
     assert ran.count == first.trials == 2 * (2 + 3 * 2)
     assert first.results[TODAY].served is None
     assert first.better is not None and str(first.better.served) == "10/1 Mbit/s"
@@ -112,7 +112,7 @@ def test_an_advice_rests_on_runs_and_a_second_one_repeats_none(tmp_path) -> None
 def test_settings_have_the_lines_overhead_and_the_share_that_was_run(asked) -> None:
     advice = asked.advice
     assert advice.case is not None
-    kbit = 20 * advice.case.share  # 20 kbit are 1 % of 2 Mbit/s
+    kbit = 20 * advice.case.share  # 1 % of 2 Mbit/s is 20 kbit/s
     assert f"rate {kbit}kbit" in advice.settings["tc"]
     assert "mpu 64 overhead 4 linklayer ethernet" in advice.settings["tc"]
     assert "type ifb" not in advice.settings["tc"]
@@ -161,10 +161,10 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
-    """FQ-CoDel needs 12/1 Mbit/s if transfers may take longer (section VI).
+    """With FQ-CoDel, the tier 12/1 Mbit/s suffices if transfers may take longer (section VI).
 
-    By median round trips, FIFO needs 50/20 Mbit/s. By their 95th percentile, FIFO needs a faster
-    tier, and the advice says so.
+    With FIFO, the tier 50/20 Mbit/s suffices by the median round-trip time. By the 95th percentile,
+    only a faster tier suffices, and the advice says so.
     """
     asked = AdviceQuestion("boerlage2016-d6", gateways="sqm", seeds=3)
     advice = advise(asked, out=tmp_path / "d6")
@@ -173,7 +173,7 @@ def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> Non
     assert str(today.served) == "100/40 Mbit/s"
     (of_today, _) = advice.facts.gateways
     assert ByMedian(apps=("game",), tier="50/20 Mbit/s") in of_today.by_median
-    # The study reads the game's round trips at the home's end, as the paper probably did.
+    # The study reads the game's round-trip times at the home's end, as the paper probably did.
     flows = aqmlab.load(tmp_path / "d6").flows.filter(flow="game", direction="up")
     medians = flows.group_by("case").agg(pl.col("rtt_p50_ms").median())
     shorter = medians.filter(pl.col("case").str.ends_with("sqm"))["rtt_p50_ms"]
@@ -223,7 +223,7 @@ def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, 
 
 
 def test_advice_is_asked_from_python_and_shown_briefly(asked: Asked) -> None:
-    """The same trials, with lists of texts, give the same advice without another run."""
+    """The same request with lists of texts gives the same advice without another run."""
     again = aqmlab.advice(
         asked.file, tiers=["10/1 Mbit/s"], gateways=["sqm-up"], seeds=2, out=asked.folder
     )

@@ -1,4 +1,4 @@
-"""The settings of gateways: each option is one that `tc` accepts."""
+"""`tc` accepts each option in the settings of gateways."""
 
 from __future__ import annotations
 

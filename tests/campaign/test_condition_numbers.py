@@ -1,4 +1,4 @@
-"""Numbers of conditions: their columns, their values, and all readers."""
+"""The columns that hold conditions such as `40 ms` as numbers, and all readers of the columns."""
 
 import shutil
 from types import SimpleNamespace

@@ -1,7 +1,7 @@
 """Damage to a stored file never makes a reader return a different result.
 
 The tests combine every reader, every fault and every file. `make test` draws a sample of the
-combinations. `make soak` flips a thousand bits for each reader.
+combinations. `make soak` tests all of them, and flips a thousand bits for each reader.
 """
 
 import contextlib
@@ -166,7 +166,7 @@ def add(path, other, chance):
 
 
 def add_link(path, other, chance):
-    """Adds a linked folder with a chunk of another campaign, or with complete tables."""
+    """Adds a link to a copy of the file's folder, as one more chunk of a table."""
     outside = path.parents[3] / "outside"
     shutil.rmtree(outside, ignore_errors=True)
     shutil.copytree(path.parent, outside / path.parent.name)
@@ -243,7 +243,7 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The path of every copy. A common path gives the output of all readers the same width."""
+    """The folder of every copy. One folder for all copies gives all outputs the same width."""
     return tmp_path_factory.mktemp("place")
 
 
@@ -258,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Applies a fault to each first file of `pairs`, reads with `readers`, and counts refusals."""
+    """Applies a fault to each first file of `pairs`; counts the refusals by each reader."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:
@@ -366,7 +366,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
     template = tmp_path / "template"
     made = the_campaign()
     with monkeypatch.context() as patch:
-        # Trials leave their trial files, and nothing seals the second chunk.
+        # The trial files remain beside the sealed chunks, and the campaign is never completed.
         patch.setattr(dataset.Dataset, "complete", lambda self: (_ for _ in ()).throw(SystemExit))
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         with pytest.raises(SystemExit):

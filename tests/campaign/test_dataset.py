@@ -1,4 +1,4 @@
-"""The tables of a campaign in chunks: the time of sealing, and access by other programs."""
+"""The tables of a campaign in chunks: when a chunk is sealed, and how other programs read it."""
 
 import os
 import re

@@ -138,9 +138,9 @@ def test_a_hundred_kills_at_random_times_cost_no_byte_and_no_trial(whole, each):
 
 @pytest.mark.soak
 def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole, each):
-    """The sizes range from too small for a manifest to sufficient."""
+    """The sizes of the file systems range from too small for a manifest to sufficient."""
     pages = sum(-(-len(data) // 4096) for data in whole[0].values())
-    needed_kb = 4 * 2 * pages  # trial files exist beside the tables until the tables are written
+    needed_kb = 4 * 2 * pages  # trial files remain until the tables are written
     mounted = ["unshare", "--mount", "--map-root-user"]
     if subprocess.run([*mounted, "mount", "-t", "tmpfs", "none", tmp_path]).returncode:
         pytest.skip("the test mounts a file system, and this user may not")

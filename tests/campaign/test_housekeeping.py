@@ -59,7 +59,7 @@ def test_folders_of_others_are_left_alone(temporary):
     (temporary / "aqmlab-link").symlink_to(temporary / "aqmlab-notes")
     remove_abandoned()
     assert len([*temporary.iterdir()]) == 3
-    os.utime(temporary / "aqmlab-notes", (0, 0))  # as if a process died at its creation
+    os.utime(temporary / "aqmlab-notes", (0, 0))  # as if a process died after making the folder
     remove_abandoned()
     assert not (temporary / "aqmlab-notes").exists() and (temporary / "aqmlab-file").exists()
 

@@ -59,6 +59,7 @@ class Warned(campaigns.Silence):
     [
         {"stated_tolerances_ms": {"call": 1.0}},
         {"stated_rates_mbit": {"call": 9.0}},
+        {"stated_requirements": {"call": "draft-example"}},
         {"title": "Another title", "scenario_text": "title = 'Another title'"},
         {"figures": ["rtt"]},
     ],
@@ -139,7 +140,7 @@ def test_a_campaign_whose_folder_was_replaced_stops_and_spoils_nothing(tmp_path,
 
 
 def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
-    """Another campaign or process may put the file there after it was checked."""
+    """Another process may replace a trial file after this process has checked it."""
     foreign, folder = tmp_path / "foreign", tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
@@ -164,7 +165,7 @@ def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
 
 
 def halted(folder, after=6):
-    """A campaign of twelve trials that was stopped after some trials."""
+    """Runs a campaign of twelve trials, and stops it when `after` trials have ended."""
 
     def stop(ended):
         if ended == after:
@@ -220,7 +221,7 @@ def test_results_whose_folder_holds_another_campaign_now_say_so(tmp_path, small_
 
 
 def test_readers_beside_a_campaign_that_runs_are_served(tmp_path, small_chunks):
-    """Tests ten reads at each state that a campaign leaves after a trial."""
+    """Reads the campaign after each trial, and reads the same results again at the end."""
     folder, seen = tmp_path / "out", []
 
     def look(ended):

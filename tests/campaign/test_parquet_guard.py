@@ -54,7 +54,7 @@ def folder(whole, tmp_path):
 
 
 def written(path, table, **options):
-    """Writes the row groups of a table, repeated `times` times."""
+    """Writes a table `times` times, each time as one row group."""
     times = options.pop("times", 1)
     with pq.ParquetWriter(path, table.schema, compression="zstd", **options) as writer:
         for _ in range(times):
@@ -242,7 +242,7 @@ class Observed(io.FileIO):
 
 
 def test_only_the_calling_thread_reads_a_file(tmp_path, monkeypatch):
-    # An Arrow thread that holds a Python file while the interpreter ends aborts the process.
+    # If an Arrow thread holds a Python file while the interpreter ends, the process aborts.
     path = tmp_path / "rows.parquet"
     text = pa.DictionaryArray.from_arrays(np.zeros(2**12, np.int32), ["x" * 2**20])
     written(path, pa.table({"trial": text}), write_statistics=False, store_schema=False)

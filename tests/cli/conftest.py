@@ -25,7 +25,7 @@ path.qdisc = ["pfifo", "fq_codel"]
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A scenario file in the working folder of the command."""
+    """The working folder of the command, with the scenario file `home.toml`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)

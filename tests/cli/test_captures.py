@@ -1,4 +1,4 @@
-"""Captures of trials, and their round trips: `aqmlab pcap` and `aqmlab spp`."""
+"""Captures of trials, and their round-trip times: `aqmlab pcap` and `aqmlab spp`."""
 
 import json
 from io import StringIO
@@ -35,7 +35,7 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
         for rtt, protocol in zip(flows["rtt_p50_ms"], flows["protocol"], strict=True)
         if protocol == "UDP"
     ]
-    # A capture stores whole microseconds.
+    # Both medians come from histograms with a relative error of at most 0.1 %.
     assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
 
 

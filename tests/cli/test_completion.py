@@ -33,7 +33,10 @@ BREAKS = " \t\n\"'><=;|&(:"
 
 
 def offered(words, breaks=BREAKS):
-    """The replacements that bash receives for its part of the last of `words`."""
+    """The completions that bash receives for the last of `words`.
+
+    If that word holds a character of `breaks`, bash completes only the part after the character.
+    """
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is not installed")

@@ -315,7 +315,7 @@ def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask
     if umask < 0o700 or os.geteuid() == 0:
         assert run.returncode == 0, said
         assert (tmp_path / "out" / "report.html").stat().st_mode & 0o777 == 0o666 & ~umask
-    else:  # the written text is not readable
+    else:  # the process cannot read the files that it wrote
         assert run.returncode in (1, 2) and "error: " in said, said
 
 

@@ -30,7 +30,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     while len(list(home.glob("out/trials/*.zip"))) < 3:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGINT)  # a terminal also signals all of its processes
+    os.killpg(process.pid, signal.SIGINT)  # a terminal also signals the whole group
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
     assert errors.rstrip().endswith("hint: the same command continues from here")

@@ -61,7 +61,7 @@ TO_SET = VALUES[:3]
 
 
 def _refusal(load):
-    """The message of a refusal; `None` if there is none."""
+    """The message of the refusal; `None` if `load` refuses nothing."""
     try:
         load()
     except ScenarioError as error:

@@ -19,7 +19,10 @@ from aqmlab.validation.engines import PEERS
 ROOT = Path(__file__).parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
 HEAVY = set(SETTINGS["flake8-tidy-imports"]["banned-module-level-imports"]) - {"fcntl", "resource"}
-"""The modules that functions import, except modules of the operating system."""
+"""The slow and optional modules, which only functions may import.
+
+`fcntl` and `resource` are quick. Only functions may import them, because Windows lacks them.
+"""
 
 
 def loaded(code: str) -> set[str]:

@@ -27,7 +27,7 @@ COMPILERS = re.compile(
 
 
 def built(pattern: str) -> Path:
-    """The file of `dist/` that matches."""
+    """The first file of `dist/` that matches `pattern`."""
     found = list((ROOT / "dist").glob(pattern))
     assert found, f"dist/ has no {pattern}; `make dist` builds it and runs this test"
     return found[0]
@@ -81,7 +81,7 @@ def test_no_compiler_is_on_the_path(bare: Machine) -> None:
 
 
 def _first_commands() -> list[str]:
-    """The first five commands of README that call aqmlab."""
+    """The first five commands of README.md that call aqmlab."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```console\n(.*?)```", text, re.S))
     commands = re.findall(r"^(?:\$ )?(aqmlab .*)$", code, re.M)

@@ -23,7 +23,7 @@ PARTS = sorted(name for name in PYTHON["$defs"] if name != "TrialSpec")
 
 
 def part_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    """A part of a trial in a schema. The trial itself is the core's schema."""
+    """The schema of a part of a trial. The core's whole schema is that of the trial itself."""
     return dict(schema if name == "TrialSpec" and schema is CORE else schema["$defs"][name])
 
 

@@ -1,4 +1,4 @@
-"""Properties of every reader: it reads or refuses any text, with a message and in limited time."""
+"""Properties of every reader: in limited time, it reads a text or refuses it with a message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_S = 5.0
 """The maximum processor time for a text of `MOST_BYTES`. A typical text takes milliseconds."""
 
 _MOST_TRIALS = 20
-"""The maximum number of planned trials. Each may take as long as the simulator's check."""
+"""The maximum number of planned trials. Each trial may cost a check by the simulator."""
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]
@@ -48,7 +48,7 @@ _PLACES = {"toml": re.compile(r"home\.toml:\d+"), "config": re.compile(r"c\.py")
 
 
 def seeds(reader: str) -> list[bytes]:
-    """The initial texts."""
+    """The texts from which the fuzzer of a reader starts."""
     paths = [path for pattern in SEEDS[reader] for path in sorted(ROOT.glob(pattern))]
     return [path.read_bytes() for path in paths]
 
@@ -61,7 +61,7 @@ def words(reader: str) -> list[str]:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limits the number of planned trials, so that each input is quick."""
+    """Limits the numbers of planned trials and applications, so that each input is quick."""
     with (
         mock.patch("aqmlab.scenario.sweep._MOST_COMBINATIONS", _MOST_TRIALS),
         mock.patch("aqmlab.scenario.sweep.MOST_TRIALS", _MOST_TRIALS),
@@ -72,7 +72,7 @@ def bounded() -> Iterator[None]:
 
 
 def check(reader: str, data: bytes) -> None:
-    """Reads `data`; raises `AssertionError`, or the unexpected error of the reader."""
+    """Raises `AssertionError` if `reader` breaks a property, and passes on its other errors."""
     text = data[:MOST_BYTES].decode("utf-8", "replace")
     before_s = time.thread_time()
     try:

@@ -1,4 +1,4 @@
-"""The sums of the papers, number by number: Armitage et al. §VI, Boerlage and Collom."""
+"""The rates that Armitage et al. (2017, VI) and Boerlage and Collom (2016) print."""
 
 import json
 

@@ -142,11 +142,12 @@ def test_each_device_is_a_host_and_its_applications_share_it() -> None:
 
 
 def test_cake_divides_a_line_among_the_devices_of_a_household() -> None:
-    """A device with four downloads gets no more than its half of the line.
+    """CAKE gives a device with one download its half of the line beside a device with four.
 
-    CoDel drops a packet when the queue has lasted 5 ms, so the window reaches 25 ms of the rate.
-    CUBIC then reduces the window to 0.7 of that (RFC 9438), and 20 ms would fill the line. So a
-    lone flow of CUBIC uses at least 87.5 % of its half.
+    The base round-trip time is 20 ms, and CoDel does not drop while packets wait less than 5 ms. So
+    the window reaches 25 ms at the flow's rate before a drop. CUBIC then reduces the window to 0.7
+    times its size (RFC 9438), 17.5 ms, but only 20 ms fill the line. So a lone flow of CUBIC uses
+    at least 87.5 % of its half.
     """
     home = aqmlab.Household(
         people={
@@ -268,6 +269,15 @@ def test_any_text_is_a_household_or_a_sentence(text) -> None:
         assert error.problem and "\n" not in error.problem
 
 
+ALBUM = {"kind": "bulk", "direction": "up", "host": "mother-notebook"}
+
+
+def test_holiday_photos_are_sent_as_fast_as_the_line_permits() -> None:
+    for said in ("uploading holiday photos", "uploading photos", "uploading an album"):
+        apps = scenario_of(household_of(f"a mother {said}")).apps
+        assert [plain(app) for app in apps.values()] == [ALBUM], said
+
+
 def test_new_writes_a_file_that_demand_and_run_read(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["new", "a mother in meetings, kid gaming", "--tier", "25/5 Mbit/s", "--line", "vdsl"]
@@ -335,7 +345,7 @@ def test_an_end_of_input_interrupts_the_questions(tmp_path, monkeypatch) -> None
 
 @pytest.mark.parametrize("name", ["video-meeting", "family-call"])
 def test_an_activity_that_calls_needs_what_its_call_sends(name) -> None:
-    """Each way, a call on a fast line sends the demand that the activity states."""
+    """In each direction, a call on a fast line sends the demand that the activity states."""
     one = activity.activities()[name]
     scenario = aqmlab.Scenario.from_dict(
         {

@@ -16,7 +16,7 @@ import pytest
 from aqmlab.page.builder import one_file, write_folder
 
 SMALL = "person=Anna~game~telephone-call&thing=cloud-backup~1&tiers=nbn&tier=12%2F1&rtt=20"
-"""A household with few packets, for tests that do not examine the first household."""
+"""A household with few packets, for tests that do not examine the page's first household."""
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SIMULATOR = resources.files("aqmlab.page") / "simulator.wasm"
@@ -63,7 +63,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @dataclass
 class Tab:
-    """A tab that records everything forbidden: messages, errors, requests to other hosts."""
+    """A tab that records the messages of the console, errors and requests."""
 
     page: Any
     address: str
@@ -77,13 +77,13 @@ class Tab:
         self.page.set_default_timeout(60_000)
 
     def open(self, fragment: str = SMALL) -> Tab:
-        """Opens the page, and waits until both gateways have run the whole minute."""
+        """Opens the page, and waits until the whole minute is simulated for both gateways."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}{'#' if fragment else ''}{fragment}")
         return self.shown()
 
     def shown(self) -> Tab:
-        """Waits until both gateways have run the whole minute at the tier, and all is drawn."""
+        """Waits until the minute is simulated for both gateways at the tier, and all is drawn."""
         self.page.locator('body[data-shown="whole"][data-drawn="true"]').wait_for()
         return self
 
@@ -105,7 +105,7 @@ class Tab:
 
 @pytest.fixture
 def address(request: pytest.FixtureRequest, built: Path) -> str:
-    """The page as one file or, with the parameter "server", as a folder of a static host."""
+    """The address of the page: one file or, with the parameter "server", a static host."""
     if getattr(request, "param", "file") == "file":
         return (built / "page.html").as_uri()
     return str(request.getfixturevalue("server"))
@@ -119,7 +119,7 @@ def file_address(built: Path) -> str:
 
 @pytest.fixture
 def tabs(browser: Any) -> Iterator[Any]:
-    """Opens tabs. At the end, no tab may have forbidden messages or requests."""
+    """Opens tabs. At the end, no tab may have messages, errors or requests to other hosts."""
     opened: list[Tab] = []
     contexts: list[Any] = []
 

@@ -22,7 +22,7 @@ THINGS = ["cloud-backup", "photo-sync", "camera", "smart-home"]
 
 
 class Home:
-    """A random household in terms of the page."""
+    """A random household that a visitor can build on the page."""
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(seed)
@@ -36,7 +36,7 @@ class Home:
         self.better = draw.choice(["sqm", "sqm-up", "modem-pie", "codel"])
 
     def fragment(self) -> str:
-        """The household in a link."""
+        """The fragment of a link to the household."""
         people = [f"person={'~'.join([name, *does])}" for name, does in self.people.items()]
         things = [f"thing={does}~1" for does in self.things]
         tier = quote(self.tier.removesuffix(" Mbit/s"), safe="")

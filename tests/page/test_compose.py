@@ -60,7 +60,7 @@ def disciplines() -> st.SearchStrategy[Any]:
 
 @st.composite
 def parameters(draw: st.DrawFn, family: str, name: str) -> dict[str, Any]:
-    """Some parameters of a kind, near their defaults."""
+    """Some parameters of a kind. Numbers have their defaults, in several spellings."""
     params = catalogue.load()[family][name].params
     chosen = (
         draw(st.lists(st.sampled_from(sorted(params)), unique=True, max_size=3)) if params else []

@@ -1,4 +1,4 @@
-"""A hundred malformed links give a message each, no blank page, and no markup from the link."""
+"""Malformed links give messages, no blank page, and no markup from the link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home, a speed and names of the visitor's own."""
+"""A visitor's own home, speed and names."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_queue_opens_at_its_worst_moment(tabs: Any, file_address: str) -> No
 
 
 def _ms(said: str) -> float:
-    """Today's wait in milliseconds."""
+    """Today's wait in milliseconds, read from a text; 0 if the text states none."""
     found = re.search(r"today ([\d.]+) (ms|s) of", said)
     return float(found[1]) * (1000 if found[2] == "s" else 1) if found else 0.0
 

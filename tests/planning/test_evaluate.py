@@ -1,4 +1,4 @@
-"""The reader of configs: supported and skipped statements, without execution."""
+"""The reader of TEACUP configs reads or skips statements, and executes nothing."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -298,7 +298,7 @@ def test_any_text_is_read_or_refused(text):
 
 @pytest.mark.parametrize("text", ["x = 1e400", "x = 1e300 * 1e300", "x = float('nan')"])
 def test_a_number_without_bounds_is_passed_over(text):
-    # The manifest of a campaign is JSON, which has no word for such a number.
+    # The manifest of a campaign is JSON, which has no notation for such a number.
     evaluator = read(text)
     assert "x" not in evaluator.names
     assert evaluator.warnings == ["c.py:1: passed over: too large a number"]

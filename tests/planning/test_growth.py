@@ -20,7 +20,7 @@ from .test_teacup_small import SMALL
 
 LENGTH, TIMES, MOST = 4_000, 8, 30
 CLOCK_S = 0.01
-"""The minimum time for a measurement that clocks and caches do not dominate."""
+"""Shorter times count as this time, because the clock and caches dominate them."""
 
 HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
@@ -59,7 +59,7 @@ def unknown_names(length):
 
 
 def lines(form):
-    """A function that makes a text with a number of lines."""
+    """A function from a length to a text with one line of `form` per eight characters."""
     return lambda length: "".join(form.format(n) for n in range(length // 8))
 
 

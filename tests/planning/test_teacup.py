@@ -1,4 +1,4 @@
-"""TEACUP configs of other authors: experiments, queues, hosts and traffic."""
+"""TEACUP configs in the test data: experiments, queues, hosts and traffic."""
 
 from pathlib import Path
 
@@ -22,12 +22,12 @@ def load(name, **changes):
 
 @pytest.fixture
 def two_routers():
-    """The plan for this config."""
+    """The plan for the config of version 1.1 with two routers."""
     return load("v1_1_two_routers.py")
 
 
 def app_named(plan, name, trial=-1):
-    """One application of a trial."""
+    """The application called `name` of a trial."""
     return next(app for app in plan.trials[trial].spec.apps if app.name == name)
 
 

@@ -115,7 +115,7 @@ def test_argument_strings_that_are_refused(text, message):
 
 @pytest.mark.filterwarnings("error")
 def test_python_warns_of_nothing_in_argument_strings():
-    # Python 3.12 and later require a space between a number and a word.
+    # Python 3.12 and later warn if no space separates a number from a word.
     assert parse("x=1if 1else 2", {})[0]["x"] == 1
 
 

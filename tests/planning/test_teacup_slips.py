@@ -1,4 +1,4 @@
-"""Warnings of likely mistakes in a TEACUP config that is valid but has another meaning."""
+"""Likely mistakes in a TEACUP config with valid syntax give warnings or errors."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -11,7 +11,7 @@ NTTCP = "('0', '2', \"start_nttcp, client='a', server='b', WORDS\"),"
 
 
 def refusal(text, **changes):
-    """The error that a config raises."""
+    """The text of the error that a config raises."""
     with pytest.raises(ScenarioError) as caught:
         small(text=text, **changes)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""The forecast of the time that figures take."""
+"""The forecast of the time for drawing figures."""
 
 import pytest
 from aqmlab.base.measurements import store
@@ -64,7 +64,7 @@ def test_a_damaged_memory_is_no_memory(one):
 def test_a_report_is_measured_and_the_next_is_expected_from_it(home_results, tmp_path):
     page.write(home_results, tmp_path / "report.html", ["cwnd_time"])
     wanted = page.to_draw(home_results.manifest)
-    assert drawing_time.expected("report", [wanted]) is None  # a part differs from the report
+    assert drawing_time.expected("report", [wanted]) is None  # a part of a report does not count
     page.write(home_results, tmp_path / "report.html")
     found = drawing_time.expected("report", [wanted])
     assert found.alike and found.drawings == 1 and found.seconds > 0

@@ -23,7 +23,7 @@ def pixels(png):
 
 
 def marks(drawing):
-    """The number of lines, bars and areas with finite values in a drawing."""
+    """The number of lines with a finite value, bars and areas in a drawing."""
     count = 0
     for axes in drawing.canvas.axes:
         for line in axes.lines:
@@ -179,7 +179,7 @@ def shown_range(axes):
 
 
 def test_axes_show_the_data(tmp_path):
-    """An axis begins below the smallest typical value, not decades below it."""
+    """An axis begins just below the smallest typical value, not decades below it."""
     apps = [app("small", mbit=4.0), app("large", mbit=9.0)]
     campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "near", jobs=1)
     (drawing,) = figures.draw(load(tmp_path / "near"), "throughput_time")

@@ -1,4 +1,4 @@
-"""The fake engine for the workers of every test in this folder, and questions in SQL."""
+"""The fake engine for the workers of every test in this folder, and a fixture for SQL queries."""
 
 import pytest
 from aqmlab.cli import status_of

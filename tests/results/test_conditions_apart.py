@@ -59,7 +59,7 @@ def steps(draw):
 
 @st.composite
 def loops(draw):
-    """Some loops in the form of a TOML file."""
+    """Some loops by name, each with its values or its steps."""
     address = st.sampled_from(sorted(VALUES))
     varied = draw(st.lists(address, max_size=2, unique=True))
     found = {name: draw(st.lists(st.sampled_from(VALUES[name]), min_size=1, unique=True))
@@ -147,7 +147,7 @@ def test_a_word_of_a_label_names_no_other_condition():
 
 
 def entry(name, seed, condition="a", **conditions):
-    """A trial of a condition."""
+    """The entry of a trial in a manifest. The digest of its condition repeats `condition`."""
     return entry_of(conditions, spec_of("pie", seed=seed), name, condition=condition * 16)
 
 

@@ -28,7 +28,7 @@ def test_only_the_rtt_that_varies_is_named():
 
 
 def at_rtts(name, *values):
-    """The round-trip times in labels of trials at 10, 50 and 100 ms, where `name` has `values`."""
+    """The RTTs in labels of trials at 10, 50 and 100 ms, whose condition `name` has `values`."""
     specs = [spec_of("pie", apps=[app("near", rtt_ms=rtt_ms)]) for rtt_ms in (10, 50, 100)]
     trials = [({name: value}, spec) for value, spec in zip(values, specs, strict=True)]
     return [label.rtt for label in labels(*trials)]

@@ -20,7 +20,7 @@ WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "en
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A campaign in which each name has a loop; the last loop has two values."""
+    """The results of a campaign with a loop of each name. The loop `last` has two values."""
     folder = tmp_path_factory.mktemp("loops")
     loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS, *LABELS)]
     scenario = folder / "loops.toml"
@@ -68,7 +68,7 @@ def test_the_list_of_tables_gives_names_that_sql_takes(results, capsys):
             found.setdefault(table, []).append(line.split("  ")[1].strip())
         elif line:
             table = line.split(" (")[0]
-    assert {*results.tables, "verdicts"} == set(found)
+    assert {*results.tables, "verdicts", "quality"} == set(found)
     for table, names in found.items():
         status = status_of(["query", str(results.path), f"SELECT {', '.join(names)} FROM {table}",
                             "--format", "csv"])  # fmt: skip

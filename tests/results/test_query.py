@@ -62,7 +62,9 @@ def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
     assert re.search(r"^flows \(60 rows\)$", out, re.M)
     assert re.search(r"^  rtt_p50_ms +double +ms$", out, re.M)
     tables = json.loads(ask("--format", "json")[1])
-    assert [table["table"] for table in tables] == sorted([*home_results.tables, "verdicts"])
+    assert [table["table"] for table in tables] == sorted(
+        [*home_results.tables, "quality", "verdicts"]
+    )
     flows = next(table for table in tables if table["table"] == "flows")
     assert [column["name"] for column in flows["columns"]] == home_results.flows.columns
 
@@ -72,7 +74,7 @@ def test_units_are_those_of_the_document():
     pages = [folder / "results.md", folder / "verdicts.md"]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
-    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # no needs
+    rows = [row for row in rows if row[0] not in catalogue.load()["apps"]]  # kinds, not columns
     assert len(rows) > 60
     other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
     wrong = [(name, unit) for name, unit in rows if unit_of(name) != other.get(unit, unit)]

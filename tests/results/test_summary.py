@@ -10,7 +10,7 @@ from support.processes import HERE
 
 @pytest.fixture(scope="module")
 def far_results(tmp_path_factory):
-    """Results with two round-trip times, whose names are long enough to be broken."""
+    """Results with two round-trip times, so that labels are long enough for line breaks."""
     out = tmp_path_factory.mktemp("far") / "out"
     specs = [
         ({"rtt": f"{rtt_ms} ms"}, spec_of("fq_codel", apps=[app("file", rtt_ms=rtt_ms)], seed=seed))

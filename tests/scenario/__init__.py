@@ -1,1 +1,1 @@
-"""Tests of scenarios, plans and TEACUP configs."""
+"""Tests of scenarios, and of the trials that are planned from them."""

@@ -28,7 +28,7 @@ def refusal(path, **changes):
 
 
 def sparse(path):
-    """A sparse file of 200 GB."""
+    """Makes a sparse file of 200 GB."""
     with path.open("wb") as file:
         file.truncate(200 * 10**9)
 
@@ -64,7 +64,7 @@ def test_the_same_holds_for_what_is_extended_and_included(tmp_path):
 
 
 def toml(tmp_path, text):
-    """The path of a file with `text`."""
+    """Writes `text` to a file, and returns the file's path."""
     path = tmp_path / "home.toml"
     path.write_text(text)
     return path

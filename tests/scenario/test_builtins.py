@@ -1,4 +1,4 @@
-"""The built-in scenarios and a TEACUP config, tested with the simulator itself."""
+"""The built-in scenarios and two TEACUP configs, tested with the simulator itself."""
 
 import json
 import tomllib
@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[1] / "planning" / "data"
 
 @pytest.fixture(autouse=True)
 def real_catalogue(monkeypatch):
-    """Restores the simulator's own registries."""
+    """Restores the simulator's own catalogue."""
     kinds = catalogue.Catalogue(catalogue.raw())
     monkeypatch.setattr(catalogue, "load", lambda: kinds)
 
@@ -37,6 +37,7 @@ def real_catalogue(monkeypatch):
         ("shaper", 15, ("rate",)),
         ("two-hosts", 12, ("qdisc",)),
         ("voip-under-load", 12, ("qdisc",)),
+        ("web-protocols", 24, ("loss", "web.protocol")),
         ("web-under-load", 12, ("qdisc",)),
         *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
     ],
@@ -50,18 +51,18 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(loading.builtin_names()) == 17
+    assert len(loading.builtin_names()) == 18
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 
 def shortened(spec):
-    """A trial of a few simulated milliseconds."""
+    """The trial as JSON, shortened to 20 simulated milliseconds."""
     return replace(spec, duration_ns=20_000_000, measure=MeasureSpec(enabled=False)).text()
 
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
-    """The simulator refuses unknown keys, kinds and parameters within some milliseconds."""
+    """The simulator refuses unknown keys, kinds and parameters before a trial starts."""
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:
@@ -88,7 +89,7 @@ def test_built_in_scenarios_round_trip(name):
 
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_every_line_that_is_a_choice_has_a_reason(name):
-    """A quantity has a comment on its line, on the line above, or at its heading."""
+    """At least one line has a comment for every four lines that assign a value."""
     lines = loading.builtin_text(name).splitlines()
     explained = sum("#" in line for line in lines)
     choices = sum("=" in line for line in lines)

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 @pytest.fixture(autouse=True)
 def real_catalogue(monkeypatch):
-    """Restores the simulator's own registries."""
+    """Restores the simulator's own catalogue."""
     kinds = catalogue.Catalogue(catalogue.raw())
     monkeypatch.setattr(catalogue, "load", lambda: kinds)
 

@@ -113,7 +113,7 @@ TABLES = st.recursive(
 
 
 def plan_of(text, **changes):
-    """All steps of loading, except the reading of a file."""
+    """The plan of a text, by all steps of loading except the reading of a file."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
     asked = planner._Requested(

@@ -46,7 +46,7 @@ def test_keys_of_a_direction_apply_to_both_in_the_table_above():
 
 
 def parameters(schema):
-    """The quantities in a definition, by name."""
+    """The members of a definition that have a default, by name."""
     return {name: one for name, one in schema["properties"].items() if "default" in one}
 
 
@@ -72,6 +72,8 @@ ACCEPTED = [
     {"hosts": {"home": {"profile": "freebsd", "send_buffer": "auto", "mtu": "1400 B"}}},
     {"seeds": "3-7", "measure": {"from": "1 s", "points": 9, "series": "off"}},
     {"report": {"figures": ["dash"], "tolerances": {"a": "1 s"}, "rates": {"a": "1 Mbit/s"}}},
+    {"report": {"requirements": {"a": {"set": "aqmlab-call"}}}},
+    {"report": {"requirements": {"a": {"delay": {"p95": ["9 ms", "1 s"]}, "loss": ["1 %", 0.1]}}}},
 ]
 REFUSED = [
     {"apps": {"a": {"kind": "bulk", "priority": 16}}},
@@ -81,6 +83,8 @@ REFUSED = [
     {"path": {"up": {"rtt": "1 ms"}}},
     {"path": {"lan": "50 %"}},
     {"report": {"figures": ["dsh"]}},
+    {"report": {"requirements": {"a": {"set": "aqmlab"}}}},
+    {"report": {"requirements": {"a": {"loss": ["1 %"]}}}},
     {"extend": "home"},
 ]  # "params" is for Python values only
 

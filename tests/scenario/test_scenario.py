@@ -23,7 +23,7 @@ HOME = Scenario(
 
 
 def only(scenario):
-    """The only resolved trial of a scenario without loops."""
+    """The resolved trial of a scenario whose loops are removed."""
     (trial,) = planner.load(scenario.but(vary={}, seeds=1)).trials
     return trial.spec
 

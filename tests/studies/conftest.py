@@ -108,7 +108,7 @@ def tiny(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    """The folder of the tiny study after all its trials ran with two seeds."""
+    """The laboratory of the tiny study after all its trials ran with two seeds."""
     folder = tmp_path_factory.mktemp("studies")
     laboratory = Laboratory(studies.load(written(folder / "tiny")), Asked(2), folder / "out")
     laboratory.run([Trials("home")], jobs=1)

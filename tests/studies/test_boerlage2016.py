@@ -12,7 +12,7 @@ ONE = [Assignment("path.rate", "12/1 Mbit/s"), Assignment("path.rtt", "20 ms")]
 
 @pytest.fixture(scope="module")
 def homes():
-    """The demographic and the applications of each trial at 12/1 Mbit/s with a FIFO."""
+    """The applications of each demographic at 12/1 Mbit/s and 20 ms with a FIFO, by name."""
     path = studies.load("boerlage2016").scenario("home", "sim")
     trials = planner.load(path, ONE).trials
     return {

@@ -13,7 +13,7 @@ METRICS = {"ar_mbit": 2.0, "rr_mbit": 1.0, "fetch_s": 0.5, "chunk_bytes": 125_00
 
 
 class Results:
-    """Two trials in reverse order of their names. Only the middle of each is measured."""
+    """Two trials in reverse order of their names. Only the middle of `b` is measured."""
 
     def __init__(self):
         self.memo = {}

@@ -93,7 +93,7 @@ def test_what_a_figure_names_and_no_trial_has_is_an_error(rows, said, ran):
 
 def test_what_has_no_rows_in_a_table_although_it_is_there_is_no_error(ran):
     results = ran.results(Trials("home"))
-    # A transfer that does not end has no such value.
+    # A transfer has no opinion score.
     both = draw.app_numbers("mos_up", {"Call": "call", "File": "file"})(results)
     assert both["series"].unique().to_list() == ["Call"]
 

@@ -22,7 +22,7 @@ CALLS = {"Call": "call ↑", "Call down": "call ↓", "File": "file"}
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    """The tiny study with a second scenario, in which the file is the first application."""
+    """The tiny study, with a second scenario whose first application is the file."""
     folder = tmp_path_factory.mktemp("looks")
     place = written(folder / "tiny")
     (place / "alone.toml").write_text(ALONE)

@@ -1,7 +1,7 @@
 """The capacity of a link over an interval, from the trial's spec.
 
-A packet of `n` bytes takes `on_link(n)` bytes of the link's rate. Within any time `t` the packets
-that leave a link take at most `rate · t`, plus these allowances of the shaper:
+A packet of `n` bytes occupies `on_link(n)` bytes on a link. Within any time `t` the packets that
+leave a link occupy at most `rate · t`, plus these allowances of the shaper:
 
 - the wire: the packet that is in transmission at the beginning of the interval counts completely;
 - HTB: 1600 bytes of credit, and the packet that makes the credit negative;
@@ -27,7 +27,7 @@ HTB_CREDIT_BYTES = 1600
 TICK_S = 1e-3
 HELD_FRAMES = 64 + 32
 LEAST_PACKET_BYTES = 28
-"""The headers of IPv4 and of UDP or ICMP."""
+"""The size of the headers of IPv4 and of UDP or ICMP."""
 
 
 def on_link(overhead: dict[str, Any], ip_bytes: int) -> int:
@@ -37,7 +37,7 @@ def on_link(overhead: dict[str, Any], ip_bytes: int) -> int:
 
 
 def most_packet_bytes(run: Run) -> int:
-    """The largest packet that any host of the trial sends."""
+    """The size in bytes of the largest packet that any host of the trial may send."""
     return max(app[side]["mtu"] for app in run.spec["apps"] for side in ("home", "wan"))
 
 
@@ -78,7 +78,7 @@ def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> floa
 
 
 def least_delay_ms(run: Run, app: str, direction: str) -> float:
-    """The minimum one-way delay: propagation, and the smallest packet on every wire."""
+    """The minimum one-way delay: propagation, and the smallest packet's time on every wire."""
     wires = [
         link
         for link in run.links(app, direction)

@@ -74,7 +74,7 @@ HOME = (
 
 
 def spec_of(queue, rate=(12, 1), apps=HOME, seed=1, duration_ns=10**10, measure=MEASURE, **told):
-    """A trial. The fake engine reads `told`, which are parameters of the first discipline."""
+    """A trial. The fake engine reads `told`, which are parameters of the uplink's discipline."""
     up, down = (
         LinkSpec(name=name, rate_bps=int(mbit * 1e6), qdisc=KindSpec(kind=queue, params=params))
         for name, mbit, params in (("up", rate[1], told), ("down", rate[0], {}))
@@ -85,7 +85,7 @@ def spec_of(queue, rate=(12, 1), apps=HOME, seed=1, duration_ns=10**10, measure=
 
 
 def with_link(spec, number, **changes):
-    """The trial with other members of a link."""
+    """A copy of the trial in which some members of one link are changed."""
     links = list(spec.links)
     links[number] = replace(links[number], **changes)
     return replace(spec, links=tuple(links))
@@ -139,7 +139,7 @@ def campaign_of(specs, **about):
 
 
 def grid(queues=("pfifo", "pie", "fq_codel"), rates=((12, 1),), seeds=(1, 2), apps=HOME, **more):
-    """The trials of a small grid."""
+    """The `(conditions, spec)` pairs of a small grid."""
     return [
         (
             {"queue": queue, "rate": f"{rate[0]}/{rate[1]} Mbit/s"},
@@ -160,7 +160,7 @@ def fake_engine(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def home_results(tmp_path_factory):
-    """The results of the fake home under three queues at two rates, with two seeds."""
+    """The results of the fake home for three disciplines, two rates and two seeds."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HERE))
@@ -202,7 +202,7 @@ def walk(folder):
 
 
 def last_byte_of(path, name):
-    """The offset of the last byte of a column of fractions. Such a column has no dictionary."""
+    """The offset of the last byte of a column of floats. Such a column has no dictionary."""
     group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)

@@ -1,6 +1,7 @@
 """Reads the packets of a trial from its captures without any code of the core.
 
-Only the form of `aqmlab pcap` is supported: classic pcap of little-endian nanoseconds and raw IPv4
+Only the form of `aqmlab pcap` is supported: little-endian classic pcap with nanoseconds and raw
+IPv4
 (draft-ietf-opsawg-pcap). The home is 172.16.10.0/24. On the internet (172.16.11.0/24), each
 application has its own host.
 """
@@ -69,7 +70,7 @@ def packets(path: Path) -> Iterator[Seen]:
 
 @dataclass
 class Captured:
-    """A trial run with captures, and their packets by application and direction."""
+    """A run of a trial, and its captured packets by application and direction."""
 
     run: Run
     sent: dict[tuple[str, str], list[Seen]]
@@ -142,14 +143,14 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """Yields differences of throughput, over the active time and in windows that begin with it."""
+    """Yields differences of throughput, over the active time and in its windows."""
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:
         place = f"{row['flow']} {row['direction']}"
         from_ns, to_ns = (round(1e9 * row[f"active_{end}_s"]) for end in ("from", "to"))
         if from_ns == to_ns or run.apps[row["flow"]]["app"]["kind"] == "bulk":
-            continue  # an application that ends by itself ends at its last packet
+            continue  # an application that ends by itself is active until its last packet
         seen = captured.received[row["flow"], row["direction"]]
         times = np.array([one.at_ns for one in seen], dtype=np.int64)
         sizes = np.concatenate([[0], np.cumsum([one.ip_bytes for one in seen], dtype=np.int64)])

@@ -12,10 +12,10 @@ NEAR = 8
 """The factor by which a drawn number may differ from its default, in both directions."""
 
 WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
-"""The upper limits for numbers whose default is zero or off. Zero may have a special meaning."""
+"""The values around which a number is drawn if its default is zero or off."""
 
 MOST_COUNT = {"parallel": 8, "hosts": 8, "connections": 8, "objects": 100, "clients": 4}
-"""Counts that multiply packets or connections."""
+"""The maximum of each count that multiplies packets or connections."""
 
 
 def log_uniform(rng: random.Random, least: float, most: float) -> float:

@@ -1,4 +1,4 @@
-"""A small catalogue in the form of `aqmlab._core.catalogue()`, with one of every type.
+"""A small catalogue in the form of `aqmlab._core.catalogue()`, with parameters of every type.
 
 Tests of messages and schemas use it, so that a new parameter of a kind does not change the expected
 texts.

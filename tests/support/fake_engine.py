@@ -1,9 +1,10 @@
 """An engine that returns tables of the right form immediately, or misbehaves on request.
 
-The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
-`refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file
-`mended` exists beside the campaign's folder. The environment contains the path of this file. `wait`
-waits for the file. The file FAKE_LOG lists every run before it begins.
+The parameter `behaviour` of the uplink's discipline selects the misbehaviour: `crash`, `panic`,
+`refuse`, `chatter`, `crash twice` or `wait`. A misbehaviour that ends in ` once` is off if a
+certain file exists, and `wait` waits for this file. The environment variable FAKE_MENDED contains
+its path, which is `mended` beside the campaign's folder. Each run adds a line to the file FAKE_LOG
+when it begins.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """The kinds to which TEACUP's words refer, with the parameters that its configs can set.
 
-`test_builtins.py` compares these names with the simulator's own registries.
+`test_builtins.py` compares these names with the simulator's own catalogue.
 """
 
 from .fake_catalogue import MS, _kind, _param

@@ -23,7 +23,7 @@ ROOT = HERE.parents[1]
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a run of a campaign."""
+    """The result of a run: its exit status, its messages, its calls and its trials."""
 
     status: int
     said: str
@@ -34,7 +34,7 @@ class Ended:
 
 
 def library(folder):
-    """Compiles the library that makes faults. Skips the test if there is no C compiler."""
+    """Compiles the library that makes faults. Skips the test without Linux or a C compiler."""
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("faults are made by a C library for Linux: apt-get install gcc")
@@ -70,7 +70,7 @@ class Server:
 
 
 class Campaigns:
-    """Runs one small campaign repeatedly, each time in a new process and a new folder."""
+    """Runs one small campaign repeatedly, each time in a new process."""
 
     def __init__(self, place, server):
         self.place, self._server = place, server
@@ -78,7 +78,8 @@ class Campaigns:
     def run(self, folder, *, at=None, code=None):
         """Runs the campaign in `folder`, with a fault at call number `at` if `at` is given.
 
-        The process is killed at this call, or this and every later call fail with errno `code`.
+        The process is killed at this call, or this call and the later ones fail with errno `code`.
+        Calls that free space do not fail.
         """
         log, runs = self.place / "calls", self.place / "runs"
         for path in (log, runs):

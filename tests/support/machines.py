@@ -7,7 +7,7 @@ from aqmlab.engines.kernel import image, machine
 
 
 def missing() -> str | None:
-    """The missing requirements of a virtual machine, without its agent; builds nothing."""
+    """The first missing requirement of a virtual machine except its agent. Builds nothing."""
     try:
         machine.find_qemu()
         image.find_kernel()

@@ -18,7 +18,7 @@ SECONDS = 120
 
 
 def wait_for(condition, seconds=30):
-    """Waits until a condition holds."""
+    """Waits until a condition holds, and fails after `seconds`."""
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"

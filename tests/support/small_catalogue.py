@@ -9,7 +9,7 @@ from . import fake_catalogue, fake_teacup
 
 @pytest.fixture(autouse=True)
 def small_catalogue(monkeypatch):
-    """Replaces the simulator's catalogue, which lacks some of these kinds, by the small one."""
+    """Replaces the simulator's catalogue by the small one, and omits the checks of the core."""
     small = catalogue.Catalogue(fake_catalogue.RAW)
     monkeypatch.setattr(core_check, "refusal", lambda _: None)
     monkeypatch.setattr(catalogue, "load", lambda: small)
@@ -18,6 +18,6 @@ def small_catalogue(monkeypatch):
 
 @pytest.fixture
 def teacup_catalogue(monkeypatch):
-    """A catalogue with the kinds to which TEACUP's words refer."""
+    """Replaces the catalogue by the kinds to which TEACUP's words refer."""
     kinds = catalogue.Catalogue(fake_teacup.RAW)
     monkeypatch.setattr(catalogue, "load", lambda: kinds)

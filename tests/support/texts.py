@@ -36,7 +36,10 @@ def _has_apps(text: str) -> bool:
 
 
 def digest(source: str | Path) -> str:
-    """A digest of the names, the texts and the conditions of the trials with the first seed."""
+    """A digest of the names, texts and conditions of the trials of a source.
+
+    Trials of a scenario count with the first seed only, and trials of a config with all seeds.
+    """
     folded = hashlib.sha256()
     is_config = isinstance(source, Path) and source.suffix == ".py"
     for trial in planner.load(source, seeds=None if is_config else 1).trials:

@@ -74,7 +74,7 @@ def is_of(row: Row, app: str, direction: str) -> bool:
 
 
 def rows_of(columns: dict[str, Any]) -> list[Row]:
-    """The rows of a table of columns."""
+    """The rows of a table that is given by its columns."""
     plain = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
 

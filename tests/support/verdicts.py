@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 from aqmlab import _core
 from aqmlab.planning import planner
 
@@ -11,7 +12,11 @@ def judged(text, folder):
     path = folder / "scenario.toml"
     path.write_text(text, "utf-8")
     plan = planner.load(path)
-    stated = {"limits_ms": plan.stated_tolerances, "rates_mbit": plan.rates}
+    stated = {
+        "limits_ms": plan.stated_tolerances,
+        "rates_mbit": plan.rates,
+        "requirements": plan.requirements,
+    }
     judge = _core.Judge()
     add(judge, plan.trials[0].text, stated)
     return {one["app"]: one for one in json.loads(judge.verdicts_json())}
@@ -25,4 +30,4 @@ def add(judge, spec, stated=None, *, condition=0, seed=1):
     primary = (bool(one) for one in flows["primary"])
     rows = list(zip(flows["flow"], flows["direction"], primary, map(list, numbers), strict=True))
     own = list(zip(apps["flow"], apps["metric"], map(float, apps["value"]), strict=True))
-    judge.add((condition, seed), spec, json.dumps(stated or {}), rows, own)
+    judge.add((condition, seed), spec, msgspec.json.encode(stated or {}).decode(), rows, own)

@@ -11,9 +11,10 @@ from support import laws, scenarios, trials
 from support.laws import conns, form
 
 CHUNK = 25
-"""The number of scenarios in a test: small enough for several processes.
+"""The number of scenarios in a test.
 
-It is also large enough that the start of a test takes little of its time.
+It is small enough to spread the tests over several processes. It is large enough that the start of
+a test takes little of the test's time.
 """
 QUICK = range(0, 300, CHUNK)
 SOAK = range(1_000, 11_000, 100)
@@ -60,7 +61,7 @@ def test_random_scenarios_name_every_kind() -> None:
 # --- The laws can fail ---------------------------------------------------------------------------
 
 LOOSE = {
-    # No law bounds these columns from below or from above yet.
+    # A doubled or halved value in one of these columns need not break a law.
     "flows.jitter_ms",
     *(f"queues.sojourn_{quantile}_ms" for quantile in ("p5", "p50", "p95")),
     "rtt.t_s",

@@ -70,12 +70,12 @@ class Shop:
         self.rebuilt = PROGRAM
         """The executable that a build of the recorded commit gives."""
         self.asked: list[str] = []
-        """The requested agents."""
+        """The digests of the requested agents, in order."""
         self.unknown: dict[str, str] = {}
         """The kind of discipline that each agent, by its digest, refuses."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
-        """The agent `program`, or this replacement's own agent."""
+        """The maker of trials with the agent `program`, or with this replacement's own agent."""
         if program is None:
             program = self.folder / "aqmlab-agent"
             program.write_bytes(self.agent)

@@ -127,7 +127,7 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 
 
 def _light_cells(share: int) -> dict[str, grid.Cell]:
-    """A sample of the cells that do not carry too many bits.
+    """A sample of the cells whose links can carry at most 400 Mbit in a trial.
 
     Of the cells with a known spread, the sample has one in `share`. Of the cells with three seeds,
     the sample has one in `3 * share`.
@@ -162,7 +162,8 @@ def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bou
     comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
     assert comparison.accepted
     # The number of cells beyond the limit is random, with a mean of one in 20. The test allows
-    # three standard deviations. The limit alone is met less often if three seeds happen to agree.
+    # three standard deviations. Fewer cells are within the kernel's spread alone, because three
+    # seeds may agree by chance.
     for line in comparison.lines:
         assert line.meets is not None and line.meets >= _least_kept(len(cells)), line
         assert line.in_spread < 1, line

@@ -1,4 +1,4 @@
-"""ns-3 as an engine: its input and its output. The tests do not need ns-3."""
+"""ns-3 as an engine: its input and its output. Only one test needs ns-3."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ sys.exit(0 if "run 1 4000000000" in trial else "which trial?")
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Replaces ns-3 by a program that prints these packets."""
+    """Replaces ns-3 by a program that writes the given packets."""
 
     def stands(packets: Any) -> None:
         path = tmp_path / "fake"

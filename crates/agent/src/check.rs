@@ -1,8 +1,8 @@
 //! Checks which trials the kernel can run.
 
 use aqmlab_core::{Direction, Side};
-use aqmlab_trial::Spec;
 use aqmlab_trial::spec::AppSpec;
+use aqmlab_trial::{Spec, resolve};
 
 use crate::links::used;
 use crate::mode::Mode;
@@ -68,6 +68,11 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
                 "{at}.links: all applications must share the kernel's one bottleneck"
             ));
         }
+    }
+    if resolve::app(at, app).is_ok_and(|app| app.uses_quic()) {
+        return Err(format!(
+            "{at}.app: QUIC: the kernel has no QUIC; use a transport over TCP, or run the simulator"
+        ));
     }
     for side in [Side::Home, Side::Wan] {
         let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
@@ -145,6 +150,14 @@ mod tests {
         spec.apps[0].app.params.insert("payload".into(), 1_473.into());
         let problem = check(&spec, Mode::default()).expect_err("it does not fit");
         assert!(problem.starts_with("apps[0].app.payload: 1473 B"), "{problem}");
+    }
+
+    #[test]
+    fn quic_is_refused() {
+        let mut spec = home();
+        spec.apps[0].app.params.insert("transport".into(), "quic".into());
+        let problem = check(&spec, Mode::default()).expect_err("the kernel has no QUIC");
+        assert!(problem.starts_with("apps[0].app: QUIC"), "{problem}");
     }
 
     #[test]

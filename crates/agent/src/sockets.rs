@@ -11,7 +11,7 @@ use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
 
-/// The bytes of one write of an application that sends without limit.
+/// The content of one write of an application that sends without limit.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
 /// The number of bytes that may be written to a connection before it is established.
 const EARLY: u64 = 64 * 1_024;
@@ -45,7 +45,8 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) established: bool,
-    /// Bytes that the agent accepted from the application and that the kernel has not yet accepted.
+    /// The number of bytes that the agent accepted from the application and that the kernel has not
+    /// yet accepted.
     pub(crate) pending: u64,
     pub(crate) unlimited: bool,
     /// Whether the application waits for space in the send buffer.
@@ -70,7 +71,7 @@ pub(crate) enum Change {
 }
 
 impl End {
-    /// Accepts bytes from the application; returns their number.
+    /// Accepts up to `bytes` bytes from the application. Returns the number of bytes accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         if self.gone || self.closing {
             return 0;

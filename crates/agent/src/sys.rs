@@ -26,13 +26,13 @@ fn text(value: &str) -> io::Result<CString> {
 
 /// Moves this process into a new network namespace.
 pub(crate) fn unshare_network() -> io::Result<()> {
-    // SAFETY: takes no pointer; the process has one thread.
+    // SAFETY: the call takes no pointer; the process has one thread.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
 
 /// Moves this process into the network namespace that the open file `namespace` refers to.
 pub(crate) fn enter_network(namespace: &File) -> io::Result<()> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn load_module(module: &File, parameters: &str) -> io::Result<()> {
 /// Requests access to `count` I/O ports from `first` on.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn allow_ports(first: u16, count: u16) -> io::Result<()> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     check(unsafe { libc::ioperm(first.into(), count.into(), 1) }).map(drop)
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn now_ns() -> u64 {
 /// Opens a non-blocking socket.
 pub(crate) fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes no pointer; a descriptor that is returned belongs to the caller alone.
+    // SAFETY: the call takes no pointer; a descriptor that is returned belongs to the caller alone.
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, protocol))?)) }
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn connect(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<
 
 /// Listens for connections.
 pub(crate) fn listen(fd: &OwnedFd) -> io::Result<()> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     check(unsafe { libc::listen(fd.as_raw_fd(), 1_024) }).map(drop)
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
 
 /// Closes the sending direction of a connection.
 pub(crate) fn shut_down(fd: &OwnedFd) -> io::Result<()> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
@@ -324,7 +324,7 @@ pub(crate) fn run_first() -> io::Result<()> {
 /// Makes this process end with its parent process, `parent`. Returns false if the parent has
 /// already ended.
 pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     Ok(std::os::unix::process::parent_id() == parent)
 }
@@ -335,7 +335,7 @@ pub(crate) struct Poll(OwnedFd);
 impl Poll {
     /// Returns an instance that watches no descriptor yet.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
+        // SAFETY: the call takes no pointer; the descriptor returned belongs to the caller alone.
         unsafe { Ok(Self(OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?))) }
     }
 
@@ -372,7 +372,7 @@ pub(crate) struct Timer(OwnedFd);
 impl Timer {
     /// Returns a timer that is not set.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
+        // SAFETY: the call takes no pointer; the descriptor returned belongs to the caller alone.
         unsafe {
             let fd = libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_NONBLOCK);
             Ok(Self(OwnedFd::from_raw_fd(check(fd)?)))

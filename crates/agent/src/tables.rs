@@ -109,8 +109,8 @@ fn flows(
     all
 }
 
-/// Returns the payload bytes of the echo requests that reached `side` while an application ran. The
-/// kernel answers the requests, so no socket reads them.
+/// Returns the number of payload bytes of the echo requests that reached `side` while an
+/// application ran. The kernel answers the requests, so no socket reads them.
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;

@@ -113,7 +113,7 @@ fn same_for_all(path: &str, value: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns the attributes of the route that an endpoint sends by.
+/// Returns the attributes of the route over which an endpoint sends.
 pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     let args = settings("", tcp)?;
     let mut text = String::new();

@@ -11,10 +11,10 @@
 //! propagation delay of the application's route. The delay therefore follows the bottleneck in both
 //! directions, as in the simulator.
 //!
-//! **Trap.** A packet that crosses a veth pair still counts against its socket. Only a router's IP
-//! input ends this (`ip_rcv` orphans the packet, `skb_scrub_packet` does not). The bottleneck must
-//! therefore not be a redirection at the gateway's entrance (`ifb`). TCP small queues would count
-//! the bottleneck's queue as the host's own, and limit it to a few packets.
+//! **Trap.** A packet that crosses a veth pair still counts against its socket, until the IP input
+//! of a router orphans it (`ip_rcv`; `skb_scrub_packet` does not orphan packets). The bottleneck
+//! must therefore not be a redirection at the gateway's entrance (`ifb`). TCP small queues would
+//! count the bottleneck's queue as the host's own, and limit it to a few packets.
 //!
 //! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
 //! On the host's own kernel, that module also replaces netem.
@@ -200,7 +200,7 @@ fn selector(spec: &Spec, app: usize, direction: Direction) -> String {
 fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
     let set = |(index, app): (usize, &AppSpec)| {
         let (of, priority) = (selector(spec, index, direction), app.priority?);
-        // The router has set the priority of the codepoint.
+        // For a packet with a codepoint, the router has derived a priority from the codepoint.
         (priority > 0 || app.dscp.is_some()).then(|| {
             format!(
                 "tc filter add dev {device} egress protocol ip prio 1 u32 {of} \

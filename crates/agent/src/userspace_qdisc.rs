@@ -17,8 +17,8 @@
 //! wakes. Under instruction counting, both times are late by a few microseconds. A system call of
 //! the applications finishes first, so all packets of one `send` reach the port at one time.
 //!
-//! **Small queues.** A router lies between the sender and the interface. Its IP input has released
-//! the packet from the sender's socket, as it does before a discipline of the kernel
+//! **Small queues.** A router lies between the sender and the interface. The router's IP input has
+//! released the packet from the sender's socket, as before a discipline of the kernel
 //! ([`crate::testbed`]). The discipline's own limits therefore bound its queue.
 
 mod delay_line;

@@ -32,7 +32,7 @@ impl Codec {
     pub const G729: Self = Self { impairment: 11.0, robustness: 19.0 };
     /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are the values of G.711 with
     /// loss concealment, because Opus has loss concealment. The scale does not cover the wider band
-    /// of Opus, so the band is not credited.
+    /// of Opus, so the wider band does not raise the score.
     pub const OPUS: Self = Self::G711;
 
     /// Returns `Ie_eff` for a proportion `loss` of packets, from 0 to 1, lost at random (`BurstR` =

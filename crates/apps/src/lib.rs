@@ -22,6 +22,7 @@ pub mod pipe;
 mod playout;
 mod prober;
 pub mod quantiles;
+pub mod requirements;
 mod schedule;
 #[cfg(test)]
 mod testing;
@@ -59,7 +60,12 @@ pub trait App: Send {
     /// Returns whether the application opens TCP connections. TCP settings do not affect an
     /// application without TCP connections.
     fn uses_tcp(&self) -> bool {
-        self.datagram().is_none()
+        self.datagram().is_none() && !self.uses_quic()
+    }
+
+    /// Returns whether the application opens QUIC connections.
+    fn uses_quic(&self) -> bool {
+        false
     }
 
     /// Returns the application's measures at the end of the run. Each has a name, which ends with
@@ -73,9 +79,9 @@ pub trait App: Send {
 /// The largest datagram of an application, and the parameter that determines its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The payload, including the headers that the application adds.
+    /// The length of the payload in bytes, including the headers that the application adds.
     pub bytes: u32,
-    /// The part of the payload that the application adds: headers of protocols above UDP.
+    /// The number of payload bytes that the application adds: headers of protocols above UDP.
     pub headers: u32,
     /// The parameter that determines the size.
     pub set_by: &'static str,
@@ -159,11 +165,14 @@ pub enum Transport {
     Tcp,
     /// Datagrams.
     Udp,
+    /// A QUIC connection with its first stream, or another stream of a connection.
+    Quic,
     /// Echo requests and replies.
     Icmp,
 }
 
 /// The properties of a socket to open.
+#[expect(clippy::struct_excessive_bools, reason = "independent properties")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// The kind of the socket.
@@ -179,8 +188,14 @@ pub struct Open {
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
     pub priority: u8,
-    /// The ECN field of datagrams. A TCP sets the field of its own segments.
+    /// The ECN field of datagrams. A TCP and a QUIC connection set the field of their own packets.
     pub ecn: Ecn,
+    /// The QUIC connection that carries the stream to open; `None` for a new connection. Only the
+    /// end that opened the connection opens its streams.
+    pub over: Option<ConnId>,
+    /// Whether a QUIC connection resumes an earlier one, so that data leave with the first packet
+    /// (0-RTT).
+    pub zero_rtt: bool,
 }
 
 impl Open {
@@ -195,12 +210,24 @@ impl Open {
             reads: true,
             priority: 0,
             ecn: Ecn::NotEct,
+            over: None,
+            zero_rtt: false,
         }
     }
 
     /// Returns a datagram socket.
     pub const fn udp(from: Side) -> Self {
         Self { transport: Transport::Udp, ..Self::tcp(from) }
+    }
+
+    /// Returns a QUIC connection without 0-RTT.
+    pub const fn quic(from: Side) -> Self {
+        Self { transport: Transport::Quic, ..Self::tcp(from) }
+    }
+
+    /// Returns a stream of the QUIC connection `over`, which `from` opened.
+    pub const fn stream(from: Side, over: ConnId) -> Self {
+        Self { over: Some(over), ..Self::quic(from) }
     }
 
     /// Returns a socket for echo requests from `from`.
@@ -217,8 +244,9 @@ pub trait Io {
     /// Returns this application's own stream of random numbers.
     fn rng(&mut self) -> &mut Rng;
 
-    /// Opens a socket. A TCP connection may be written to at once. The bytes are sent when the
-    /// connection is established.
+    /// Opens a socket. A TCP or QUIC connection and a stream may be written to at once. The bytes are
+    /// sent when the connection is established. A stream has no [`Notice::Opened`] and no
+    /// [`Notice::Closed`].
     fn open(&mut self, open: Open) -> ConnId;
 
     /// Writes up to `bytes` at the end `at` of a connection. Returns the number of bytes that the

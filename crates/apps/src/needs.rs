@@ -4,7 +4,7 @@
 //! values with them. Several kinds cite the same recommendations:
 //!
 //! - ITU-T G.1010 (2001), Tables I.1 and I.2: preferred and acceptable delay and loss of voice,
-//!   video and data. Its delays are one-way.
+//!   video and data. The delays of G.1010 are one-way.
 //! - ITU-T G.114 (2003), §4: up to 150 ms one way, "most applications, both speech and non-speech,
 //!   will experience essentially transparent interactivity"; 400 ms is the limit for planning.
 //! - ITU-T G.107 (2015), Annex B: users are satisfied with an opinion score of 4.0; with 3.6, some
@@ -12,6 +12,8 @@
 //!
 //! If a source states a one-way delay, one-way delays are compared. Papers on games state round
 //! trips.
+
+use crate::requirements::Requirement;
 
 /// The preferred and the longest acceptable time of bulk data in milliseconds (G.1010, Table I.2).
 pub const BULK_MS: [f64; 2] = [15_000.0, 60_000.0];
@@ -115,11 +117,19 @@ pub struct Needs {
     pub fine: &'static str,
     /// A peculiarity that a reader of a verdict must know; empty if there is none.
     pub note: &'static str,
+    /// The requirement for the Quality of Outcome, if there is one for the kind.
+    pub requirement: Option<&'static Requirement>,
 }
 
 impl Needs {
     /// Returns the needs of `kind`.
     pub const fn of(kind: &'static str, fine: &'static str, needs: &'static [Need]) -> Self {
-        Self { kind, needs, fine, note: "" }
+        Self { kind, needs, fine, note: "", requirement: None }
+    }
+
+    /// Returns these needs with the requirement for the Quality of Outcome.
+    #[must_use]
+    pub const fn with(self, requirement: &'static Requirement) -> Self {
+        Self { requirement: Some(requirement), ..self }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128 of
 //! an octave wide at its lower end, so the relative error of a quantile is below 1/128. Each bucket
-//! stores the sum of its values and returns their mean. Values that are all equal are therefore
-//! returned exactly.
+//! stores the sum of its values, and a quantile is the mean of the values in a bucket. Values that
+//! are all equal are therefore returned exactly.
 
 use std::collections::VecDeque;
 
@@ -82,7 +82,8 @@ impl Quantiles {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// Returns the value that a proportion `q` of all values does not exceed, by nearest rank.
+    /// Returns the approximate value that a proportion `q` of all values does not exceed, by
+    /// nearest rank.
     pub fn at(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut below = 0;

@@ -197,7 +197,7 @@ impl Net {
 
     fn writable(&self, conn: ConnId, at: Side) -> bool {
         self.conns.get(conn.0 as usize).is_some_and(|conn| {
-            conn.open.transport == Transport::Tcp && !conn.gone && !conn.halves[at.index()].closing
+            is_stream(conn.open.transport) && !conn.gone && !conn.halves[at.index()].closing
         })
     }
 
@@ -218,9 +218,11 @@ impl Io for Net {
     fn open(&mut self, open: Open) -> ConnId {
         self.log(Call::Open(open));
         let conn = ConnId(self.conns.len() as u32);
-        let established = self.now + self.one_way * 2;
+        let over = open.over.and_then(|over| self.conns.get(over.0 as usize));
+        let round_trip = if open.zero_rtt { Duration::ZERO } else { self.one_way * 2 };
+        let established = over.map_or(self.now + round_trip, |over| over.established);
         self.conns.push(Conn { open, established, halves: [const { NEW_HALF }; 2], gone: false });
-        if open.transport == Transport::Tcp {
+        if is_stream(open.transport) && open.over.is_none() {
             self.at(established, Event::Tell(Notice::Opened(conn)));
         }
         conn
@@ -274,7 +276,7 @@ impl Io for Net {
     fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64) {
         self.log(Call::Send(conn, at, payload, tag));
         let known = self.conns.get(conn.0 as usize);
-        if known.is_none_or(|conn| conn.open.transport == Transport::Tcp) {
+        if known.is_none_or(|conn| is_stream(conn.open.transport)) {
             return;
         }
         let arrival = self.transmit(at, self.now, u64::from(payload) + 28);
@@ -291,6 +293,11 @@ impl Io for Net {
     fn note(&mut self, metric: &'static str, value: f64) {
         self.log(Call::Note(metric, value));
     }
+}
+
+/// Returns whether a socket carries streams of bytes.
+const fn is_stream(transport: Transport) -> bool {
+    matches!(transport, Transport::Tcp | Transport::Quic)
 }
 
 const NEW_HALF: Half = Half {

@@ -11,6 +11,7 @@ mod log;
 pub mod math;
 mod overhead;
 mod packet;
+mod quic;
 mod ring;
 mod rng;
 mod time;
@@ -26,6 +27,7 @@ pub use packet::{
     Direction, Ecn, FiveTuple, Header, Packet, PacketFields, SackBlocks, Side, TcpFlags, TcpHeader,
     UdpHeader,
 };
+pub use quic::{EcnCounts, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace};
 pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Duration, Instant};

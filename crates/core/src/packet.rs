@@ -5,7 +5,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::{Bytes, Instant};
+use crate::{Bytes, Instant, QuicDatagram};
 
 /// A packet in a link, a queue or a host.
 ///
@@ -237,6 +237,8 @@ pub enum Header {
     Tcp(TcpHeader),
     /// A UDP datagram.
     Udp(UdpHeader),
+    /// A UDP datagram of QUIC. The contents are outside the packet, because few packets have them.
+    Quic(Box<QuicDatagram>),
     /// An ICMP echo request or its reply.
     Icmp(UdpHeader),
 }

@@ -84,7 +84,7 @@ impl PacketRecord {
             direction: packet.direction,
             ecn_sent: packet.ecn,
             ecn: packet.ecn,
-            header: Compact::of(&packet.header),
+            header: Compact::of(&packet.header, packet.id),
         }
     }
 
@@ -107,10 +107,12 @@ impl PacketRecord {
 }
 
 impl Compact {
-    fn of(header: &Header) -> Self {
+    fn of(header: &Header, id: u64) -> Self {
         match header {
             Header::Tcp(tcp) => Self::Tcp(CompactTcp::of(tcp)),
             Header::Udp(udp) => Self::Udp(*udp),
+            // The contents are encrypted, so a capture has the number of the packet instead.
+            Header::Quic(_) => Self::Udp(UdpHeader { tag: id }),
             Header::Icmp(icmp) => Self::Icmp(*icmp),
         }
     }

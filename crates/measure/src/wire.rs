@@ -46,6 +46,7 @@ pub(crate) fn encode(
     let (headers, checksum_at, pseudo) = match &header {
         Header::Tcp(tcp) => (tcp_segment(out, tcp, guise)?, 16, true),
         Header::Udp(udp) => (udp_datagram(out, record, udp.tag, guise), 6, true),
+        Header::Quic(_) => (udp_datagram(out, record, record.id, guise), 6, true),
         Header::Icmp(icmp) => (icmp_echo(out, record, icmp.tag, guise), 2, false),
     };
     let total = record.ip_len as usize;
@@ -64,7 +65,7 @@ pub(crate) fn encode(
     }
     let folded = match (fold(sum), &header) {
         // RFC 768: a checksum field of zero means that there is no checksum.
-        (0, Header::Udp(_)) => 0xffff,
+        (0, Header::Udp(_) | Header::Quic(_)) => 0xffff,
         (folded, _) => folded,
     };
     let checksum_at = transport + checksum_at;

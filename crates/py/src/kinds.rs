@@ -1,6 +1,7 @@
 //! Converts the registries and the facts about scenarios to Python values.
 
 use aqmlab_apps::needs::Measure;
+use aqmlab_apps::requirements::{self, Percentile, Range};
 use aqmlab_core::{Kind, Param, Value};
 use aqmlab_trial::{dscp, scenario};
 use pyo3::prelude::*;
@@ -29,7 +30,32 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         profiles.append(entry)?;
     }
     all.set_item("profiles", profiles)?;
+    all.set_item("requirements", requirements(py)?)?;
     Ok(all)
+}
+
+/// Returns the sets of requirements for the Quality of Outcome.
+fn requirements(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for set in requirements::ALL {
+        let entry = PyDict::new(py);
+        let pair = |range: Range| (range.optimal, range.unacceptable);
+        let latency: Vec<_> =
+            set.latency_ms.iter().map(|(one, range)| (one.name(), pair(*range))).collect();
+        entry.set_item("name", set.name)?;
+        entry.set_item("source", set.source)?;
+        entry.set_item("latency_ms", latency)?;
+        entry.set_item("loss_percent", set.loss_percent.map(pair))?;
+        entry.set_item("rate_mbit", set.rate_mbit)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// Returns the names of the percentiles that a requirement may limit.
+#[pyfunction]
+pub(crate) fn requirement_percentiles() -> Vec<&'static str> {
+    Percentile::ALL.map(Percentile::name).to_vec()
 }
 
 /// Returns the needs of an application's kind, with the notes for a reader of its verdicts.
@@ -52,6 +78,7 @@ fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     all.set_item("needs", list)?;
     all.set_item("fine", stated.fine)?;
     all.set_item("note", stated.note)?;
+    all.set_item("requirement", stated.requirement.map(|set| set.name))?;
     Ok(all)
 }
 

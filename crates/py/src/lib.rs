@@ -181,6 +181,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kinds::codepoints, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::overheads, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
+    module.add_function(wrap_pyfunction!(kinds::requirement_percentiles, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_class::<verdicts::Judge>()?;
     module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;

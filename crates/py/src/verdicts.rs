@@ -26,8 +26,8 @@ impl Judge {
     }
 
     /// Adds a trial of a condition. `spec_json` is a resolved trial, and `stated_json` holds the
-    /// needs that its scenario states: `limits_ms` and `rates_mbit`, by application. Raises
-    /// `ValueError` if either text cannot be read.
+    /// needs that its scenario states: `limits_ms`, `rates_mbit` and `requirements`, by application.
+    /// Raises `ValueError` if either text cannot be read.
     fn add(
         &mut self,
         condition_and_seed: (u32, u64),

@@ -18,7 +18,7 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The key of an actor without a request.
 const NEVER: u128 = u128::MAX;
 
-/// A place in the order of calls: the time and, among calls of one time, the order of request.
+/// A place in the order of calls: the time and, among calls at one time, the order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order(u128);
 
@@ -39,7 +39,7 @@ impl Order {
     }
 }
 
-/// An actor's place in the agenda.
+/// The number that identifies an actor in the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
@@ -95,7 +95,7 @@ impl Slot {
 }
 
 /// A set of actors, each of which has at most one time. Calls are in order of time and, at equal
-/// times, in order of request.
+/// times, in order of the requests.
 ///
 /// This rule makes the order total. Together with integer times and named random streams, it makes
 /// runs deterministic.
@@ -222,9 +222,9 @@ impl Quad {
 #[derive(Debug)]
 struct Tree {
     /// A key has the time in its upper half, and the ticket and the actor in its lower half. One
-    /// comparison therefore decides. `quads[n]` has the keys of the four children of node `n`,
-    /// which are the nodes from `4n + 1` on. The root is node 0. The actors are the nodes without a
-    /// quad.
+    /// comparison of keys therefore orders two calls. `quads[n]` has the keys of the four children
+    /// of node `n`, which are the nodes from `4n + 1` on. The root is node 0. The actors are the
+    /// nodes without a quad.
     quads: Vec<Quad>,
     /// The key of the root.
     least: u128,
@@ -287,7 +287,7 @@ impl Tree {
         }
     }
 
-    /// Adds a level of leaves.
+    /// Adds a level of inner nodes, so that there is room for more actors.
     fn grow(&mut self) {
         let keys: Vec<_> = (0..self.used).map(|index| self.key(index)).collect();
         self.quads = vec![Quad::NEVER; 4 * self.quads.len() + 1];

@@ -5,8 +5,9 @@ use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
 use crate::agenda::{Agenda, Order, Slot};
+use crate::quic::{Carrier, Quic};
 
-/// A five-tuple in use.
+/// A connection, or a pair of datagram sockets.
 pub(crate) struct Conn {
     pub(crate) app: u32,
     /// The number that the application assigned to the connection.
@@ -23,10 +24,14 @@ pub(crate) struct Conn {
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
+    /// The two ends of a QUIC connection.
+    pub(crate) quic: Option<Box<Quic>>,
+    /// The connection that carries this one, which is a stream.
+    pub(crate) carrier: Option<Carrier>,
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
-    /// Bytes read in order, at home and on the internet.
+    /// The number of bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
     /// The counters of the ends, after the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
@@ -73,8 +78,8 @@ impl End {
         }
     }
 
-    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. An
-    /// entry for an earlier plan is replaced.
+    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. If
+    /// the next call was postponed after the entry was made, replaces the entry.
     #[inline]
     pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
         let is_next = self.next == place;
@@ -124,12 +129,16 @@ pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
     let [home, wan] = hosts.map(|host| 2 + host % 250);
     let protocol = match open.transport {
         Transport::Tcp => 6,
-        Transport::Udp => 17,
+        Transport::Udp | Transport::Quic => 17,
         Transport::Icmp => 1,
     };
     // These ports belong to no known protocol, so that no dissector interprets the payload.
     let ephemeral = 10_000 + (index % 30_000) as u16;
-    let service = 61_000 + (hosts[1] % 1_000) as u16;
+    // A capture has no payload for the dissector of QUIC to read.
+    let service = match open.transport {
+        Transport::Quic => 443,
+        _ => 61_000 + (hosts[1] % 1_000) as u16,
+    };
     let ports = match (open.transport, open.from) {
         (Transport::Icmp, _) => (0, 0),
         (_, Side::Home) => (ephemeral, service),

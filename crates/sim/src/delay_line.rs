@@ -76,7 +76,7 @@ impl DelayLine {
         first.then_some(arrives)
     }
 
-    /// Puts a packet in its place by its arrival.
+    /// Inserts a packet by its arrival time.
     #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let later = |other: &&Travelling| other.arrives > arrives;

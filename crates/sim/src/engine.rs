@@ -48,24 +48,34 @@ impl<O: Observer> Engine for World<O> {
 
     fn write(&mut self, conn: u32, at: Side, bytes: u64) -> u64 {
         let now = self.network.now;
+        if self.conns[conn as usize].transport == Transport::Quic {
+            return self.with_quic(conn, at, |quic, stream| quic.write(stream, bytes));
+        }
         self.with_end(conn, at, |tcp| tcp.write(now, bytes))
     }
 
     fn send_unlimited(&mut self, conn: u32, at: Side) {
+        if self.conns[conn as usize].transport == Transport::Quic {
+            return self.with_quic(conn, at, aqmlab_quic::Connection::send_unlimited);
+        }
         self.with_end(conn, at, Connection::send_unlimited);
     }
 
     fn close(&mut self, conn: u32, at: Side) {
         let now = self.network.now;
         let socket = &mut self.conns[conn as usize];
-        if socket.transport == Transport::Tcp {
-            self.with_end(conn, at, Connection::close);
-        } else {
-            socket.closed = socket.closed.or(Some(now));
+        match socket.transport {
+            Transport::Tcp => self.with_end(conn, at, Connection::close),
+            Transport::Quic => self.with_quic(conn, at, aqmlab_quic::Connection::finish),
+            Transport::Udp | Transport::Icmp => socket.closed = socket.closed.or(Some(now)),
         }
     }
 
     fn abort(&mut self, conn: u32, at: Side) {
+        let now = self.network.now;
+        if self.conns[conn as usize].transport == Transport::Quic {
+            return self.with_quic(conn, at, |quic, _| quic.close(now));
+        }
         self.with_end(conn, at, Connection::abort);
     }
 

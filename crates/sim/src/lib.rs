@@ -9,6 +9,7 @@
 //! | `network`    | links, lines, and the paths of packets through them                    |
 //! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
+//! | `quic`       | QUIC connections and their streams                                     |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; the observer `taps` measures                       |
 //! | `reads`      | the wake-ups of applications                                           |
@@ -29,6 +30,7 @@ mod network;
 mod observer;
 mod outcome;
 mod own_links;
+mod quic;
 mod reads;
 pub mod replay;
 mod sampler;

@@ -20,8 +20,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of the link's next call. A link with a radio is called only to wait for its
-    /// discipline.
+    /// The time of the link's next call. The agenda calls a link with a radio only when the link's
+    /// discipline may release a packet.
     pub(crate) called: Instant,
 }
 
@@ -240,7 +240,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Adds a packet to the queue of a link, or lets it pass an idle link.
+    /// Adds a packet to the queue of a link. An idle link without a radio sends the packet at once.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet) {

@@ -93,7 +93,7 @@ fn findings(
     Findings {
         flows: flows.map(|(flow, report)| world.runner.findings(spec, flow, report)).collect(),
         links: links.map(|(link, report)| of_link(link, end, report)).collect(),
-        conns: world.conns.iter().map(of_conn).collect(),
+        conns: world.conns.iter().map(|conn| of_conn(conn, &world.conns)).collect(),
         samples: world.sampler.take().map(|sampler| sampler.samples),
         events: world.events,
         packets: world.network.packets,
@@ -104,19 +104,39 @@ fn of_link(link: &Link, end: Instant, report: QueueReport) -> LinkFindings {
     LinkFindings::of(&link.port.log, link.port.busy_until(end), report)
 }
 
-fn of_conn(conn: &Conn) -> ConnFindings {
-    let tcp = (conn.transport == aqmlab_apps::Transport::Tcp).then(|| {
+fn of_conn(conn: &Conn, all: &[Conn]) -> ConnFindings {
+    let mut tcp = (conn.transport == aqmlab_apps::Transport::Tcp).then(|| {
         [Side::Home, Side::Wan]
             .map(|side| conn.stats_of(side).map_or_else(EndCounts::default, |stats| counts(&stats)))
     });
+    let mut read = conn.read;
+    if let Some(quic) = &conn.quic {
+        tcp = Some([0, 1].map(|side: usize| quic_counts(&quic.ends[side].quic.stats())));
+        let streams = quic.streams.iter().map(|&stream| all[stream as usize].read);
+        read = streams.fold([0; 2], |sum, read| [sum[0] + read[0], sum[1] + read[1]]);
+    }
     ConnFindings {
         flow: conn.app as usize,
         number: conn.id.0,
         opened: conn.opened,
         established: conn.established,
         closed: conn.closed,
-        read: conn.read,
+        read,
         tcp,
+    }
+}
+
+fn quic_counts(stats: &aqmlab_quic::Stats) -> EndCounts {
+    EndCounts {
+        segments_sent: stats.datagrams_sent,
+        retransmissions: stats.repeated_packets,
+        events: TcpEvents {
+            rtos: Some(stats.recovery.persistent),
+            tlps: Some(stats.recovery.ptos),
+            fast_recoveries: Some(stats.recovery.loss_periods),
+            spurious_undos: Some(0),
+            ece_reductions: Some(stats.recovery.ecn_periods),
+        },
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wake-ups of applications, which are the most frequent calls of most ends.
+//! The wake-ups of applications. Most calls of an end of a connection are wake-ups.
 //!
 //! An application wakes shortly after data has arrived, and reads. Wake-ups have places in the
 //! order of all calls, but they are stored in a queue and not in the agenda. All hosts of a kind

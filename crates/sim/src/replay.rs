@@ -6,12 +6,12 @@
 //! numbers come from the recording. A packet that differs therefore shows a difference between the
 //! disciplines.
 //!
-//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. Its
-//! updates then fall between the same operations as in the recording. The kernel's timers wait
-//! until the sender has finished, so an operation may precede an update that was due a few
-//! microseconds before. Such an operation is moved to just before the update, by at most [`LATE`],
-//! and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some time on.
-//! The replay then delays its timer at the same time, and counts this as `late`.
+//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. The
+//! updates of the law then fall between the same operations as in the recording. The kernel's
+//! timers wait until the sender has finished, so an operation may precede an update that was due a
+//! few microseconds before. Such an operation is moved to just before the update, by at most
+//! [`LATE`], and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some
+//! time on. The replay then delays its timer at the same time, and counts this as `late`.
 
 mod sent;
 
@@ -29,7 +29,8 @@ pub use self::sent::SentTcp;
 
 /// The operations of a discipline on a trace of packets.
 ///
-/// Each column has an entry for each operation or for each packet.
+/// Most columns have an entry for each operation, for each packet or for each flow. The other
+/// columns list some of the operations or flows.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Recording {
     /// The discipline to compare.
@@ -50,7 +51,7 @@ pub struct Recording {
     /// The TCP header of each packet, if the packets are segments.
     #[serde(default)]
     pub tcp: Vec<Option<SentTcp>>,
-    /// The bytes that the discipline counts beyond the IP length.
+    /// The number of bytes that the discipline counts beyond the IP length.
     #[serde(default)]
     pub link_header: u32,
     /// 1 for an enqueue, 0 for a dequeue.
@@ -60,7 +61,7 @@ pub struct Recording {
     pub time: Vec<i64>,
     /// The packet enqueued or dequeued; −1 for none.
     pub id: Vec<i64>,
-    /// The bytes that the discipline counts for an enqueued packet.
+    /// The number of bytes that the discipline counts for an enqueued packet.
     pub len: Vec<u32>,
     /// The ECN field of a packet when it was dequeued.
     pub ecn: Vec<u8>,
@@ -233,8 +234,8 @@ impl Recording {
         for &place in &self.updates {
             let before = place.checked_sub(1).and_then(|place| seen.get(place));
             let least = before.map_or(i64::MIN, |at| at - signed(LATE));
-            // An operation that preceded this update would follow it, so the timer must have been
-            // late.
+            // With a punctual timer, an operation that preceded this update would follow it. The
+            // timer was therefore late.
             while least.saturating_sub(signed(since_zero(timer.due()))) > schedule.shift {
                 schedule.late.push(timer.due());
                 timer.wait();
@@ -304,7 +305,7 @@ struct Done {
     draws: usize,
 }
 
-/// A packet that left.
+/// A packet that an operation dequeued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Given {
     id: u64,
@@ -440,7 +441,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Groups the values of each operation.
+/// Returns the values of each operation in `pairs`.
 fn by_place(pairs: &[(usize, u64)]) -> BTreeMap<usize, Vec<u64>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for &(place, value) in pairs {

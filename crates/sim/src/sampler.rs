@@ -26,6 +26,14 @@ impl Sampler {
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {
+            if let Some(quic) = conn.quic.as_ref().filter(|_| conn.closed.is_none()) {
+                for side in [Side::Home, Side::Wan] {
+                    let end = &quic.ends[side.index()].quic;
+                    if end.stats().data_packets_sent > 0 {
+                        self.samples.tcp.push(quic_sample(now, index as u32, side, &end.metrics()));
+                    }
+                }
+            }
             let Some(ends) = conn.ends.as_ref().filter(|_| conn.transport == Transport::Tcp) else {
                 continue;
             };
@@ -49,6 +57,18 @@ impl Sampler {
             });
         }
         world.network.agenda.set(self.slot, now + self.every);
+    }
+}
+
+fn quic_sample(at: Instant, conn: u32, side: Side, metrics: &aqmlab_quic::Metrics) -> TcpSample {
+    TcpSample {
+        at,
+        conn,
+        side,
+        cwnd_bytes: metrics.cwnd_bytes,
+        ssthresh_bytes: metrics.ssthresh_bytes,
+        srtt: metrics.srtt,
+        in_flight_bytes: metrics.in_flight_bytes,
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Medium {
     /// The number of the medium in the trial.
     number: u32,
     slot: Slot,
-    /// The link of each radio.
+    /// The index of each radio's link.
     links: Vec<usize>,
 }
 

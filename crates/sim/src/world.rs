@@ -50,7 +50,7 @@ pub(crate) struct World<O> {
     pub(crate) events: u64,
 }
 
-/// The next call of an end, and its entry in the agenda, when the end is drained.
+/// The state of an end's next call and of its entry in the agenda when the end is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     /// The next call and the entry are in the future, if they exist.
@@ -133,6 +133,7 @@ impl<O: Observer> World<O> {
                     return;
                 }
             }
+            Header::Quic(_) => return self.deliver_quic(packet),
             Header::Udp(header) | Header::Icmp(header) => {
                 if conn.closed.is_none() {
                     let headers = packet.ip_len.min(28);
@@ -149,6 +150,9 @@ impl<O: Observer> World<O> {
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
     fn drain(&mut self, index: u32, side: Side, entry: Entry) {
         let conn = &mut self.conns[index as usize];
+        if conn.quic.is_some() {
+            return self.drain_quic(index, side);
+        }
         if drain(conn, side, entry, &mut self.network, &mut self.reads).is_break() {
             self.notify(index, side, entry);
         }
@@ -217,10 +221,12 @@ impl<O: Observer> World<O> {
             let end = &mut ends[side.index()];
             end.tcp.handle_timeout(now);
             self.drain(index, side, entry);
+        } else {
+            self.on_quic_timer(index, side);
         }
     }
 
-    /// Handles the first wake-up of an application. Most applications only read.
+    /// Handles the earliest of all wake-ups. Most applications only read.
     fn read(&mut self) {
         let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
         let conn = &mut self.conns[index as usize];
@@ -327,6 +333,9 @@ impl<O: Observer> World<O> {
                 }
             }))
         });
+        let carrier = open.over.and_then(|over| self.open_stream(app, index, over));
+        let is_quic = open.transport == Transport::Quic && carrier.is_none();
+        let quic = is_quic.then(|| self.create_quic(app, index, sources, open));
         self.conns.push(Conn {
             app,
             id,
@@ -337,6 +346,8 @@ impl<O: Observer> World<O> {
             ecn: open.ecn,
             reads: open.reads,
             ends,
+            quic,
+            carrier,
             opened: self.network.now,
             established: None,
             closed: None,
@@ -353,7 +364,7 @@ impl<O: Observer> World<O> {
         let header = UdpHeader { tag };
         let header = match conn.transport {
             Transport::Icmp => Header::Icmp(header),
-            Transport::Udp | Transport::Tcp => Header::Udp(header),
+            Transport::Udp | Transport::Tcp | Transport::Quic => Header::Udp(header),
         };
         let source = conn.sources[at.index()];
         let ecn = conn.ecn;

@@ -48,13 +48,14 @@ impl Window {
 pub struct Ack {
     /// The arrival time of the acknowledgement.
     pub now: Instant,
-    /// Data newly acknowledged, cumulatively or selectively (Linux's `delivered`).
+    /// The amount of data newly acknowledged, cumulatively or selectively (Linux's `delivered`).
     pub acked: u64,
-    /// Bytes newly acknowledged cumulatively (FreeBSD's `bytes_this_ack`).
+    /// The number of bytes newly acknowledged cumulatively (FreeBSD's `bytes_this_ack`).
     pub bytes: u64,
-    /// The data outstanding after the acknowledgement.
+    /// The amount of data outstanding after the acknowledgement.
     pub in_flight: u64,
-    /// The data outstanding when the newest segment that the acknowledgement covers was sent.
+    /// The amount of data outstanding when the newest segment that the acknowledgement covers was
+    /// sent.
     pub prior_in_flight: u64,
     /// The time until pacing allows the next departure.
     pub until_departure: Duration,
@@ -78,7 +79,7 @@ pub struct Ack {
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux `tcp_rate.c`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
-    /// Units delivered over `interval`. If there is no sample, both are zero.
+    /// The number of units delivered over `interval`. If there is no sample, both values are zero.
     pub delivered: u64,
     /// The longer of the sending interval and the acknowledging interval.
     pub interval: Duration,
@@ -86,11 +87,11 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// The total number of units delivered so far.
     pub total_delivered: u64,
-    /// Units marked lost by this acknowledgement.
+    /// The number of units that were marked as lost because of this acknowledgement.
     pub losses: u64,
     /// The total number of units lost so far.
     pub total_lost: u64,
-    /// Units that this acknowledgement acknowledges cumulatively or selectively.
+    /// The number of units that this acknowledgement acknowledges cumulatively or selectively.
     pub acked_sacked: u64,
     /// Whether the application limited the sender during the sample.
     pub app_limited: bool,
@@ -103,7 +104,7 @@ pub struct RateSample {
 pub struct Congestion {
     /// The time at which the congestion was detected.
     pub now: Instant,
-    /// The data outstanding just before the congestion was detected.
+    /// The amount of data outstanding just before the congestion was detected.
     pub in_flight: u64,
     /// The signal of congestion.
     pub signal: Signal,
@@ -156,12 +157,12 @@ pub enum CcEvent {
     ProbeRepaired {
         /// Whether the application limited the sender.
         app_limited: bool,
-        /// Segments delivered so far.
+        /// The number of segments delivered so far.
         delivered: u64,
     },
 }
 
-/// The number of segments of a burst.
+/// The rule for the number of segments in a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoSegments {
     /// The connection's number of segments, but at least this number if the segments are available
@@ -242,8 +243,8 @@ pub trait CongestionControl: Send {
         let _ = (window, event, now);
     }
 
-    /// Returns the window after a recovery that ends with as much data in flight as the threshold
-    /// allows (FreeBSD's `post_recovery`).
+    /// Returns the window after a recovery that ends with at least the slow-start threshold of data
+    /// in flight (FreeBSD's `post_recovery`).
     fn post_recovery_cwnd(&mut self, window: &Window) -> u64 {
         window.ssthresh
     }

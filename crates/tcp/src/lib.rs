@@ -19,14 +19,14 @@
 //! | ECN | `linux/ecn`, `recovery` | `freebsd/input`, `ack` | `ecn` |
 //! | timers | `linux/rto`, `rtt`, `tlp`, `zero_window` | `freebsd/timer`, `rtt` | `timers`, `clock`, `rtt` |
 //! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output` | `segment`, `pacer` |
-//! | pacing | `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
+//! | pacing | `linux/pacing_rate`, `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
 //! | send buffer | `linux/sndbuf`, `sendmsg` | `freebsd/sockbuf` | `send_sequence`, `writer` |
 //! | windows | `linux/cwnd`, `rcv_window`, `rcv_autotune` | `freebsd/rcvbuf` | `cc` |
 //! | acknowledgements out | `linux/delack` | `freebsd/input` | `sack_report` |
 //! | opening and closing | `linux/handshake` | `freebsd/handshake` | `handshake`, `close` |
 //!
-//! **Invariant:** a connection reads no clock, draws random numbers only from the seed of its BBR,
-//! and allocates nothing in steady state.
+//! **Invariant:** a connection reads no clock and allocates nothing in steady state. It draws
+//! random numbers only for BBR, from the controller's seed.
 
 #![allow(clippy::unused_self, reason = "each stack answers every call, with its state or without")]
 #![allow(clippy::struct_excessive_bools, reason = "the state of a protocol has many flags")]
@@ -46,6 +46,8 @@ mod state;
 mod tcb;
 mod timers;
 
+pub use common::delivery_rate::{DeliveryRate, PendingSample};
+pub use common::scoreboard::Sent;
 pub use config::Config;
 pub use connection::{Connection, Event};
 pub use metrics::{Metrics, Stats};

@@ -7,9 +7,9 @@ use crate::Connection;
 /// The state of a connection that is plotted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
-    /// The congestion window.
+    /// The congestion window in bytes.
     pub cwnd_bytes: u64,
-    /// The slow-start threshold; `None` until the first reduction.
+    /// The slow-start threshold in bytes; `None` until the first reduction.
     pub ssthresh_bytes: Option<u64>,
     /// The smoothed round-trip time; `None` until the first sample.
     pub srtt: Option<Duration>,
@@ -19,10 +19,10 @@ pub struct Metrics {
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, including backoff.
     pub rto: Duration,
-    /// The payload estimated to be in the network. On Linux it is computed from full-sized
-    /// segments; on FreeBSD it is all outstanding data.
+    /// The number of payload bytes estimated to be in the network. On Linux it is computed from
+    /// full-sized segments; on FreeBSD it is all outstanding data.
     pub in_flight_bytes: u64,
-    /// The window that the peer offers.
+    /// The window that the peer offers, in bytes.
     pub rwnd_bytes: u64,
     /// The state of RFC 9293.
     pub state: &'static str,
@@ -35,39 +35,39 @@ pub struct Metrics {
 /// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Segments sent, including acknowledgements and retransmissions.
+    /// The number of segments sent, including acknowledgements and retransmissions.
     pub segments_sent: u64,
-    /// Segments with data sent, including retransmissions.
+    /// The number of segments with data sent, including retransmissions.
     pub data_segments_sent: u64,
-    /// Bytes of payload sent, including retransmissions.
+    /// The number of payload bytes sent, including retransmissions.
     pub bytes_sent: u64,
-    /// Segments received, whether acceptable or not.
+    /// The number of segments received, whether acceptable or not.
     pub segments_received: u64,
-    /// Segments retransmitted.
+    /// The number of segments retransmitted.
     pub retransmitted_segments: u64,
-    /// Bytes of payload retransmitted.
+    /// The number of payload bytes retransmitted.
     pub retransmitted_bytes: u64,
-    /// Expiries of the retransmission timer.
+    /// The number of expiries of the retransmission timer.
     pub rtos: u64,
-    /// Tail loss probes sent.
+    /// The number of tail loss probes sent.
     pub tlps: u64,
-    /// Entries into fast recovery.
+    /// The number of times that fast recovery began.
     pub fast_recoveries: u64,
-    /// Reductions undone as spurious.
+    /// The number of reductions undone as spurious.
     pub spurious_undos: u64,
-    /// Duplicate acknowledgements received.
+    /// The number of duplicate acknowledgements received.
     pub dup_acks: u64,
-    /// Duplicate-SACK blocks received.
+    /// The number of duplicate-SACK blocks received.
     pub dsacks: u64,
-    /// Segments received with a CE mark.
+    /// The number of segments received with a CE mark.
     pub ce_received: u64,
-    /// Window reductions after an ECN echo.
+    /// The number of window reductions after an ECN echo.
     pub ece_reductions: u64,
-    /// Bytes of payload delivered in order to the application.
+    /// The number of payload bytes delivered in order to the application.
     pub bytes_delivered: u64,
-    /// Bytes of payload that the peer has acknowledged cumulatively.
+    /// The number of payload bytes that the peer has acknowledged cumulatively.
     pub bytes_acked: u64,
-    /// Probes of a closed window sent.
+    /// The number of probes of a closed window sent.
     pub window_probes: u64,
 }
 

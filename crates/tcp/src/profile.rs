@@ -29,7 +29,7 @@ pub enum Stack {
     FreeBsd,
 }
 
-/// The maximum memory of a FreeBSD buffer (`sb_max`).
+/// The maximum memory of a FreeBSD buffer in bytes (`sb_max`).
 pub(crate) const SB_MAX: u64 = 2 << 20;
 /// The part of [`SB_MAX`] for clusters (`sb_max_adj`). An mbuf takes 256 bytes for each cluster of
 /// 2048 bytes.

@@ -106,7 +106,7 @@ impl StackState {
         /// Handles the expiry of the transmission timer.
         fn on_xmit_timer(&mut, tcb: &mut Tcb, purpose: XmitTimer);
 
-        /// Returns the payload estimated to be in the network.
+        /// Returns the number of payload bytes estimated to be in the network.
         fn flight_bytes(&, tcb: &Tcb) -> u64;
         /// Returns the name of the state of loss recovery.
         fn recovery_name(&) -> &'static str;

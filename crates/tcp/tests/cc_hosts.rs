@@ -6,8 +6,8 @@ use aqmlab_core::{Duration, Instant};
 use cc_path::steps::{acknowledge_for, lose, plain_ack, sample};
 use cc_path::{MSS, Path, Run, controller, fresh_window, gauge};
 
-/// FreeBSD's CUBIC reduces the window to 0.8 of the maximum. It returns to the maximum after K =
-/// ∛(max·0.2/0.4).
+/// FreeBSD's CUBIC reduces the window to 0.8 of the maximum. The window returns to the maximum
+/// after K = ∛(max·0.2/0.4).
 #[test]
 fn freebsd_cubic_returns_to_its_maximum_after_its_k() {
     let segment = u64::from(MSS);

@@ -173,7 +173,8 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
     }
 }
 
-/// With 20 segments and 10 ms, Reno grows faster than the cubic function.
+/// At a window of 20 segments and a round-trip time of 10 ms, Reno grows faster than the cubic
+/// function.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
     // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments.
@@ -219,8 +220,8 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// However large the value of the function, one window of acknowledgements grows the window by
-/// half.
+/// One window of acknowledgements grows the window by at most half, for any value of the cubic
+/// function.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {

@@ -1,5 +1,5 @@
-//! Conformance statements on BBRv3 that hold on a whole path. `bbr3/main.rs` compares the module with
-//! Google's code; statements on single steps are tested beside the module.
+//! Conformance statements on BBRv3 that hold on a whole path. `bbr3/main.rs` compares the module
+//! with Google's code; statements on single steps are tested beside the module.
 
 #![allow(unreachable_pub, dead_code, reason = "the modules serve several tests")]
 
@@ -156,8 +156,8 @@ impl Seen {
 }
 
 /// C-196, C-198: start-up finds the bandwidth within 2 %, then drains the queue down to the
-/// bandwidth-delay product. As in `bbr_check_drain`, the product counts as at least three bursts, and
-/// packets that leave the network before the next departure do not count.
+/// bandwidth-delay product. As in `bbr_check_drain`, the product counts as at least three bursts,
+/// and packets that leave the network before the next departure do not count.
 #[test]
 fn start_up_finds_the_bandwidth_and_draining_empties_the_queue() {
     for kbit in [2_000, 12_000, 50_000] {
@@ -193,9 +193,10 @@ fn a_probe_ends_on_a_plateau() {
 /// C-205: after five seconds without a shorter round-trip time, half of the bandwidth-delay product
 /// is in flight for 200 ms and a round.
 ///
-/// The bounds follow from `bbr_update_min_rtt` with jiffies of 4 ms. First the data in flight fall to
-/// the window, at a packet per millisecond. Then 200 ms pass, which are longer than a round. A
-/// deadline in jiffies is up to two jiffies late, and the next acknowledgement comes up to 2 ms later.
+/// The bounds follow from `bbr_update_min_rtt` with jiffies of 4 ms. First the data in flight falls
+/// to the window, at a packet per millisecond. Then 200 ms pass, which is longer than a round. A
+/// deadline in jiffies is up to two jiffies late, and the next acknowledgement comes up to 2 ms
+/// later.
 #[test]
 fn the_round_trip_time_is_probed_every_five_seconds() {
     let seen = watch(Recipe { seconds: 24, ..HOME });
@@ -214,7 +215,7 @@ fn the_round_trip_time_is_probed_every_five_seconds() {
         let millis = (pair[1][0].at - pair[0][1].at) / 1_000;
         assert!((5_000..=5_000 + late).contains(&millis), "{millis} ms apart");
     }
-    // The bandwidth is the short-term one, which losses lower.
+    // The bandwidth here includes the short-term bound, which losses lower.
     for one in seen.iter().filter(|one| one.mode == PROBE_RTT) {
         assert_eq!(one.cwnd, (one.product() / 2.0).ceil() as u64, "{one:?}");
     }
@@ -224,9 +225,9 @@ fn the_round_trip_time_is_probed_every_five_seconds() {
 /// product, and the full rate is used.
 ///
 /// Ten packets are acknowledged together, so the window grows by ten packets, or by nine if the
-/// estimate of the bandwidth rounds down (`bbr_update_ack_aggregation`). The rate has a margin of 1 %
-/// (`bbr_pacing_margin_percent`). At worst nothing is sent while the round-trip time is probed, for
-/// 0.3 s of 5 s.
+/// estimate of the bandwidth rounds down (`bbr_update_ack_aggregation`). The rate has a margin of 1
+/// % (`bbr_pacing_margin_percent`). At worst nothing is sent while the round-trip time is probed,
+/// for 0.3 s of 5 s.
 #[test]
 fn aggregation_raises_the_window() {
     let seen = watch(Recipe { batch_us: 10_000, rtt_us: 10_000, ..HOME });
@@ -261,8 +262,8 @@ fn a_faster_link_is_found_by_growth_in_powers() {
 }
 
 /// C-210: after the link becomes ten times slower, the bandwidth follows within two cycles. The
-/// maximum of the bandwidth covers the present and the previous cycle, and a cycle ends a round after
-/// its probe. The old bandwidth is therefore forgotten a round after the second probe.
+/// maximum of the bandwidth covers the present and the previous cycle, and a cycle ends a round
+/// after its probe. The old bandwidth is therefore forgotten a round after the second probe.
 #[test]
 fn a_slower_link_is_found_within_two_cycles() {
     let seen = watch(Recipe { step: 10, buffer: 50, seconds: 44, ..HOME });
@@ -278,7 +279,8 @@ fn a_slower_link_is_found_within_two_cycles() {
     assert!(after.len() > high + 1 && after[high + 1..].iter().all(|one| one.bw >= 0.98 * new));
 }
 
-/// C-211: without a buffer, the sender settles near the rate of the link and loses little.
+/// C-211: with a buffer of only three packets, the sender settles near the rate of the link and
+/// loses little.
 #[test]
 fn a_path_without_a_buffer_loses_little() {
     let seen = watch(Recipe { buffer: 3, seconds: 30, ..HOME });

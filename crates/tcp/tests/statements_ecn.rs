@@ -132,7 +132,7 @@ fn the_counter_starts_at_five_and_wraps_at_eight() {
         assert_eq!(u64::from(last.header.flags.ace()), (5 + count) % 8, "{count} marks");
     }
     assert_eq!(end.tcp.stats().ce_received, 11);
-    // A pure acknowledgement counts too.
+    // A pure acknowledgement with CE also counts.
     end.arrive(ace(5), 1, 0, Ecn::Ce);
     assert_eq!(end.write(1_000)[0].header.flags.ace(), 1);
 }
@@ -274,7 +274,8 @@ fn dctcp() -> End {
 }
 
 /// C-183: all segments that an acknowledgement with ECE delivers count as marked. The first
-/// acknowledgement completes a round without marks, so the estimate is 15/16 at the first reduction.
+/// acknowledgement completes a round without marks, so the estimate is 15/16 at the first
+/// reduction.
 #[test]
 fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     let mut end = dctcp();

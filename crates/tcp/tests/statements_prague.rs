@@ -85,11 +85,12 @@ impl Steady {
 /// C-184: at a constant share p of marks the window is at least 2·√(1 − p)/p packets and at most
 /// √(6·(1 − p))/p packets, so about two marks arrive per round trip.
 ///
-/// Every reduction takes p/2 of the window W, and between reductions N packets let it grow by
-/// (1 − p)·N/W (`prague_enter_cwr`, `prague_update_cwnd`). In balance W² = 2·(1 − p)·N/p. The state CWR
-/// lasts for a window, and the first mark after it reduces the window again. A mark arrives every 1/p
-/// packets, so N is the first multiple of 1/p that is greater than W: 2/p or 3/p. The window deviates
-/// from its mean by at most half of a reduction, a packet.
+/// Every reduction lowers the window W by the share p/2. Between reductions, N packets are
+/// acknowledged and raise the window by (1 − p)·N/W (`prague_enter_cwr`, `prague_update_cwnd`). In
+/// balance W² = 2·(1 − p)·N/p. The state CWR lasts for a window, and the first mark after it
+/// reduces the window again. A mark arrives every 1/p packets, so N is the first multiple of 1/p
+/// that is greater than W: 2/p or 3/p. The window deviates from its mean by at most half of a
+/// reduction, a packet.
 #[test]
 fn two_marks_arrive_per_round_trip() {
     for share in [20_000, 50_000, 100_000] {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use aqmlab_apps::Open;
 use aqmlab_core::{Args, Bytes, Kind};
-use aqmlab_tcp::cc::CongestionControl;
+use aqmlab_quic::Schedule;
+use aqmlab_tcp::cc::{CongestionControl, EcnNeed};
 use aqmlab_tcp::{Config, Profile};
 
 use crate::arguments::{arguments, set_all};
@@ -61,6 +62,45 @@ impl Endpoint {
             send_buffer: self.spec.send_buffer.map(|bytes| bytes.0),
             receive_buffer: self.spec.receive_buffer.map(|bytes| bytes.0),
         }
+    }
+
+    /// Returns the configuration of one QUIC connection. It uses the controller, the MTU and ECN of
+    /// the endpoint; the other settings are TCP's.
+    pub fn quic(&self, open: Open) -> aqmlab_quic::Config {
+        let (kind, args) = &self.cc;
+        aqmlab_quic::Config {
+            cc: (kind.build)(args),
+            mtu: self.spec.mtu.0 as u32,
+            ecn: self.spec.ecn,
+            zero_rtt: open.zero_rtt,
+            schedule: Schedule::Sequential,
+        }
+    }
+
+    /// Refuses an endpoint that cannot have QUIC connections. `at` is its place in the trial.
+    ///
+    /// # Errors
+    ///
+    /// If the controller needs TCP, or the MTU is too small.
+    pub fn check_quic(&self, at: &str) -> Result<(), SpecError> {
+        let (kind, args) = &self.cc;
+        let cc = (kind.build)(args);
+        if cc.ecn_need() != EcnNeed::None || cc.wants_feedback() {
+            let problem = format!(
+                "`{}` needs the feedback of Linux's TCP; QUIC has the others, such as `cubic`",
+                kind.name
+            );
+            return Err(SpecError::new(format!("{at}.cc"), problem));
+        }
+        let least = u64::from(aqmlab_quic::MIN_INITIAL + aqmlab_quic::HEADERS);
+        if self.spec.mtu.0 < least {
+            let problem = format!(
+                "{} B: QUIC needs {least} B, a datagram of 1200 B (RFC 9000 §14)",
+                self.spec.mtu.0
+            );
+            return Err(SpecError::new(format!("{at}.mtu"), problem));
+        }
+        Ok(())
     }
 }
 

@@ -72,6 +72,11 @@ fn resolve_app(at: &str, spec: &Spec, of: &AppSpec) -> Result<ResolvedApp, SpecE
         Endpoint::new(&format!("{at}.home"), &of.home)?,
         Endpoint::new(&format!("{at}.wan"), &of.wan)?,
     ];
+    if app.uses_quic() {
+        for (endpoint, side) in endpoints.iter().zip(["home", "wan"]) {
+            endpoint.check_quic(&format!("{at}.{side}"))?;
+        }
+    }
     for (name, route) in [("up", &of.up), ("down", &of.down)] {
         limits::check_route(&format!("{at}.{name}"), spec, route)?;
     }

@@ -83,6 +83,15 @@ impl<'a> Traffics<'a> {
         worst
     }
 
+    /// Returns the fair share of the application called `name` in a direction, in Mbit/s.
+    pub(crate) fn fair_mbit(&self, name: &str, direction: &str) -> Option<f64> {
+        let ran = &self.by_direction[usize::from(direction == "down")];
+        let is_own = |one: &&Traffic| one.app.name == name && one.stop_ns > one.start_ns;
+        let flow = ran.iter().find(is_own)?;
+        let shares = flow.links.iter().map(|&link| self.on_link(link, flow, ran).fair);
+        shares.reduce(f64::min)
+    }
+
     fn on_link(&self, link: usize, flow: &Traffic, ran: &[Traffic]) -> FairShare {
         let others =
             ran.iter().filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link));

@@ -8,8 +8,10 @@ use serde::Deserialize;
 
 use crate::fair_share::{FairShare, Traffics};
 use crate::finding::{Finding, Word};
-use crate::measured::Measured;
+use crate::measured::{Measured, is_speed};
 use crate::medians::Medians;
+use crate::quality::{Quality, Scores};
+use crate::requirement::{Applied, StatedRequirement};
 use crate::rows::{AppRow, FlowRow};
 use crate::statistics::median;
 use crate::transfer::TransferTime;
@@ -29,6 +31,8 @@ pub struct Stated {
     pub limits_ms: BTreeMap<String, f64>,
     /// The lowest sufficient rates in Mbit/s.
     pub rates_mbit: BTreeMap<String, f64>,
+    /// The requirements for the Quality of Outcome.
+    pub requirements: BTreeMap<String, StatedRequirement>,
 }
 
 /// Trials to judge.
@@ -44,6 +48,7 @@ struct Judged {
     app: String,
     kind: String,
     needs: Vec<Need>,
+    requirement: Option<Applied>,
     seeds: Vec<Seed>,
 }
 
@@ -58,6 +63,7 @@ struct Seed {
     share: Option<FairShare>,
     time: Option<TransferTime>,
     measured: Medians,
+    scores: Option<Scores>,
 }
 
 impl Judge {
@@ -75,16 +81,14 @@ impl Judge {
             self.conditions.len() - 1
         });
         let judged = &mut self.conditions[at].1;
-        let has_transfer = trial.apps.iter().any(|app| is_transfer(&app.app.kind));
-        let traffics = has_transfer.then(|| Traffics::new(trial, flows, apps));
+        let traffics = Traffics::new(trial, flows, apps);
         for app in &trial.apps {
             let at = judged.iter().position(|known| known.app == app.name);
             let at = at.unwrap_or_else(|| {
                 judged.push(Judged::new(app, stated));
                 judged.len() - 1
             });
-            let traffics = traffics.as_ref().filter(|_| is_transfer(&app.app.kind));
-            let measured = Measured::of(trial, app, (flows, apps), traffics);
+            let measured = Measured::of(trial, app, (flows, apps), &traffics);
             judged[at].add(seed, &measured);
         }
     }
@@ -96,16 +100,6 @@ impl Judge {
         };
         self.conditions.iter().flat_map(in_condition).collect()
     }
-}
-
-/// Returns whether applications of a kind are transfers, which are judged by their speed.
-pub fn is_transfer(kind: &str) -> bool {
-    needs_of(kind).is_some_and(|needs| needs.needs.iter().any(is_speed))
-}
-
-/// Returns whether a need states the speed of a transfer.
-fn is_speed(need: &Need) -> bool {
-    matches!(need.measure, Measure::FairShare | Measure::TransferTime)
 }
 
 /// Returns the needs of an application. A stated delay replaces the kind's needs on delays. A
@@ -135,7 +129,12 @@ fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
 impl Judged {
     fn new(app: &App, stated: &Stated) -> Self {
         let needs = needs_for(app, stated);
-        Self { app: app.name.clone(), kind: app.app.kind.clone(), needs, seeds: Vec::new() }
+        let requirement = match stated.requirements.get(&app.name) {
+            Some(stated) => stated.applied(),
+            None => needs_of(&app.app.kind).and_then(|kind| kind.requirement).map(Applied::from),
+        };
+        let (name, kind) = (app.name.clone(), app.app.kind.clone());
+        Self { app: name, kind, needs, requirement, seeds: Vec::new() }
     }
 
     fn add(&mut self, seed: u64, measured: &Measured) {
@@ -151,6 +150,7 @@ impl Judged {
             share: measured.share,
             time: measured.time.filter(|time| time.projected || !is_judged),
             measured: Medians::of_trial(measured),
+            scores: self.requirement.as_ref().map(|one| Scores::of(one, measured)),
         });
     }
 
@@ -170,6 +170,7 @@ impl Judged {
             time: self.time(),
             share: self.share(),
             medians: Medians::over(&measured),
+            quality: self.quality(),
         }
     }
 
@@ -188,6 +189,13 @@ impl Judged {
             findings.insert(0, Finding::new(ARRIVED, by_seed(&|seed| seed.arrived)));
         }
         findings
+    }
+
+    /// Returns the Quality of Outcome over seeds, if a requirement applies.
+    fn quality(&self) -> Option<Quality> {
+        let seeds = self.seeds.iter();
+        let scores = seeds.filter_map(|seed| Some((seed.number, seed.scores.as_ref()?)));
+        Quality::over(self.requirement.as_ref()?, &scores.collect::<Vec<_>>())
     }
 
     /// Returns the median over seeds of a transfer's time. The median is marked as projected if the

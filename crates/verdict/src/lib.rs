@@ -11,6 +11,8 @@
 //! | `measured`   | the values of one application in one trial                             |
 //! | `fair_share` | an application's fair share of the line                                |
 //! | `transfer`   | the time of a transfer that has a size                                 |
+//! | [`requirement`] | the requirement that applies to an application                      |
+//! | [`quality`]  | the Quality of Outcome: measurements on the scale of a requirement     |
 //! | [`medians`]  | the measurements that a reader compares between conditions             |
 //! | [`statistics`] | medians, intervals and paired differences over seeds                   |
 //! | [`finding`]  | a need and its value: the word, the margin and the text                |
@@ -28,7 +30,9 @@ pub mod finding;
 mod judge;
 mod measured;
 pub mod medians;
+pub mod quality;
 pub mod report;
+pub mod requirement;
 pub mod rows;
 pub mod service;
 pub mod statistics;
@@ -38,8 +42,10 @@ pub mod verdict;
 pub mod wording;
 
 pub use finding::{Finding, Word};
-pub use judge::{Judge, Stated, is_transfer};
+pub use judge::{Judge, Stated};
+pub use measured::is_transfer;
 pub use medians::Medians;
+pub use quality::Quality;
 pub use report::{FindingReport, MeasureName, Report};
 pub use rows::{AppRow, FlowRow};
 pub use service::Service;

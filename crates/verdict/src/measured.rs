@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use aqmlab_apps::kinds::needs_of;
 use aqmlab_apps::needs::{Measure, Need};
+use aqmlab_apps::requirements::Percentile;
 
 use crate::fair_share::{self, FairShare, Traffics};
+use crate::quality::Source;
+use crate::requirement::Path;
 use crate::rows::{AppRow, FlowRow};
 use crate::transfer::{Transfer, TransferTime};
 use crate::trial::{App, Trial};
@@ -18,6 +22,7 @@ pub(crate) struct Measured<'a> {
     app: &'a App,
     flows: Vec<&'a FlowRow>,
     own: BTreeMap<&'a str, f64>,
+    traffics: &'a Traffics<'a>,
     pub(crate) share: Option<FairShare>,
     pub(crate) time: Option<TransferTime>,
     judged_ms: Option<f64>,
@@ -29,18 +34,21 @@ impl<'a> Measured<'a> {
         trial: &'a Trial,
         app: &'a App,
         (flows, apps): (&'a [FlowRow], &'a [AppRow]),
-        traffics: Option<&Traffics>,
+        traffics: &'a Traffics<'a>,
     ) -> Self {
+        let is_transfer = is_transfer(&app.app.kind);
+        let of_transfer = Some(traffics).filter(|_| is_transfer);
         let own = apps.iter().filter(|row| row.flow == app.name && row.value.is_finite());
-        let transfer = traffics.and_then(|_| Transfer::of(trial, app, flows, apps));
+        let transfer = of_transfer.and_then(|_| Transfer::of(trial, app, flows, apps));
         let judged_ms = transfer.as_ref().and_then(Transfer::judged_ms);
         Self {
             trial,
             app,
             flows: flows.iter().filter(|row| row.flow == app.name).collect(),
             own: own.map(|row| (row.metric.as_str(), row.value)).collect(),
+            traffics,
             // A transfer that has a time needs no share.
-            share: traffics.filter(|_| judged_ms.is_none()).and_then(|all| all.of(&app.name)),
+            share: of_transfer.filter(|_| judged_ms.is_none()).and_then(|all| all.of(&app.name)),
             time: transfer.as_ref().and_then(Transfer::time),
             judged_ms,
         }
@@ -97,8 +105,48 @@ impl<'a> Measured<'a> {
         self.flows.iter().copied().filter(|row| row.primary)
     }
 
+    /// Returns the directions that a requirement limits: those that carry data, or one direction.
+    fn on(&self, path: Path) -> impl Iterator<Item = &FlowRow> {
+        let rows = self.flows.iter().copied();
+        rows.filter(move |row| path.has(&row.direction) && (path != Path::Both || row.primary))
+    }
+
     /// Returns the worst value among the directions that carry data.
     pub(crate) fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }
+}
+
+impl Source for Measured<'_> {
+    fn latency_ms(&self, path: Path, percentile: Percentile) -> Option<f64> {
+        let name = format!("{}_{}_ms", path.prefix(), percentile.name());
+        self.on(path).filter_map(|row| row.get(&name)).reduce(f64::max)
+    }
+
+    fn loss_percent(&self, path: Path) -> Option<f64> {
+        let arrived = |row: &FlowRow| Some(1.0 - self.loss_percent(row)? / 100.0);
+        let arrived: Option<Vec<f64>> = self.on(path).map(arrived).collect();
+        let both = arrived?.into_iter().reduce(|one, other| one * other)?;
+        Some(100.0 * (1.0 - both))
+    }
+
+    fn rate_mbit(&self, path: Path) -> Option<f64> {
+        let available = |row: &FlowRow| {
+            let got = row.get("throughput_mean_mbit")?;
+            let share = || self.traffics.fair_mbit(&self.app.name, &row.direction);
+            if is_transfer(&self.app.app.kind) { Some(got) } else { Some(got.max(share()?)) }
+        };
+        let rates: Option<Vec<f64>> = self.on(path).map(available).collect();
+        rates?.into_iter().reduce(f64::min)
+    }
+}
+
+/// Returns whether applications of a kind are transfers, which are judged by their speed.
+pub fn is_transfer(kind: &str) -> bool {
+    needs_of(kind).is_some_and(|needs| needs.needs.iter().any(is_speed))
+}
+
+/// Returns whether a need states the speed of a transfer.
+pub(crate) fn is_speed(need: &Need) -> bool {
+    matches!(need.measure, Measure::FairShare | Measure::TransferTime)
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Word};
 use crate::medians::Medians;
+use crate::quality::Quality;
 use crate::statistics::{self, Estimate};
 use crate::transfer::TransferTime;
 use crate::verdict::Verdict;
@@ -27,6 +28,7 @@ pub struct Report {
     pub words_by_seed: Vec<(u64, Word)>,
     pub time: Option<TransferTime>,
     pub medians: Medians,
+    pub quality: Option<Quality>,
     pub findings: Vec<FindingReport>,
 }
 
@@ -50,6 +52,7 @@ impl Verdict {
             words_by_seed: self.words_by_seed.clone(),
             time: self.time,
             medians: self.medians,
+            quality: self.quality.clone(),
             findings: self.findings.iter().map(finding).collect(),
         }
     }

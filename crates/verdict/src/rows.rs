@@ -10,14 +10,27 @@ use crate::transfer;
 
 /// The numeric columns of the table `flows` that judging reads, in the order of
 /// [`FlowRow::numbers`].
-pub const FLOW_NUMBERS: [&str; 10] = [
+pub const FLOW_NUMBERS: [&str; 23] = [
     "active_from_s",
     "active_to_s",
     "throughput_mean_mbit",
     "goodput_mbit",
+    "rtt_min_ms",
+    "rtt_p10_ms",
+    "rtt_p25_ms",
     "rtt_p50_ms",
+    "rtt_p75_ms",
+    "rtt_p90_ms",
     "rtt_p95_ms",
+    "rtt_p99_ms",
+    "rtt_p99_9_ms",
+    "rtt_max_ms",
+    "owd_p50_ms",
+    "owd_p90_ms",
     "owd_p95_ms",
+    "owd_p99_ms",
+    "owd_p99_9_ms",
+    "owd_max_ms",
     "loss_percent",
     "packets_sent",
     "packets_received",

@@ -5,6 +5,7 @@ use aqmlab_apps::needs::Needs;
 use crate::fair_share::FairShare;
 use crate::finding::{Finding, Word};
 use crate::medians::Medians;
+use crate::quality::Quality;
 use crate::transfer::TransferTime;
 use crate::wording::{clock, quantity, size};
 
@@ -33,6 +34,8 @@ pub struct Verdict {
     pub(crate) share: Option<FairShare>,
     /// Measurements that are reported whatever the needs are.
     pub medians: Medians,
+    /// The Quality of Outcome, if a requirement applies.
+    pub quality: Option<Quality>,
 }
 
 /// Returns the finding that decides the verdict: the worst measured finding, and among equally bad

@@ -22,7 +22,13 @@ from aqmlab.results.verdicts.verdict import (
     TOLERABLE,
     UNJUDGED,
 )
-from aqmlab.results.verdicts.wording import INTERVAL, closest_text, signed, unbroken
+from aqmlab.results.verdicts.wording import (
+    INTERVAL,
+    closest_text,
+    quality_text,
+    signed,
+    unbroken,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
@@ -39,8 +45,8 @@ MOST_ROWS = 80
 """
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
-_VERDICT, _BECAUSE, _DIFFERENCE = "verdict", "because", "difference"
-_EXPENDABLE = (_DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
+_VERDICT, _QUALITY, _BECAUSE, _DIFFERENCE = "verdict", "QoO", "because", "difference"
+_EXPENDABLE = (_QUALITY, _DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
 """Columns that are omitted, in this order, until the remaining columns fit."""
 
 _NAME = 12
@@ -95,7 +101,9 @@ def _show_flows(
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.judged}
     # The table never requests more width than the options allow, so the options allow any width.
     unlimited = target.options.update(width=1_000_000)
-    names = [*_COLUMNS, _VERDICT, _BECAUSE, *[_DIFFERENCE] * comparison.is_needed]
+    has_quality = any(quality_text(one) for one in results.judged)
+    names = [*_COLUMNS, _VERDICT, *[_QUALITY] * has_quality, _BECAUSE]
+    names += [_DIFFERENCE] * comparison.is_needed
     table = _table(shown, verdicts, names, target.width, comparison)
     for name in (one for one in _EXPENDABLE if one != kept):
         if Measurement.get(target, unlimited, table).minimum <= target.width:
@@ -220,6 +228,7 @@ def _cells(
         "p95 ms": _with_range(line, "rtt_p95_ms"),
         "loss %": _with_range(line, "loss_percent"),
         _VERDICT: _styled(word, word),
+        _QUALITY: quality_text(verdict) if verdict else "",
         _BECAUSE: console.Whole(unbroken(because), 18),
         _DIFFERENCE: console.Whole(unbroken(_difference(verdict, comparison)), 18),
     }

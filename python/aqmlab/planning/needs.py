@@ -1,4 +1,4 @@
-"""The needs that a scenario states: tolerated round-trip times and lowest rates.
+"""The needs that a scenario states: tolerated round-trip times, lowest rates and requirements.
 
 The needs of each kind of application are in `crates/apps`.
 """
@@ -6,11 +6,14 @@ The needs of each kind of application are in `crates/apps`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from aqmlab.base.errors import shown
 from aqmlab.base.unique_names import without_number
 from aqmlab.planning.plan import PlannedTrial
 from aqmlab.scenario.model import Report
+
+_Stated = TypeVar("_Stated")
 
 
 def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
@@ -19,19 +22,19 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     for trial in trials:
         names = _names(trial)
         known |= names | {_family(name, names) for name in names}
-    for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
-        for name in said:
+    for key in ("tolerances", "rates", "requirements"):
+        for name in getattr(report, key):
             if name not in known:
                 yield f"report.{key}.{shown(name)}: there is no such application"
 
 
-def stated(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
+def stated(trials: Iterable[PlannedTrial], said: Mapping[str, _Stated]) -> dict[str, _Stated]:
     """The value that is stated for each application of `trials`.
 
     In `said`, a value belongs to one application or to all copies of an application. The value of a
     single copy takes precedence.
     """
-    found: dict[str, float] = {}
+    found: dict[str, _Stated] = {}
     for trial in trials if said else ():
         names = _names(trial)
         for app in trial.spec.apps:

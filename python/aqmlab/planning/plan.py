@@ -9,6 +9,7 @@ from functools import cached_property
 from aqmlab.base.condition_text import condition_text
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning.lowering import rtt_base_ms
+from aqmlab.scenario.core_requirement import CoreRequirement
 from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
@@ -49,8 +50,9 @@ class Plan:
 
     `conditions` names the varied parameters, outermost loop first. `stated_tolerances`
     and `rates` hold the largest round-trip time and the lowest rate that the scenario states for
-    an application, in milliseconds and Mbit/s. `scenario` is the scenario after inheritance and
-    overrides (for a TEACUP config, its variables).
+    an application, in milliseconds and Mbit/s. `requirements` holds the stated requirements for
+    the Quality of Outcome, in the form of `Requirement.to_core`. `scenario` is the scenario after
+    inheritance and overrides (for a TEACUP config, its variables).
     """
 
     name: str
@@ -63,6 +65,7 @@ class Plan:
     figures: tuple[str, ...] = ()
     stated_tolerances: dict[str, float] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
+    requirements: dict[str, CoreRequirement] = field(default_factory=dict)
     notes: str = ""
     scenario: Table = field(default_factory=dict)
     text: str = ""

@@ -232,6 +232,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     report = scenario.report
     tolerances_ms = {name: one.ns / 1e6 for name, one in report.tolerances.items()}
     rates_mbit = {name: one.bps / 1e6 for name, one in report.rates.items()}
+    requirements = {name: one.to_core() for name, one in report.requirements.items()}
     stated_ms = stated(trials, tolerances_ms)
     warnings.update(dict.fromkeys(unused(trials, report)))
     return Plan(
@@ -245,6 +246,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
         figures=report.figures,
         stated_tolerances=stated_ms,
         rates=stated(trials, rates_mbit),
+        requirements=stated(trials, requirements),
         notes=report.notes,
         scenario=asked,
         text=found.text or toml_writer.write(asked),

@@ -26,9 +26,10 @@ from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.stored_tables import StoredTables, scan_files
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import QUALITY
 from aqmlab.results.verdicts.comparison import baseline_called
 from aqmlab.results.verdicts.judge import judge
-from aqmlab.results.verdicts.table import frame_of
+from aqmlab.results.verdicts.table import frame_of, quality_of
 from aqmlab.results.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class CampaignResults(StoredTables):
     The results of a running campaign cover the trials that had ended at the time of loading.
 
     Each stored table is an attribute with its name, such as `flows` or `queues`, and so are the
-    `verdicts` computed from them. All are polars frames, and `table(name)` returns any of them.
-    `judged` holds the verdicts as values.
+    tables `verdicts` and `quality`, which are computed from them. All are polars frames, and
+    `table(name)` returns any of them. `judged` holds the verdicts as values.
     """
 
     _verdicts: list[Verdict] | None = None
@@ -163,7 +164,8 @@ class CampaignResults(StoredTables):
 
         Raises `RequestError` for an unknown name.
         """
-        return frame_of(self).lazy() if name == VERDICTS else super().scan(name)
+        made = _COMPUTED.get(name)
+        return made(self).lazy() if made else super().scan(name)
 
     def __dir__(self) -> list[str]:
         """The attributes for users, including the tables."""
@@ -219,6 +221,11 @@ class CampaignResults(StoredTables):
         """The verdicts as a frame, with a row for each need, application and condition."""
         return self.table(VERDICTS)
 
+    @property
+    def quality(self) -> pl.DataFrame:
+        """The Quality of Outcome of each application and condition with a requirement."""
+        return self.table(QUALITY)
+
     def verdicts_against(self, baseline: str) -> pl.DataFrame:
         """The verdicts as a frame whose differences are from `baseline`.
 
@@ -246,6 +253,9 @@ class CampaignResults(StoredTables):
             raise RequestError(f"{self.path}: there is no finished trial `{trial}`")
         return stored_spec(rows["spec"][0], trial)
 
+
+_COMPUTED = {VERDICTS: frame_of, QUALITY: quality_of}
+"""The functions that make the tables that are in no file."""
 
 _INNER = frozenset(("app_order", "by_chunk", "in_files", "memo", "narrowed", "scan"))
 """The attributes for this package only, which completion in a notebook omits."""

@@ -17,7 +17,7 @@ from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.results.condition_columns import with_numbers
-from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import COMPUTED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,12 +160,12 @@ class StoredTables:
     def _rows(self, name: str) -> pl.LazyFrame:
         """The rows of the wanted trials.
 
-        Verdicts need no filter, because they are made from these trials only.
+        Computed tables need no filter, because they are made from these trials only.
         """
         import polars as pl
 
         rows = self.scan(name)
-        for wanted in () if name == VERDICTS else (self._only, self._had):
+        for wanted in () if name in COMPUTED else (self._only, self._had):
             if wanted is not None:
                 rows = rows.filter(pl.col("trial").is_in(wanted))
         return rows
@@ -188,7 +188,7 @@ class StoredTables:
 
     def _refuse_unknown(self, name: str) -> None:
         if name not in self.tables:
-            known = ", ".join([*self.tables, VERDICTS])
+            known = ", ".join([*self.tables, *COMPUTED])
             raise RequestError(f"there is no table `{name}`", f"there are {known}")
 
     def _stored(self, name: str) -> pl.LazyFrame:

@@ -43,6 +43,7 @@ from aqmlab.scenario.kind_schema import Properties, table
 from aqmlab.scenario.links import Hop, Link, both_ways_schema
 from aqmlab.scenario.notation import Table, refuse_deep
 from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
+from aqmlab.scenario.requirements import Requirement
 from aqmlab.scenario.wifi import Wifi
 
 _DEFAULTS = _core.scenario_defaults()
@@ -155,6 +156,7 @@ class Report(Value):
     figures: tuple[Annotated[str, AfterValidator(_figure), _FIGURE], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
     rates: Annotated[dict[str, LinkRate], Frozen] = FrozenDict()
+    requirements: Annotated[dict[str, Requirement], Frozen] = FrozenDict()
     notes: str = ""
 
 

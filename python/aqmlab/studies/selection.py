@@ -171,6 +171,7 @@ class Selection(CampaignResults):
             apps=kinds_in(manifest, entry),
             stated_tolerances_ms=manifest.stated_tolerances_ms,
             stated_rates_mbit=manifest.stated_rates_mbit,
+            stated_requirements=manifest.stated_requirements,
             **of_trial(manifest, entry)._asdict(),
         )
 

@@ -1,4 +1,4 @@
-"""Deselects tests that boot a machine if this is impossible, and reports the reason."""
+"""Deselects the tests that boot a machine if no machine can boot, and reports the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BOOTS = ("boot", "vm")
 
 
 def missing() -> str | None:
-    """The missing requirements of a virtual machine with an agent; builds nothing."""
+    """The first missing requirement of a virtual machine with an agent. Builds nothing."""
     try:
         agent.where()
     except kernel.MissingError as error:

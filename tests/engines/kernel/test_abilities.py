@@ -1,4 +1,4 @@
-"""The kernel engine refuses unsupported settings, with their place, before it starts anything."""
+"""The kernel engine refuses unsupported settings before it starts, and names their place."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from aqmlab.engines.kernel import MissingError, agent
 
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The place of a wheel's agent, which no call has looked for yet."""
+    """The path of a wheel's agent. No earlier call has cached an agent."""
     monkeypatch.setattr(agent, "PACKAGED", tmp_path / "aqmlab-agent")
     monkeypatch.setattr(agent, "_found", None)
     return agent.PACKAGED

@@ -24,7 +24,7 @@ apps.file = { kind = "bulk", direction = "up" }
 
 
 def machines() -> list[int]:
-    """The machines that workers of this process have started."""
+    """The process ids of the machines that workers of this process have started."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:

@@ -117,7 +117,7 @@ def _column(name: str, values: Any) -> list[Any]:
 
 
 def started(folder: Path) -> list[tuple[int, Path]]:
-    """The machines that were started, with their processes and folders."""
+    """The process id and the folder of each machine that was started."""
     log = folder / "log"
     lines = log.read_text().splitlines() if log.exists() else []
     return [(int(line.split()[0]), Path(line.split()[1])) for line in lines]

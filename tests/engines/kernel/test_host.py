@@ -129,7 +129,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program.chmod(0o755)
         monkeypatch.setenv("MISSING", missing)
         monkeypatch.setattr(agent, "find", lambda say: program)
-        # `echo` without arguments prints an empty line.
+        # `echo` prints an empty line for an empty argument.
         if not missing:
             program.write_text(program.read_text().replace('echo "$MISSING"', "true"))
         return program
@@ -183,7 +183,7 @@ def test_what_the_agent_refuses_is_refused(fake) -> None:
 
 @pytest.fixture
 def program() -> str:
-    """The agent, if this host can run a trial on the simulator's disciplines."""
+    """The agent's path. Skips unless this host can run trials on the simulator's disciplines."""
     try:
         return str(host.prepare([], lambda _: None, "sim").options["program"])
     except MissingError as error:

@@ -88,9 +88,10 @@ def test_the_improvement_that_an_advice_promises_is_there_on_the_kernel(tmp_path
 
 
 def compare(advice: Advice, simulated: Conclusion, real: Conclusion) -> None:
-    """Compares verdicts, and the numbers of sentences by the bounds of the grid.
+    """Compares verdicts. Compares times and rates in sentences within the bounds of the grid.
 
-    The bounds are 10 % for round trips and 5 % for throughput (`docs/explanation/validation.md`).
+    The bounds are 10 % for round-trip times and 5 % for throughput
+    (`docs/explanation/validation.md`).
     """
     for one in (simulated, real):
         assert one.facts.better == advice.facts.better
@@ -114,7 +115,7 @@ def compare(advice: Advice, simulated: Conclusion, real: Conclusion) -> None:
 
 
 def fifos(home: aqmlab.Household) -> dict[str, str]:
-    """Today's queues of the household's line."""
+    """Today's queue of the household's line, by direction."""
     rates = zip(("down", "up"), rates_of(home.tier), strict=True)
     return {way: line.find(home.line).fifo(way, rate) for way, rate in rates}
 

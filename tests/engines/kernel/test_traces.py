@@ -1,4 +1,4 @@
-"""The simulator's disciplines equal the kernel's, packet by packet."""
+"""The simulator's disciplines treat each packet as the kernel's disciplines do."""
 
 from __future__ import annotations
 

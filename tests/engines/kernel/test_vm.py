@@ -69,7 +69,7 @@ def test_a_busy_neighbour_changes_nothing() -> None:
 
 
 def test_the_seed_moves_what_the_kernel_itself_draws() -> None:
-    """PIE drops at random, so machines that differ only in their seed drop other packets."""
+    """PIE drops at random, so machines that differ only in their seed drop different packets."""
     spec = text(trial(app("bulk", "bulk"), kind="pie", seconds=4))
     made = image.build(agent.find())
     results = [machine.parse(machine.run(made, spec, seed=seed, patience_s=300)) for seed in (1, 2)]

@@ -9,7 +9,7 @@ TCP = {"profile": "linux", "cc": {"kind": "cubic", "params": {}}}
 
 
 def link(name: str, rate_bps: int, kind: str, **params: Any) -> dict[str, Any]:
-    """A bottleneck that charges IP bytes."""
+    """A bottleneck whose rate counts only the bytes of IP packets."""
     return {"name": name, "rate_bps": rate_bps, "qdisc": {"kind": kind, "params": params}}
 
 

@@ -1,4 +1,4 @@
-# Two routers in series with two subnets behind the first: words of TEACUP 1.1.
+# Two routers in series with two subnets behind the first, in the notation of TEACUP 1.1.
 import sys, datetime
 from fabric.api import env
 

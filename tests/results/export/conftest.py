@@ -24,7 +24,7 @@ vary.path.qdisc = ["pfifo", "fq_codel"]
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory):
-    """A home of several applications, under two disciplines with two seeds each."""
+    """The results of a home with several applications, for two disciplines and two seeds."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "home.toml").write_text(HOME)
     return aqmlab.run(folder / "home.toml", seeds=2, out=folder / "results")
@@ -32,12 +32,12 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rrul(tmp_path_factory):
-    """The built-in scenario that corresponds to Flent's own test."""
+    """The results of the built-in scenario `rrul`, whose series fill Flent's test rrul_be."""
     return aqmlab.run("rrul", duration="20 s", out=tmp_path_factory.mktemp("rrul") / "results")
 
 
 def documents(results):
-    """Every trial as Flent's JSON, by its name."""
+    """The document in Flent's format for each trial, by the trial's name."""
     return {one.id: flent.document(results, one) for one in read(results, flent.TABLES)}
 
 
@@ -49,7 +49,7 @@ def installed_flent():
 
 
 def run_flent(*arguments):
-    """Runs Flent's code with this interpreter, which has matplotlib; fails with its messages."""
+    """Runs Flent with this interpreter, which has matplotlib, and returns Flent's output."""
     env = {**os.environ, "PYTHONPATH": str(installed_flent()), "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "flent", *map(str, arguments)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""CSV files, TEACUP's files, and the command."""
+"""CSV files, TEACUP's files, and the command `aqmlab export`."""
 
 import csv
 import json
@@ -44,7 +44,7 @@ def test_files_of_others_are_not_touched(home, tmp_path):
 
 
 def entry(name, seed, conditions=MappingProxyType({})):
-    """A trial in the form of a manifest."""
+    """The entry of a trial in a manifest."""
     return entry_of(conditions, spec_of("pie", seed=seed), name)
 
 

@@ -33,7 +33,7 @@ FOUR = ("a", "b", "c", "d")
         (Cast(up=("a",), down=("b",), icmp=("p",)), "tcp_bidirectional"),
         (Cast(up=("a",), icmp=("p",)), "tcp_nup"),
         (Cast(down=FOUR * 3, icmp=("p",)), "tcp_ndown"),
-        (Cast(up=("a",)), "rrul_var"),  # no Flent test shows the queueing delay
+        (Cast(up=("a",)), "rrul_var"),  # Flent's tests of uploads have a probe
         (Cast(up=FOUR, down=FOUR, icmp=("p",), udp=FOUR), "rrul_var"),
         (Cast(up=("a",), icmp=("p",), rest=("game",)), "rrul_var"),
         (Cast(up=("a",), icmp=("p",), dash=("film",)), "rrul_var"),
@@ -56,7 +56,7 @@ def test_applications_play_the_part_of_their_kind():
         ([], [None, None, None]),
         ([(0.0, 1.0), (0.4, 5.0)], [1.0, 3.0, 5.0]),
         ([(0.25, 1.0), (0.35, 3.0)], [None, 1.0, 3.0]),
-        ([(0.0, 1.0), (9.0, 3.0)], [None, None, None]),  # the next is over five steps away
+        ([(0.0, 1.0), (9.0, 3.0)], [None, None, None]),  # the next sample is over five steps away
         ([(0.0, 1.0)], [1.0, None, None]),
     ],
 )
@@ -102,7 +102,7 @@ def test_what_flent_sees_is_what_the_tables_hold(rrul):
 def test_a_home_has_a_series_for_each_application(home):
     found = documents(home)
     assert len(found) == 4
-    document = found["qdisc=fq_codel,seed=2"]  # FIFO may complete no page
+    document = found["qdisc=fq_codel,seed=2"]  # with FIFO, no page may complete
     assert document["metadata"]["NAME"] == "rrul_var"
     assert document["metadata"]["TEST_PARAMETERS"]["labels"] == "call,sensor,film,pages,file"
     assert {"TCP upload::file", "TCP download::film", "Ping (ms)::UDP sensor"} <= set(
@@ -183,7 +183,7 @@ def test_flent_computes_the_summaries_that_we_wrote(rrul, tmp_path):
 
 
 def values_in_flent(document, folder):
-    """Every series in the form that Flent reads."""
+    """The values of each series, as Flent reads them from a file."""
     (folder / "one.flent.gz").write_bytes(flent.file_bytes(document))
     said = run_flent("-f", "csv", folder / "one.flent.gz")
     rows = list(csv.DictReader(said[said.index("rrul_be,") :].splitlines()))

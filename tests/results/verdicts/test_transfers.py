@@ -59,7 +59,7 @@ def measured(spec, rows, name):
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
-    """The rate of `name` as a share of its fair share."""
+    """The rate of `name` in percent of its fair share."""
     return measured(spec_of("pie", rate, apps, **more), rows, name).get("share")
 
 
@@ -113,7 +113,7 @@ def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active
 def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
     rows = [flow("file", 7.5), flow("other", 5)]
     span = {"duration": 4 * 10**9}
-    # The other flow sends from 3 s to 7 s, or from 1 s to the end of the statistics at 5 s.
+    # The other flow sends from 3 s to 7 s in the first case, and from 1 s to 3 s in the second.
     assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
     interval = {"measure": MeasureSpec(from_ns=10**9, to_ns=5 * 10**9)}
     apps = [bulk("file"), bulk("other", 1, 3)]

@@ -118,7 +118,21 @@ def test_the_conclusion_names_who_is_served_in_which_condition():
             (),
         )
         return Verdict(
-            0, name, "game", word, "", "", "", "", 1, (), None, UNMEASURED, (finding,), label=label
+            0,
+            name,
+            "game",
+            word,
+            "",
+            "",
+            "",
+            "",
+            1,
+            (),
+            None,
+            UNMEASURED,
+            None,
+            (finding,),
+            label=label,
         )
 
     good = [verdict_of("fq", "game", "good"), verdict_of("fq", "call", "good")]

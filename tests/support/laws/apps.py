@@ -35,7 +35,7 @@ def _metrics(run: Run) -> dict[str, dict[str, float]]:
 
 
 def numbers_are_possible(run: Run) -> Iterator[str]:
-    """Shares are between 0 and 1, quantiles are in order, and scores are within their scale."""
+    """Values are within their scales, quantiles are in order, and no part exceeds its whole."""
     rows = [(row["flow"], row["metric"]) for row in run.tables["apps"]]
     if len(set(rows)) < len(rows):
         yield "a metric stands twice"

@@ -10,9 +10,9 @@ from .. import bounds
 from ..trials import Row, Run
 
 ROUNDING = 1e-9
-"""The rounding error of numbers from whole nanoseconds and bytes, in floats of 53 bits."""
+"""The relative rounding error of numbers from whole nanoseconds and bytes, in floats."""
 TICK_S = 2e-9
-"""The resolution of times: whole nanoseconds, in seconds."""
+"""The tolerance for times, which are whole nanoseconds: two nanoseconds, in seconds."""
 HISTOGRAM = 1e-3
 """The relative error of a quantile of delays is at most 0.1 %."""
 
@@ -24,7 +24,7 @@ def _place(row: Row) -> str:
 def counts_add_up(run: Run) -> Iterator[str]:
     """The packets received and lost are at most the packets sent.
 
-    Sizes are between the size of the headers and the MTU.
+    The mean size of packets is between the size of the headers and the MTU.
     """
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:
@@ -68,11 +68,11 @@ def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
 
 
 ORDERED = (
-    ("rtt_min_ms", "rtt_p1_ms", "rtt_p5_ms", "rtt_p25_ms", "rtt_p50_ms", "rtt_p75_ms",
-     "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"),
+    ("rtt_min_ms", "rtt_p1_ms", "rtt_p5_ms", "rtt_p10_ms", "rtt_p25_ms", "rtt_p50_ms",
+     "rtt_p75_ms", "rtt_p90_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_p99_9_ms", "rtt_max_ms"),
     ("rtt_min_ms", "rtt_mean_ms", "rtt_max_ms"),
     ("induced_p25_ms", "induced_p50_ms", "induced_p75_ms", "induced_p95_ms"),
-    ("owd_p50_ms", "owd_p95_ms", "owd_p99_ms", "owd_max_ms"),
+    ("owd_p50_ms", "owd_p90_ms", "owd_p95_ms", "owd_p99_ms", "owd_p99_9_ms", "owd_max_ms"),
     ("throughput_p5_mbit", "throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit",
      "throughput_p95_mbit"),
 )  # fmt: skip
@@ -108,9 +108,10 @@ def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
 
 
 def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
-    """Data that an application reads have arrived.
+    """The goodput is at most the throughput, because an application reads only data that arrived.
 
-    If the application starts in the interval, the data arrive in its active time.
+    The law applies only to applications that start within the interval of the statistics. An
+    application that started earlier can read data that arrived before the interval.
     """
     from_ns, _ = run.interval_ns
     for row in run.tables["flows"]:
@@ -123,9 +124,9 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 
 
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
-    """The mean throughput is the bytes divided by the active time.
+    """The mean throughput times the active time is the number of bytes that arrived in that time.
 
-    For flows active to the end, all bytes count.
+    For a flow that is active to the end, these are all bytes of the flow.
     """
     end_s = run.interval_ns[1] / 1e9
     arrived: dict[str, list[float]] = {"up": [], "down": []}
@@ -156,7 +157,10 @@ def _close(one: float, other: float) -> bool:
 
 
 def throughput_is_within_the_line(run: Run) -> Iterator[str]:
-    """No rate exceeds the capacity of the links in that time."""
+    """No throughput of a window exceeds the capacity of the flow's last link.
+
+    The bytes of a flow do not exceed the capacity of any of its links in the whole trial.
+    """
     window_s = run.spec["measure"]["window_ns"] / 1e9
     for row in run.tables["flows"]:
         arriving = bounds.arriving_ip_bits(run, row["flow"], row["direction"], window_s)
@@ -170,7 +174,7 @@ def throughput_is_within_the_line(run: Run) -> Iterator[str]:
 
 
 def every_packet_of_the_trial_is_in_a_row(run: Run) -> Iterator[str]:
-    """The rows of flows contain every packet that is sent."""
+    """The rows of `flows` count every packet of the trial."""
     sent = sum(row["packets_sent"] for row in run.tables["flows"])
     (summary,) = run.tables["summary"]
     if summary["packets"] != run.result["packets"] or summary["events"] != run.result["events"]:

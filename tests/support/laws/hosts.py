@@ -34,7 +34,7 @@ def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
 
 
 def _bytes(row: Row) -> float:
-    """The bytes that arrived in the active time."""
+    """The number of bytes that arrived in the active time."""
     active_s = row["active_to_s"] - row["active_from_s"]
     return row["throughput_mean_mbit"] * active_s * 1e6 / 8 if active_s else 0.0
 

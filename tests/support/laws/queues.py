@@ -20,7 +20,7 @@ DROPS = (
 
 
 def dropped(row: Row) -> float:
-    """The packets that a queue dropped, for any reason."""
+    """The number of packets that a queue dropped, for any reason."""
     return float(sum(row[name] for name in DROPS))
 
 
@@ -30,9 +30,9 @@ def by_link(run: Run) -> dict[str, Row]:
 
 
 def packets_are_conserved(run: Run) -> Iterator[str]:
-    """Offered packets were sent, dropped or are waiting.
+    """A packet that is offered to a queue is sent, is dropped or waits.
 
-    Every packet sent was offered to the first link.
+    Every packet that a host sends is offered to the first link on its path.
     """
     rows = by_link(run)
     if list(rows) != [link["name"] for link in run.spec["links"]]:
@@ -89,9 +89,9 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """Packets that leave a link enter the next link.
+    """A link is offered at most the packets that the link before it sent.
 
-    After the last link they arrive or are in transit.
+    The packets that arrive are at most the packets that the last link sent.
     """
     rows = by_link(run)
     for way in ("up", "down"):
@@ -108,7 +108,8 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
         if arrived > rows[names[-1]]["packets_out"]:
             yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
         # If reordering is possible, a packet that later packets have overtaken counts as lost at
-        # the end. DualPI2 reorders a connection with ECN: only its data enters the L queue.
+        # the end. DualPI2 reorders a connection with ECN, because only its data packets enter the L
+        # queue.
         links = [run.spec["links"][number] for number in next(iter(routes))]
         lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
         lossless = lossless and not any(
@@ -135,7 +136,7 @@ def _limit_bytes(link: dict[str, Any]) -> float:
         return given.get("limit_bytes") or math.inf
     limit: float = given.get("limit", param.default)
     if not limit and kind.name == "dualpi2_rfc":
-        # The limit is 250 ms at the link's rate. The rate of a radio is unknown.
+        # The default limit is 250 ms at the link's rate. The rate of a radio is unknown.
         limit = 0.25 * link["rate_bps"] / 8 or math.inf
     return limit
 
@@ -226,9 +227,9 @@ def _sends_with_ecn(app: dict[str, Any]) -> bool:
 
 
 def samples_agree_with_totals(run: Run) -> Iterator[str]:
-    """Counters increase to their totals.
+    """Counters do not fall, and do not exceed their totals.
 
-    A queue has bytes if and only if it has packets. Shares are between 0 and 1.
+    A queue has bytes if and only if it has packets. Probabilities are between 0 and 1.
     """
     rows = by_link(run)
     most: dict[str, float] = dict.fromkeys(rows, 0)

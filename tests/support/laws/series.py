@@ -22,7 +22,7 @@ def _by(rows: Sequence[Row], *names: str) -> dict[Key, list[Row]]:
 
 
 def _width_and_step(rows: Sequence[Row]) -> tuple[float, float]:
-    """Width and step of the windows; the first window begins with the trial."""
+    """The width and the step of windows in seconds. The first window begins with the trial."""
     width_s = 2 * rows[0]["t_s"]
     return width_s, rows[1]["t_s"] - rows[0]["t_s"] if len(rows) > 1 else width_s
 
@@ -100,7 +100,7 @@ KEYS = {
 
 
 def times_rise_within_the_trial(run: Run) -> Iterator[str]:
-    """The times of a series increase from the beginning of the trial to its end."""
+    """The times of a series increase, and lie within the trial."""
     step_s = run.spec["measure"]["step_ns"] / 1e9
     for table, names in KEYS.items():
         for key, rows in _by(run.tables[table], *names).items():

@@ -1,4 +1,4 @@
-"""Common random numbers: trials that differ in one aspect have the same values elsewhere."""
+"""Common random numbers: two trials that differ in one aspect draw the same values elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import same
 
 BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
-"""Applications whose sending depends only on their own clocks and streams.
+"""Applications whose sending depends only on their own clocks and random streams.
 
 This is true of both directions for `BOTH_WAYS`, and of requests only for `ONE_WAY`. A game is in
 neither, because its server starts when a client's packet arrives and uses the same stream.

@@ -100,9 +100,9 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """The packets do not depend on measurement.
+    """Without measurement, the packets are the same.
 
-    The links' counters equal the queues' counters.
+    The counters of the table `links` then equal those of the table `queues` with measurement.
     """
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)

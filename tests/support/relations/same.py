@@ -20,14 +20,14 @@ def digest(one: Run, other: Run) -> Iterator[str]:
 
 
 def table(one: Run, other: Run, name: str, *, but: Collection[str] = ()) -> Iterator[str]:
-    """Yields a difference if a table differs in any column that is not excluded."""
+    """Yields the first difference of a table in a column that is not excluded."""
     yield from rows(one.tables[name], other.tables[name], name, but=but)
 
 
 def rows(
     first: list[Row], second: list[Row], name: str, *, but: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yields the first few differences of two lists of rows."""
+    """Yields the first difference of two lists of rows."""
     if len(first) != len(second):
         yield f"{name}: {len(first)} and {len(second)} rows"
         return
@@ -40,7 +40,7 @@ def rows(
 
 
 def everything(one: Run, other: Run) -> Iterator[str]:
-    """Yields every difference between two runs."""
+    """Yields the first difference in the packets and in each table of two runs."""
     yield from digest(one, other)
     for name in one.tables:
         yield from table(one, other, name)

@@ -37,7 +37,7 @@ UNITS = {
     "MB": ("size", 10**6),
     "MiB": ("size", 2**20),
 }
-"""The units of docs/reference/scenarios.md, by quantity and size."""
+"""The units of docs/reference/scenarios.md, with their quantity and their size in base units."""
 QUANTITY = re.compile(r"([\d.]+) ?(\S+)")
 
 

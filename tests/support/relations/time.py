@@ -30,7 +30,7 @@ def _ms(text: str) -> float:
 
 
 def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """A longer trial, after everything has ended, has the same numbers."""
+    """A trial that goes on after all traffic has ended has the same numbers."""
     length_ms = _ms(table["duration"])
     apps = {}
     for name, app in table["apps"].items():

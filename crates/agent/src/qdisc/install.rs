@@ -14,8 +14,8 @@
 //! rate. HTB releases a packet at the beginning of its time on the wire; for a line,
 //! `testbed::netem` adds that time.
 //!
-//! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the device's own, without HTB.
-//! The size table is then CAKE's.
+//! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the device's own, without
+//! HTB. The size table is then CAKE's.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
@@ -89,7 +89,7 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the bytes that a link charges for an IP packet.
+/// Returns the number of bytes that a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
     Overhead::from(link.overhead).on_link(ip_len).0
 }
@@ -265,7 +265,8 @@ mod tests {
         serde_json::from_value(whole).expect("it is a link")
     }
 
-    /// Returns the length of a frame after the size table, and HTB's charge for it.
+    /// Returns the length of a frame after the size table, and the length that HTB charges, in
+    /// bytes.
     fn by_htb(htb: &Htb, ip_len: i64) -> (i64, i64) {
         let counted = ip_len + 14 + htb.counted;
         let framed = (counted + i64::from(htb.overhead)).max(htb.minimum.into());

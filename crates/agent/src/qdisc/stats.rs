@@ -15,11 +15,11 @@ pub(crate) struct Counters {
     pub(crate) packets: u64,
     pub(crate) backlog_packets: u64,
     pub(crate) backlog_bytes: u64,
-    /// Packets dropped for any reason.
+    /// The number of packets dropped for any reason.
     pub(crate) drops: u64,
-    /// Packets dropped because the queue was full.
+    /// The number of packets dropped because the queue was full.
     pub(crate) overlimit: u64,
-    /// Redundant acknowledgements that CAKE removed, which count as drops too.
+    /// The number of redundant acknowledgements that CAKE removed. They also count as drops.
     pub(crate) filtered: u64,
     pub(crate) marks: u64,
 }

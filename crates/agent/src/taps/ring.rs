@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys;
 
-/// The size of a frame, which holds one packet: a header of 80 bytes (including address and
-/// alignment) and the first bytes of the packet.
+/// The size in bytes of a frame, which holds one packet: a header of 80 bytes (including address
+/// and alignment) and the first bytes of the packet.
 const FRAME: usize = 256;
-/// The size of a block, a multiple of the page size and of the frame size.
+/// The size of a block in bytes, a multiple of the page size and of the frame size.
 const BLOCK: usize = 64 * 1_024;
 /// The number of blocks. They hold 16,384 packets, far more than arrive between two reads.
 const BLOCKS: usize = 64;

@@ -45,8 +45,8 @@ struct Missing {
 }
 
 /// Matches the packets that left the senders, in the order of time, with the packets in `passed`,
-/// which crossed between the routers. `charge` returns the bytes that the link of a direction
-/// charges for an IP packet of a given length.
+/// which crossed between the routers. `charge` returns the number of bytes that the link of a
+/// direction charges for an IP packet of a given length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],

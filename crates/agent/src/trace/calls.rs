@@ -1,8 +1,8 @@
 //! The calls that a discipline's machine code makes, found in the memory of the running kernel.
 //!
 //! Sources: `/proc/kallsyms` has the addresses of functions, and `/proc/kcore` has the memory as an
-//! ELF core file (`fs/proc/kcore.c`). A direct call on x86-64 is the byte E8 and the distance from the
-//! next instruction to the called function.
+//! ELF core file (`fs/proc/kcore.c`). A direct call on x86-64 is the byte E8 and the distance from
+//! the next instruction to the called function.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,7 @@ const SYMBOLS: &str = "/proc/kallsyms";
 const MEMORY: &str = "/proc/kcore";
 const CALL: u8 = 0xe8;
 const CALL_LEN: usize = 5;
-/// The size of the ELF header, and the greatest length of a function that is read.
+/// The size of the ELF header, and the greatest length of a function that is read, in bytes.
 const ELF_HEADER: usize = 64;
 const MOST: u64 = 1 << 16;
 /// The type of a program header that describes memory.
@@ -99,8 +99,8 @@ fn own_functions(symbols: &str, own: &str) -> Vec<Function> {
     texts(symbols).filter(|text| record::is_own(text.name, own)).map(function).collect()
 }
 
-/// Returns the offsets of the instructions that follow the calls of `target`, in code that starts at
-/// `start`.
+/// Returns the offsets of the instructions that follow the calls of `target`, in code that starts
+/// at `start`.
 fn returns(start: u64, code: &[u8], target: u64) -> Vec<u64> {
     let calls = code.windows(CALL_LEN).enumerate().filter(|(_, bytes)| bytes[0] == CALL);
     let ends = calls.filter_map(|(place, bytes)| {

@@ -10,7 +10,7 @@ pub(crate) struct Trace {
     pub(crate) options: String,
     /// The rate at which HTB dequeues, in bits per second of the bytes that it counts.
     pub(crate) rate_bps: u64,
-    /// Bytes that HTB counts per packet beyond its IP length.
+    /// The number of bytes that HTB counts per packet beyond the packet's IP length.
     pub(crate) overhead: i64,
     /// The ECN field of each flow.
     pub(crate) ecn: Vec<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Arrival {
     pub(crate) gap_ns: u64,
     /// The packet's flow.
     pub(crate) flow: u64,
-    /// The packet's length, including the IP header.
+    /// The packet's length in bytes, including the IP header.
     pub(crate) len: u64,
 }
 

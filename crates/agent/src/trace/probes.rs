@@ -5,9 +5,10 @@
 //! `ktime_get` returns in the discipline record the exact times that the discipline read, in
 //! nanoseconds. The kernel's own event reports dropped packets.
 //!
-//! A probe whose function also has other callers would miss events of the discipline: the kernel
-//! takes interrupts while it serves a probe, a softirq that follows may dequeue, and it skips the
-//! probes within (`kprobe_ftrace_handler`). The discipline itself runs with softirqs disabled.
+//! A probe whose function also has other callers would miss events of the discipline. The kernel
+//! takes interrupts while it serves a probe, and a softirq that follows may dequeue. The kernel
+//! skips the probes in that softirq (`kprobe_ftrace_handler`). The discipline itself runs with
+//! softirqs disabled.
 
 use std::fs;
 
@@ -68,7 +69,7 @@ const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
     w5=$stack5:x64 w6=$stack6:x64 w7=$stack7:x64";
-/// The probe of a law's timer.
+/// The probes of the timers of PIE and FQ-PIE.
 const PIE_TIMER: &str = "p:aqmlab/update sch_pie:pie_timer";
 const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
 
@@ -157,8 +158,8 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// Sets the probes of a discipline, whose module must be loaded. Packets that are sent with their own
-/// headers (`raw`) are numbered by their identification.
+/// Sets the probes of a discipline, whose module must be loaded. Packets that are sent with their
+/// own headers (`raw`) are numbered by their identification.
 pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
     let code = Code::read(doors.own)?;
     write("events/enable", "0")?;

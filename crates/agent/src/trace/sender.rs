@@ -11,7 +11,7 @@ use crate::sys;
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(172, 16, 10, 1), Ipv4Addr::new(172, 16, 10, 2)];
 const FIRST_PORT: u16 = 10_000;
-/// The length of the IPv4 and UDP headers.
+/// The length of the IPv4 and UDP headers in bytes.
 const HEADERS: usize = 28;
 /// The send buffer in bytes, large enough for all packets of a trace that are queued in the
 /// discipline.

@@ -2,11 +2,11 @@
 
 use crate::sys::{self, Tun};
 
-/// The length of the header before each packet (`struct virtio_net_hdr`). The header names the
-/// checksum that the kernel has yet to compute. The header is written back unchanged.
+/// The length in bytes of the header before each packet (`struct virtio_net_hdr`). The header names
+/// the checksum that the kernel has yet to compute. The header is written back unchanged.
 pub(super) const BEFORE: usize = 10;
-/// The size of a slot: at least the 1500 bytes of an interface's largest packet and the header
-/// before it.
+/// The size of a slot in bytes: at least the 1500 bytes of an interface's largest packet and the
+/// header before it.
 const ROOM: usize = 2_048;
 /// The number of bits of an identifier that hold the slot number.
 const BITS: u32 = 24;

@@ -2,7 +2,8 @@
 //!
 //! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
 //! time or for a number of bytes. It uses one connection or several at once (`-P`), and each
-//! carries the whole number of bytes. The sender opens the connection.
+//! carries the whole number of bytes. The sender opens the connection. A transfer over QUIC has the
+//! same form: a stream from the end that opens the connection.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -15,7 +16,7 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 /// Registers `bulk`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "bulk",
-    summary: "A TCP transfer at full speed",
+    summary: "A transfer at full speed over TCP or QUIC",
     source: "TEACUP v1.1 start_iperf (iperf 2)",
     params: &[
         params::direction("down"),
@@ -37,12 +38,20 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             bounds: Bounds::Whole(1, 1_000),
             doc: "Number of parallel connections.",
         },
+        Param {
+            name: "transport",
+            default: Value::Word("tcp", &["tcp", "quic", "quic_0rtt"]),
+            bounds: Bounds::Any,
+            doc: "Transport: TCP, QUIC, or QUIC connections that resume earlier ones (0-RTT).",
+        },
     ],
     build: |args: &Args| {
         let size = args.bytes("size").0;
         let parallel = args.count("parallel") as usize;
         Box::new(Bulk {
             sender: params::sender(args),
+            is_quic: args.word("transport") != "tcp",
+            zero_rtt: args.word("transport") == "quic_0rtt",
             size,
             span: args.maybe_duration("duration"),
             transfers: vec![Transfer { left: size, conn: None, read: 0, done: None }; parallel],
@@ -79,6 +88,8 @@ struct Transfer {
 
 struct Bulk {
     sender: Side,
+    is_quic: bool,
+    zero_rtt: bool,
     /// The number of bytes that each connection must carry; 0 stands for no end.
     size: u64,
     span: Option<Duration>,
@@ -91,7 +102,7 @@ impl Bulk {
     fn start(&mut self, io: &mut dyn Io) {
         self.started = io.now();
         for n in 0..self.transfers.len() {
-            let conn = io.open(Open { reads: self.size > 0, ..Open::tcp(self.sender) });
+            let conn = io.open(self.open());
             self.transfers[n].conn = Some(conn);
             if self.size > 0 {
                 self.fill(conn, io);
@@ -102,6 +113,12 @@ impl Bulk {
         if let Some(span) = self.span {
             io.wake_at(self.started + span, 0);
         }
+    }
+
+    /// Returns the properties of a connection.
+    fn open(&self) -> Open {
+        let open = if self.is_quic { Open::quic(self.sender) } else { Open::tcp(self.sender) };
+        Open { reads: self.size > 0, zero_rtt: self.zero_rtt, ..open }
     }
 
     fn transfer(&mut self, conn: ConnId) -> Option<&mut Transfer> {
@@ -154,6 +171,10 @@ impl App for Bulk {
 
     fn carries(&self) -> Carries {
         Carries::One(self.sender.sends())
+    }
+
+    fn uses_quic(&self) -> bool {
+        self.is_quic
     }
 
     fn ended(&self) -> Option<Instant> {

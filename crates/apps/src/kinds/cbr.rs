@@ -16,6 +16,7 @@ use crate::needs::{Measure, Need, Needs};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, Datagram, Io, Notice};
 
 const RATE: Param = Param {
@@ -106,6 +107,7 @@ pub const NEEDS: &[Needs] = &[
     ),
     Needs {
         note: "its rate is constant; a call that adapts would send less",
+        requirement: Some(&requirements::CALL),
         ..Needs::of(
             "video_call",
             "voice and picture come at once and whole",

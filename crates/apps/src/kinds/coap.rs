@@ -21,10 +21,10 @@ use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open, schedule};
 #[cfg(test)]
 mod tests;
 
-/// The length of a request's header. It contains the fixed header, a token of 4 bytes, a path
-/// option of 8 bytes, and the payload marker.
+/// The length of a request's header in bytes. It contains the fixed header, a token of 4 bytes, a
+/// path option of 8 bytes, and the payload marker.
 const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
-/// The length of the header of a response: the fixed header and the token.
+/// The length of a response's header in bytes: the fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
 
 /// The bounds of a payload that fits into a datagram together with the headers.

@@ -7,8 +7,8 @@
 //!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
 //!   Cricenti and Armitage 2008). Its actual draw is normal with mean (N + 0.65)·o − 2N − 10 and
 //!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
-//!   sizes are made positive and shifted by N·o. This model follows the actual draw, because pktgen
-//!   sent the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
+//!   sizes are made positive and shifted by N·o. This model follows the actual draw, because
+//!   TEACUP's experiments used the traffic of pktgen. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike. The server sends packets with sizes of Ext(120, 36)
 //!   every Ext(55, 6) ms, and the client packets with sizes of Ext(80, 5.7) every 40 ms. The sizes
 //!   are taken as bytes of UDP payload.
@@ -30,6 +30,7 @@ use crate::datagrams::{self, Arrivals};
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 mod model;
@@ -119,7 +120,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
         Need::up_to("loss", Measure::Loss, [3.0, 5.0], "%")
             .because("players jump about", "our choice, for fast games"),
     ],
-)];
+)
+.with(&requirements::GAME)];
 
 fn build(args: &Args) -> Box<dyn App> {
     let title = args.word("title");

@@ -132,7 +132,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     ],
 )];
 
-/// Returns the length of a control packet with a remaining length of `remaining` bytes (§2.2.3).
+/// Returns the length in bytes of a control packet with a remaining length of `remaining` bytes
+/// (§2.2.3).
 const fn packet(remaining: u64) -> u64 {
     let length_bytes = match remaining {
         0..=127 => 1,
@@ -143,7 +144,7 @@ const fn packet(remaining: u64) -> u64 {
     1 + length_bytes + remaining
 }
 
-/// Returns the length of a PUBLISH packet. Above quality 0 it has an identifier (§3.3.2).
+/// Returns the length of a PUBLISH packet in bytes. Above quality 0 it has an identifier (§3.3.2).
 const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
     packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
 }

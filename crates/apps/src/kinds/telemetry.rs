@@ -7,10 +7,10 @@
 //! acknowledges at once.
 //!
 //! A write blocks if it does not fit into the send buffer as a whole. The same holds for nttcp in
-//! TCP mode, which the experiments of these papers used. It waits between two writes, so the next
-//! message follows an interval after the end of the blocked write. A slow connection therefore
-//! lowers the offered rate. Bytes written while TCP cannot send leave in full segments, because the
-//! stream has no message boundaries.
+//! TCP mode, which the experiments of these papers used. The program waits between two writes, so
+//! the next message follows an interval after the end of the blocked write. A slow connection
+//! therefore lowers the offered rate. Bytes written while TCP cannot send leave in full segments,
+//! because the stream has no message boundaries.
 //!
 //! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. At a
 //! rate below one sample per second, each message has one sample; the sources do not cover such

@@ -16,6 +16,7 @@ use crate::pacer::Pacer;
 use crate::params::{self, bytes, ms};
 use crate::playout::Playout;
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
@@ -109,7 +110,10 @@ const VOICE: &[Need] = &[
 const FINE: &str = "each word is heard, and at once";
 
 /// The needs of a call. The opinion score covers loss, delay and codec.
-pub const NEEDS: &[Needs] = &[Needs::of("voip", FINE, VOICE), Needs::of("voip_g729", FINE, VOICE)];
+pub const NEEDS: &[Needs] = &[
+    Needs::of("voip", FINE, VOICE).with(&requirements::CALL),
+    Needs::of("voip_g729", FINE, VOICE).with(&requirements::CALL),
+];
 
 fn build(args: &Args) -> Box<dyn App> {
     let interval = args.duration("interval");

@@ -1,13 +1,14 @@
 //! Web browsing: pages with pauses between them.
 //!
-//! Sources: HTTP/1.1 (RFC 9112) and HTTP/2 (RFC 9113). With HTTP/1.1, a browser uses up to six
-//! connections per host, with one request at a time on each. With HTTP/2, one connection per host
-//! carries all requests. The page load time ends with the last object. It consists of a DNS lookup,
-//! the handshakes, one round trip for each step that discovers objects, and the transfers. `page`
-//! defines the pages; the pause is exponential with a mean of 30 s, as in the 3GPP model.
+//! Sources: HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114). With HTTP/1.1, a browser
+//! uses up to six connections per host, with one request at a time on each. With HTTP/2 and HTTP/3,
+//! one connection per host carries all requests. In HTTP/3 each request has its own stream. The page
+//! load time ends with the last object. It consists of a DNS lookup, the handshakes, one round trip
+//! for each step that discovers objects, and the transfers. `page` defines the pages; the pause is
+//! exponential with a mean of 30 s, as in the 3GPP model.
 //!
-//! Differences: HTTP/2 responds in the order of requests, without priorities and without a limit
-//! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
+//! Differences: HTTP/2 and HTTP/3 respond in the order of requests, without priorities and without a
+//! limit from their own flow control. An unanswered lookup is repeated every 5 s, the default of
 //! resolv.conf(5). The sizes of TLS messages are typical values, not taken from the sources.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
@@ -16,19 +17,20 @@ use crate::bounds;
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
+use crate::requirements;
 use crate::{App, Carries, Io, Notice};
 
 mod browser;
 mod page;
 
-use browser::{Browser, Config};
+use browser::{Browser, Config, Protocol};
 use page::Model;
 
 /// Registers `web`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "web",
     summary: "Web browsing: page after page, with page load times",
-    source: "RFC 9112, RFC 9113; httparchive.org 2016; 3GPP HTTP model (ns-3)",
+    source: "RFC 9112, RFC 9113, RFC 9114; httparchive.org 2016; 3GPP HTTP model (ns-3)",
     params: &[
         Param {
             name: "page",
@@ -38,9 +40,10 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         },
         Param {
             name: "protocol",
-            default: Value::Word("http1", &["http1", "http2"]),
+            default: Value::Word("http1", &["http1", "http2", "http3", "http3_0rtt"]),
             bounds: Bounds::Any,
-            doc: "HTTP version: several connections to each host (1.1), or one (2).",
+            doc: "HTTP version: several connections to each host (1.1), one (2), or one over QUIC (3), \
+                  which may resume an earlier one (0-RTT).",
         },
         Param {
             name: "hosts",
@@ -88,7 +91,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "tls_rtts",
             default: Value::Count(1),
             bounds: Bounds::Whole(0, 10),
-            doc: "Round trips of the TLS handshake: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
+            doc: "Round trips of the TLS handshake over TCP: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
         },
         Param {
             name: "dns",
@@ -118,13 +121,14 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build: |args: &Args| {
         let model =
             Model::named(args.word("page"), args.bytes("size").0, args.count("objects") as usize);
-        let http2 = args.word("protocol") == "http2";
+        let protocol = Protocol::named(args.word("protocol"));
+        let is_first = protocol == Protocol::Http1;
         Box::new(Web {
             browser: Browser::new(Config {
                 model,
-                http2,
+                protocol,
                 hosts: args.count("hosts") as usize,
-                connections: if http2 { 1 } else { args.count("connections") as usize },
+                connections: if is_first { args.count("connections") as usize } else { 1 },
                 depth: args.count("depth") as usize,
                 request: args.bytes("request").0,
                 header: args.bytes("header").0,
@@ -148,7 +152,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     "pages open at once",
     &[Need::up_to("page loads", Measure::Own(&["page_p75_ms"]), [2_000.0, MOST_MS], "ms")
         .because("pages open slowly", "G.1010 Table I.2: web pages")],
-)];
+)
+.with(&requirements::WEB)];
 
 struct Web {
     browser: Browser,
@@ -161,6 +166,10 @@ impl App for Web {
 
     fn carries(&self) -> Carries {
         Carries::One(Direction::Down)
+    }
+
+    fn uses_quic(&self) -> bool {
+        self.browser.uses_quic()
     }
 
     fn summary(&self, now: Instant) -> Summary {

@@ -16,12 +16,12 @@
 //!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
 //!   request.
 //! - The resolution falls by a step when the rate is below the minimum rate of its step. libwebrtc
-//!   decides by the coarseness of the picture instead. The top resolution is the largest step whose
-//!   minimum rate is at most `max_rate`.
+//!   lowers the resolution by the coarseness of the picture instead. The top resolution is the
+//!   largest step whose minimum rate is at most `max_rate`.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
-//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. Its rating follows
-//!   the E-model, with the values of G.711 with concealment. Sound and picture are not
-//!   synchronised.
+//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. The rating of the
+//!   speech follows the E-model, with the values of G.711 with concealment. Sound and picture are
+//!   not synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
 //! begins less than a frame interval later. Sender and receiver reports of RTCP, simulcast, and an
@@ -64,7 +64,7 @@ mod tests;
 mod timing;
 mod wire;
 
-/// The length of the headers above UDP in the largest packet, a retransmission.
+/// The length in bytes of the headers above UDP in the largest packet, which is a retransmission.
 const ABOVE_UDP: u32 = RTP + RTX;
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// The bounds of a video rate: from below the minimum of the smallest picture to the controller's

@@ -44,7 +44,7 @@ pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<
 fn tcp(packet: &PacketFields) -> Option<&TcpHeader> {
     match &packet.header {
         Header::Tcp(header) => Some(header),
-        Header::Udp(_) | Header::Icmp(_) => None,
+        Header::Udp(_) | Header::Quic(_) | Header::Icmp(_) => None,
     }
 }
 

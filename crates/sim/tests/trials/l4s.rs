@@ -38,18 +38,20 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
     rate("short") / rate("long")
 }
 
-/// C-187.
+/// Tests statement C-187.
 ///
-/// The window of a flow takes N packets from one reduction to the next, and W² = 2·(1 − p)·N/p at a
-/// share p of marks. N is at least 2/p. If marks are random, the next one is 1/p packets after
-/// the window, and W·p approaches 1 + √3. Equal shares therefore give windows whose ratio is at most
-/// (1 + √3)/2. With independence the window is that of 25 ms, or of a longer round-trip time, to which
-/// the queue adds at most 1 ms. Without independence the rates are as W to the round-trip time, so the
-/// ratio is at least 26/6 divided by (1 + √3)/2. It is greater, because the ramp marks in groups, and
-/// the flow with the shorter round-trip time waits several round trips for the next group.
+/// A flow sends N packets between two reductions. At a share p of marked packets, its window W
+/// satisfies W² = 2·(1 − p)·N/p, and N is at least 2/p. If marks are random, the next mark is 1/p
+/// packets after the window, and W·p approaches 1 + √3. For equal shares of marked packets, the
+/// ratio of two windows is therefore at most (1 + √3)/2. With independence of the round-trip time,
+/// both windows are those of at least 25 ms, to which the queue adds at most 1 ms. Without
+/// independence, each rate is the window divided by the round-trip time. The ratio of the rates is
+/// then at least 26/6 divided by (1 + √3)/2. The ratio is greater, because the ramp marks in
+/// groups. The flow with the shorter round-trip time waits several round trips for the next group.
 ///
-/// Linux's step marks all packets of a period. The authors' code names the consequence, unfairness
-/// between round-trip times, and varies its pacing rate against it, but only while it adapts the rate.
+/// Linux's step marks all packets of a period. The code of Prague's authors names the consequence,
+/// which is unfairness between round-trip times. As a remedy it varies its pacing rate, but only
+/// while it adapts the rate.
 #[test]
 fn prague_flows_of_different_round_trip_times_share_a_link() {
     let spread = f64::midpoint(1.0, 3.0_f64.sqrt());

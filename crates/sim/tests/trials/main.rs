@@ -12,5 +12,6 @@ mod home;
 mod l4s;
 mod numbers;
 mod order;
+mod quic;
 mod spoiled;
 mod wifi;

@@ -28,7 +28,7 @@ fn parallel_connections_open_in_the_order_in_which_they_are_opened() {
     assert!(established.is_sorted_by(|one, next| one < next), "{established:?}");
 }
 
-/// Runs a ping without queues. Its round-trip times are its delay plus the jitter that it draws.
+/// Returns the round-trip times of a ping without queues: its delay plus the jitter that it draws.
 fn pings(others: &[Value]) -> Vec<f64> {
     let jittery = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     let mut ping = app("probe", "ping", &json!({}));

@@ -9,7 +9,7 @@ const GOLDEN: [&str; 3] = [
     include_str!("../../../../tests/golden/shaper.json"),
     include_str!("../../../../tests/golden/web-under-load.json"),
 ];
-/// A short trial is sufficient to show whether it runs.
+/// The duration of each trial. A short trial is sufficient to show whether the trial runs.
 const MOMENT_NS: u64 = 20_000_000;
 
 /// Collects the places of all values of a trial.

@@ -31,7 +31,7 @@ pub enum EcnNeed {
 pub struct Start {
     /// The ECN that both ends agreed on.
     pub ecn: EcnMode,
-    /// The bytes of an IP packet besides its payload: IP's and TCP's headers with options.
+    /// The length of the IP and TCP headers with options, in bytes.
     pub header: u32,
     /// The totals at the start.
     pub totals: Totals,
@@ -44,9 +44,9 @@ pub struct Totals {
     pub snd_una: u64,
     /// The next byte to send.
     pub snd_nxt: u64,
-    /// Segments delivered, cumulatively or selectively (Linux's `delivered`).
+    /// The number of segments delivered, cumulatively or selectively (Linux's `delivered`).
     pub delivered: u64,
-    /// Segments delivered with a CE mark (`delivered_ce`). With classic ECN, every segment that an
-    /// acknowledgement with ECE delivers counts as marked.
+    /// The number of segments delivered with a CE mark (`delivered_ce`). With classic ECN, every
+    /// segment that an acknowledgement with ECE delivers counts as marked.
     pub delivered_ce: u64,
 }

@@ -9,16 +9,18 @@ use aqmlab_core::Instant;
 pub struct Feedback {
     /// The totals after the acknowledgement.
     pub totals: Totals,
-    /// Marked segments that the acknowledgement reports (`ece_delta`).
+    /// The number of marked segments that the acknowledgement reports (`ece_delta`).
     pub marks: u64,
     /// Whether the acknowledgement reports a mark (`is_ece`).
     pub ece: bool,
-    /// Segments delivered since the newest acknowledged segment was sent (`delivered`); zero
-    /// without a sample.
+    /// The number of segments delivered since the newest acknowledged segment was sent
+    /// (`delivered`); zero without a sample.
     pub delivered: u64,
-    /// Marked segments delivered since the newest acknowledged segment was sent (`delivered_ce`).
+    /// The number of marked segments delivered since the newest acknowledged segment was sent
+    /// (`delivered_ce`).
     pub delivered_ce: u64,
-    /// Segments marked as lost since the newest acknowledged segment was sent (`lost`).
+    /// The number of segments marked as lost since the newest acknowledged segment was sent
+    /// (`lost`).
     pub lost: u64,
     /// The data in flight when the newest acknowledged segment was sent, including this segment
     /// (`tx_in_flight`).
@@ -40,11 +42,11 @@ pub struct Feedback {
 pub struct LostSegment {
     /// The present time.
     pub now: Instant,
-    /// Segments delivered so far.
+    /// The number of segments delivered so far.
     pub delivered: u64,
     /// The data in flight when the segment was sent, including it.
     pub tx_in_flight: u64,
-    /// Segments marked as lost since the segment was sent, including this segment.
+    /// The number of segments marked as lost since the segment was sent, including this segment.
     pub lost: u64,
     /// Whether the application limited the sender when the segment was sent.
     pub app_limited: bool,

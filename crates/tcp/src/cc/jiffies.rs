@@ -12,7 +12,7 @@ pub(in crate::cc) const LINUX_HZ: Param = Param {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A clock with `hz` ticks per second. It starts with the run.
+/// A clock with `hz` ticks per second. Tick 0 is the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,

@@ -10,22 +10,22 @@ use aqmlab_core::{Duration, Instant};
 use crate::cc::RateSample;
 use crate::common::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
 
-/// The data that a connection has delivered so far, in segments.
+/// The data that a connection has delivered so far, in the unit of its window.
 #[derive(Debug)]
-pub(crate) struct DeliveryRate {
-    /// The number of segments acknowledged, cumulatively or selectively. The SYN counts, so zero
-    /// means that there is no sample.
-    pub(crate) delivered: u64,
+pub struct DeliveryRate {
+    /// The data acknowledged, cumulatively or selectively. The SYN counts as 1, so zero means that
+    /// there is no sample.
+    pub delivered: u64,
     /// The time of the last delivery.
     pub(crate) delivered_at: Instant,
     /// The time at which the send phase began: the start of the flight, or the time at which the
     /// latest-sent acknowledged segment was sent.
     pub(crate) first_tx: Instant,
-    /// The number of segments marked as lost, including retransmissions.
-    pub(crate) lost: u64,
+    /// The data marked as lost, including retransmissions.
+    pub lost: u64,
     /// The value of `delivered` until which the application limits the sender; zero if no limit
     /// applies.
-    pub(crate) app_limited: u64,
+    pub app_limited: u64,
 }
 
 impl Default for DeliveryRate {
@@ -41,8 +41,8 @@ impl Default for DeliveryRate {
 }
 
 /// The sample of one acknowledgement during its processing.
-#[derive(Debug)]
-pub(crate) struct PendingSample {
+#[derive(Debug, Default)]
+pub struct PendingSample {
     /// The value of `delivered` when the newest acknowledged segment was sent; zero if no segment
     /// is acknowledged.
     pub(crate) prior_delivered: u64,
@@ -54,7 +54,8 @@ pub(crate) struct PendingSample {
 }
 
 impl PendingSample {
-    pub(crate) const fn new() -> Self {
+    /// Returns a sample without acknowledged segments.
+    pub const fn new() -> Self {
         Self {
             prior_delivered: 0,
             prior_at: None,
@@ -81,7 +82,7 @@ pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u6
 impl DeliveryRate {
     /// Records the delivery state in a segment that is transmitted (`tcp_rate_skb_sent`).
     #[inline]
-    pub(crate) fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
+    pub fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
             self.first_tx = sent.sent;
             self.delivered_at = sent.sent;
@@ -99,7 +100,7 @@ impl DeliveryRate {
     /// Records that a segment is acknowledged, cumulatively or selectively
     /// (`tcp_rate_skb_delivered`).
     #[inline]
-    pub(crate) fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
+    pub fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {
             return;
         }
@@ -119,9 +120,9 @@ impl DeliveryRate {
     }
 
     /// Updates the application limit and the time of the last delivery after an acknowledgement of
-    /// `acked_sacked` segments, which `delivered` must already include.
+    /// `acked_sacked`, which `delivered` must already include.
     #[inline]
-    pub(crate) fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
+    pub fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -132,7 +133,7 @@ impl DeliveryRate {
 
     /// Completes the sample. `delivered` and `lost` must be up to date (`tcp_rate_gen`).
     #[inline]
-    pub(crate) fn sample(
+    pub fn sample(
         &self,
         pending: &PendingSample,
         (acked_sacked, losses): (u64, u64),

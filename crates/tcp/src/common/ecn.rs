@@ -38,7 +38,8 @@ pub(crate) struct EcnState {
     /// A segment with one of these control bits is not processed on the fast paths for
     /// acknowledgements. The bit ACK excludes every segment from these paths.
     pub(crate) attention: TcpFlags,
-    /// Segments that the peer reports to have received with a CE mark (`delivered_ce`).
+    /// The number of segments that the peer reports to have received with a CE mark
+    /// (`delivered_ce`).
     pub(crate) delivered_ce: u64,
     accurate: Accurate,
     pub(crate) dctcp: DctcpReceiver,

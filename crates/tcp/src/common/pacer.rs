@@ -4,7 +4,7 @@
 //!
 //! The controller sets the rate (`pacing_rate` in `cc.rs`); a connection without this rate does not
 //! pace. `linux/tsq.rs` and `freebsd/output.rs` hold a segment back until its departure.
-//! `linux/tsq.rs` also computes `sk_pacing_rate`, which Linux uses without pacing, too.
+//! `linux/pacing_rate.rs` computes `sk_pacing_rate`, which Linux uses without pacing, too.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

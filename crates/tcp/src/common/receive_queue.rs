@@ -1,18 +1,18 @@
 //! The receive queue: data that is in order and that the application has not read.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_queue_rcv`, `tcp_data_queue_ofo`,
-//! `tcp_ofo_queue`) and `net/core/skbuff.c` (`skb_try_coalesce`). A segment joins the buffer that
-//! it continues, whether in order or not. When a hole is filled, the buffers behind the hole join
-//! the segment that filled it. A buffer is read and counted as a whole. Only the first segment of a
-//! buffer costs memory beyond its payload.
+//! `tcp_ofo_queue`) and `net/core/skbuff.c` (`skb_try_coalesce`). A segment joins the packet buffer
+//! (`sk_buff`) that it continues, whether in order or not. When a hole is filled, the buffers
+//! behind the hole join the segment that filled it. A buffer is read and counted as a whole. Only
+//! the first segment of a buffer costs memory beyond its payload.
 //!
-//! Difference: a segment always has one fragment. In the kernel about 5 % of the segments have two,
-//! because the sender's memory is allocated in pieces of 32 KiB.
+//! Difference: a segment always has one fragment. In the kernel about 5 % of the segments have two
+//! fragments, because the sender's memory is allocated in pieces of 32 KiB.
 
 /// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;
 
-/// Consecutive segments that share a buffer.
+/// A packet buffer: consecutive segments that share an `sk_buff`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(crate) start: u64,

@@ -2,7 +2,7 @@
 
 use super::sack_report::SackReport;
 
-/// The receive sequence variables.
+/// The receive sequence variables. Windows are in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveSequence {
     /// The next byte expected (`RCV.NXT`).

@@ -13,16 +13,15 @@ mod tags;
 
 use aqmlab_core::{Instant, Ring};
 
-pub(crate) use sent::{
-    ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED, Sent,
-};
+pub use sent::Sent;
+pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
 
 /// Segments at the front of the queue that were sent once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Originals {
     pub(crate) packets: u32,
-    /// The payload of the segments.
+    /// The number of payload bytes of the segments.
     pub(crate) bytes: u64,
     /// The transmission time of the first segment.
     pub(crate) first_sent: Instant,

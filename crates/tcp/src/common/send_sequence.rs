@@ -2,7 +2,7 @@
 
 use aqmlab_core::Instant;
 
-/// The send sequence variables.
+/// The send sequence variables. Windows are in bytes.
 #[derive(Debug)]
 pub(crate) struct SendSequence {
     /// The first unacknowledged byte (`SND.UNA`).

@@ -1,5 +1,5 @@
-//! The state of the connection at the transmission of each outstanding segment, for controllers that
-//! ask for it.
+//! The state of the connection at the transmission of each outstanding segment, for controllers
+//! that ask for it.
 //!
 //! Source: google/bbr v3 `net/ipv4/tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_set_tx_in_flight`). The
 //! records are beside the scoreboard, because few controllers need them.
@@ -13,9 +13,9 @@ pub(crate) struct TxRecord {
     end: u64,
     /// The data in flight, including the segment.
     pub(crate) in_flight: u32,
-    /// Segments marked as lost before the transmission.
+    /// The number of segments marked as lost before the transmission.
     pub(crate) lost: u64,
-    /// Segments delivered with a CE mark before the transmission.
+    /// The number of segments delivered with a CE mark before the transmission.
     pub(crate) delivered_ce: u64,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
-//! When the application runs, it reads all segments that have arrived. The receive buffer is then
-//! sized for more than one segment, and one acknowledgement may cover two segments. Segments often
+//! When the application runs, it reads all segments that have arrived. Right-sizing of the receive
+//! buffer then counts all of them, and one acknowledgement may cover two segments. Segments often
 //! follow each other within [`crate::Profile::wakeup`] where a queue sends them at line rate, such
 //! as behind a token bucket.
 
@@ -62,7 +62,7 @@ impl Tcb {
         }
     }
 
-    /// Takes all unread data, and returns its bytes.
+    /// Takes all unread data, and returns the number of its bytes.
     #[inline]
     pub(crate) fn take_unread(&mut self) -> u64 {
         let bytes = self.wakeup.unread.take();

@@ -203,7 +203,7 @@ impl FreeBsd {
         }
     }
 
-    /// Processes a partial acknowledgement, which repairs one or two more holes. The window covers
+    /// Processes a partial acknowledgement, and repairs one or two more holes. The window covers
     /// only the data that this recovery has sent.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);

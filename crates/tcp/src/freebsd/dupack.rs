@@ -46,8 +46,8 @@ impl FreeBsd {
             window.cwnd = window.cwnd.saturating_add(mss);
             return;
         }
-        // `awnd` is negative if go-back-N is below the highest block. FreeBSD compares it as a
-        // large value, because `awnd` is signed and `snd_ssthresh` is not.
+        // `awnd` is negative if go-back-N sends data below the highest block. FreeBSD compares it
+        // as a large value, because `awnd` is signed and `snd_ssthresh` is not.
         let holes = &self.holes;
         let flight = (tcb.snd.nxt + holes.retransmitted).checked_sub(holes.highest);
         if flight.is_some_and(|flight| flight < window.ssthresh) {

@@ -320,8 +320,8 @@ fn update_timestamp(tcb: &mut Tcb, header: &TcpHeader, part: Part) {
     }
 }
 
-/// Returns the window that the peer offers. The window of a repeated SYN is scaled, although the
-/// peer did not scale it.
+/// Returns the window that the peer offers, in bytes. The window of a repeated SYN is scaled,
+/// although the peer did not scale it.
 pub(super) fn peer_window(tcb: &Tcb, header: &TcpHeader) -> u64 {
     let shift = if header.flags.has(TcpFlags::SYN) { tcb.options.snd_shift } else { 0 };
     u64::from(header.window) << shift

@@ -99,8 +99,8 @@ impl FreeBsd {
         Expiry::Callout
     }
 
-    /// Returns the ECN that the host requests and accepts. FreeBSD 10 has classic ECN only, and does
-    /// not know the needs of controllers.
+    /// Returns the ECN that the host requests and accepts. FreeBSD 10 has classic ECN only, and
+    /// does not know the needs of controllers.
     pub(crate) fn ecn_offer(&self, config: &Config) -> Offer {
         Offer::new(config.ecn, 0, EcnNeed::None)
     }
@@ -199,7 +199,7 @@ impl FreeBsd {
         }
     }
 
-    /// Returns the outstanding payload.
+    /// Returns the number of outstanding payload bytes.
     pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
         tcb.snd.max.saturating_sub(tcb.snd.una)
     }

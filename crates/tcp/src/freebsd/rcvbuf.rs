@@ -17,7 +17,7 @@ use crate::common::clock::later_by;
 use crate::profile::SB_MAX;
 use crate::tcb::Tcb;
 
-/// The receive buffer of a socket.
+/// The receive buffer of a socket. Sizes and windows are in bytes.
 #[derive(Debug)]
 pub(super) struct ReceiveBuffer {
     /// The size in bytes of payload (`sb_hiwat`).

@@ -41,7 +41,7 @@ pub(super) struct SackHoles {
 
 impl SackHoles {
     /// Processes an acknowledgement up to `ack`. `una` was the first unacknowledged byte. The
-    /// `blocks` are valid and in any order. Returns whether the acknowledgement brings news
+    /// `blocks` are valid and in any order. Returns whether a hole or the highest end has changed
     /// (`sack_changed`).
     ///
     /// If there are already 128 holes, a block beyond the highest is not recorded, and a block

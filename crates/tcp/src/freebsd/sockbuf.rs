@@ -14,19 +14,19 @@ use crate::common::send_sequence::SendSequence;
 use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
 use crate::tcb::Tcb;
 
-/// The free space at which a writer is woken (`MCLBYTES`).
+/// The free space in bytes at and above which a writer is woken (`MCLBYTES`).
 const LOW_WATER: u64 = 2_048;
-/// The size of the buffer before the connection is open.
+/// The size of the buffer in bytes before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The bytes of an mbuf in addition to a cluster (`MSIZE`).
+/// The number of bytes that an mbuf takes in addition to a cluster (`MSIZE`).
 const MBUF: u64 = 256;
-/// The payload of an mbuf that has a packet header and no cluster.
+/// The number of payload bytes in an mbuf that has a packet header and no cluster.
 const HEADED: u64 = 168;
-/// The payload of an mbuf without a packet header and without a cluster.
+/// The number of payload bytes in an mbuf without a packet header and without a cluster.
 const PLAIN: u64 = 224;
 const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;
-/// The space reserved for headers before written data (`max_hdr`).
+/// The space in bytes that is reserved for headers before written data (`max_hdr`).
 const HEADERS: u64 = 76;
 /// The maximum number of bytes that are copied into the previous mbuf.
 const COPIED: u64 = CLUSTER / 4;
@@ -40,7 +40,7 @@ pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
     if size < mss || rounded > SB_MAX_ADJUSTED { size } else { rounded }
 }
 
-/// The send buffer of a socket.
+/// The send buffer of a socket. Sizes are in bytes.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
     /// The maximum payload (`sb_hiwat`).
@@ -149,7 +149,7 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs: the end of each mbuf's data, and its memory.
+/// The mbufs: the end of each mbuf's data, and the mbuf's memory in bytes.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,

@@ -47,7 +47,7 @@ impl CwndUsage {
     }
 
     /// Returns whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`).
-    /// In slow start, using half of the window is sufficient.
+    /// In slow start, using more than half of the window is sufficient.
     #[inline]
     pub(super) fn is_limited(&self, tcb: &Tcb) -> bool {
         self.is_limited

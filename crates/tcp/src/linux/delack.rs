@@ -112,8 +112,8 @@ impl Linux {
 
     /// Sends an acknowledgement after the application has read all data, if one is due
     /// (`tcp_cleanup_rbuf`). An acknowledgement is due in three cases. More than one full-sized
-    /// segment is unacknowledged. A small segment ended the data and no reply is likely. The window
-    /// has at least doubled.
+    /// segment is unacknowledged. The data ended with the end of a write, and no reply is likely or
+    /// several writes have ended. The window can grow to at least twice its open part.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {

@@ -2,7 +2,8 @@
 //!
 //! Sources: RFC 3168 §6.1.3, RFC 8257 §3.2, RFC 9768 §3.2.2; Linux 6.1 `tcp_ecn_check_ce`,
 //! `tcp_ecn_accept_cwr`, `tcp_dctcp.h`; Linux 6.18 `tcp_ecn_received_counters`,
-//! `tcp_accecn_process`.
+//! `tcp_accecn_process`. The check of the first counter is that of the patch "tcp: accecn: verify
+//! ACE counter in 1st ACK after AccECN negotiation" (October 2024), which RFC 9768 §3.2.2.4 permits.
 //!
 //! `common/ecn/accurate.rs` has the counters of accurate ECN (AccECN). `recovery.rs` reduces the
 //! window when a sender reads a mark.

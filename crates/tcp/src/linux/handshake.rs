@@ -81,7 +81,7 @@ impl Linux {
 
 impl Tcb {
     /// Sets the size of a full-sized segment: at most half of the largest window that the peer has
-    /// offered (`tcp_bound_to_half_wnd`).
+    /// offered. A window of at most 536 bytes is not halved (`tcp_bound_to_half_wnd`).
     pub(super) fn size_segments_within_half_window(&mut self) {
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };

@@ -15,6 +15,7 @@ mod input;
 mod loss;
 mod ooo_queue;
 mod output;
+mod pacing_rate;
 mod prr;
 mod rack;
 mod rcv_autotune;
@@ -189,7 +190,7 @@ impl Linux {
         tcb.deliver_unread();
     }
 
-    /// Returns the payload estimated to be in the network.
+    /// Returns the number of payload bytes estimated to be in the network.
     pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
         u64::from(tcb.board.in_flight()) * u64::from(tcb.window.mss)
     }

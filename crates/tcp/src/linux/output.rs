@@ -4,7 +4,7 @@
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
 //!
-//! `tso.rs` decides on the bursts.
+//! `tso.rs` determines the bursts.
 
 use aqmlab_core::{Instant, TcpFlags};
 

@@ -16,7 +16,7 @@ use super::Linux;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The receive buffer and the window derived from it.
+/// The receive buffer and the window derived from it. Sizes and windows are in bytes.
 #[derive(Debug)]
 pub(super) struct RcvWindow {
     /// The memory of the buffer (`sk_rcvbuf`).
@@ -150,7 +150,7 @@ const fn expressible(window: u64, shift: u8) -> u64 {
     ((window + (1 << shift) - 1) >> shift) << shift
 }
 
-/// Returns the memory of unread data.
+/// Returns the memory of unread data in bytes.
 #[inline]
 fn unread_memory(tcb: &Tcb) -> u64 {
     tcb.wakeup.unread.memory(tcb.profile.segment_overhead)
@@ -168,7 +168,7 @@ impl Linux {
         self.rcv_window.update_wide();
     }
 
-    /// Returns the memory of out-of-order data and of unread data.
+    /// Returns the memory of out-of-order data and of unread data, in bytes.
     #[inline]
     fn held_memory(&self, tcb: &Tcb) -> u64 {
         self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)

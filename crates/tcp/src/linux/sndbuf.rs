@@ -25,7 +25,7 @@ use crate::{Event, Profile};
 
 /// The factor by which Linux multiplies the value of `SO_SNDBUF`.
 const DOUBLED: u64 = 2;
-/// The size of the buffer before the connection is open.
+/// The size of the buffer in bytes before the connection is open.
 const UNOPENED: u64 = 1 << 16;
 /// The memory of an `skb` beyond its data, `SKB_TRUESIZE(0)`, in two parts: the shared information,
 /// which includes the page list, and the `skb` itself.
@@ -40,7 +40,7 @@ struct Skb {
     push: bool,
 }
 
-/// The memory of the send buffer.
+/// The send buffer. Sizes are in bytes.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
     /// The maximum memory (`sk_sndbuf`).
@@ -72,7 +72,8 @@ impl SendBuffer {
         }
     }
 
-    /// Returns the payload that the buffer still accepts before the connection is open.
+    /// Returns the number of payload bytes that the buffer still accepts before the connection is
+    /// open.
     pub(super) fn unopened_space(&self, buffered: u64) -> u64 {
         self.unopened.saturating_sub(buffered)
     }
@@ -154,7 +155,7 @@ impl SendBuffer {
         (with(written.saturating_sub(sacked.into())), with(written + u64::from(out)))
     }
 
-    /// Returns the memory in use (`sk_wmem_queued`).
+    /// Returns the memory in use, in bytes (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
         let sent = if tcb.board.sacked_out() + tcb.board.retrans_out() == 0 {
             self.sent.len() as u64
@@ -194,8 +195,8 @@ impl SendBuffer {
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }
 
-    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory
-    /// decide, so the `skb`s need not be counted.
+    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory give
+    /// the answer, so the `skb`s need not be counted.
     #[inline(never)]
     fn is_third_free(&self, tcb: &Tcb) -> bool {
         let is_enough =

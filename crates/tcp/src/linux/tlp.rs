@@ -75,8 +75,8 @@ impl Linux {
             && matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
     }
 
-    /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
-    /// whether the timer was set.
+    /// Sets the timer for a probe, two round trips and a margin from now, but not after the
+    /// timeout. Returns whether the timer was set.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         self.tlp.is_postponed = false;

@@ -27,8 +27,9 @@ pub(super) const MAX_TCP_HEADER: u64 = 256;
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
-/// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this,
-/// or if the next acknowledgement is expected later than this.
+/// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this.
+/// It also does not wait if the next acknowledgement is expected later than this, or later than
+/// half a round trip.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
 /// The round-trip time that halves the addition to a burst on a short path, as the binary logarithm
 /// of microseconds (`tcp_tso_rtt_log`).
@@ -53,8 +54,9 @@ struct Head {
 }
 
 impl Tcb {
-    /// Returns the number of segments that are worth sending at once: a millisecond at the send
-    /// rate, and at least two segments (`tcp_tso_autosize`).
+    /// Returns the number of segments that are worth sending at once (`tcp_tso_autosize`). They
+    /// take a millisecond at the send rate, and more on short paths. The controller may state a
+    /// minimum or the exact number.
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
@@ -64,7 +66,7 @@ impl Tcb {
             TsoSegments::Least(least) => least,
             TsoSegments::Exactly(segments) => return segments,
         };
-        let mut bytes = self.send_rate() >> 10;
+        let mut bytes = self.pacing_rate() >> 10;
         if let Some(min_rtt) = self.rtt.min() {
             let halvings = min_rtt.as_micros() >> RTT_SHIFT;
             if halvings < 32 {
@@ -183,7 +185,7 @@ mod tests {
     use crate::linux::testing;
 
     /// `tcp_tso_autosize`: a burst is 1/1024 s of 1.2 windows per round trip. On short paths, 64
-    /// KiB are added, halved for each half millisecond.
+    /// KiB are added, halved for each 512 µs of the minimum round-trip time.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [

@@ -1,17 +1,14 @@
 //! TCP small queues: the limit on a connection's segments in the queue of its host. The driver
-//! reports the memory of these segments by `note_waiting`. This module also computes the send rate
-//! (`sk_pacing_rate`).
+//! reports the memory of these segments by `note_waiting`.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
-//! (`tcp_update_pacing_rate`). The limit is two bursts or a millisecond of the send rate, whichever
-//! is more, and at most `tcp_limit_output_bytes` unless the connection paces. The send rate is the
-//! window divided by the round-trip time, times 2 below half of the slow-start threshold and times
-//! 1.2 from there. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or a
+//! millisecond of the pacing rate, whichever is more, and at most `tcp_limit_output_bytes` unless
+//! the connection paces. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
 //! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
 //!
-//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small write
-//! waits while other segments of the connection are in the queue of the host, so that later writes
-//! may extend its segment.
+//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small
+//! write waits while other segments of the connection are in the queue of the host, so that later
+//! writes may extend its segment.
 
 use aqmlab_core::Bytes;
 
@@ -81,13 +78,13 @@ impl Linux {
 }
 
 impl Tcb {
-    /// Returns the memory that may be in the queue, or `None` for a host without a limit.
+    /// Returns the memory in bytes that may be in the queue, or `None` for a host without a limit.
     fn tsq_bound(&self) -> Option<u64> {
         let most = self.profile.small_queue;
         if most == 0 {
             return None;
         }
-        let millisecond = self.send_rate() >> 10;
+        let millisecond = self.pacing_rate() >> 10;
         let least = self.profile.small_queue_least;
         if least > 0 {
             return Some(least.max(millisecond));
@@ -95,24 +92,6 @@ impl Tcb {
         let burst = self.tso_segments(self.window.mss);
         let wanted = (2 * burst * SEGMENT_MEMORY).max(millisecond);
         Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
-    }
-
-    /// Returns the send rate in bytes per second (`sk_pacing_rate`).
-    pub(super) fn send_rate(&self) -> u64 {
-        let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
-        paced.unwrap_or_else(|| self.spreading_rate())
-    }
-
-    /// Returns the rate in bytes per second that spreads the window over a round trip.
-    fn spreading_rate(&self) -> u64 {
-        let Some(srtt) = self.rtt.srtt() else { return 0 };
-        let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));
-        let window = segments.saturating_mul(u64::from(self.window.mss));
-        // Below half of the threshold, slow start gets a larger margin
-        // (`sysctl_tcp_pacing_ss_ratio`).
-        let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
-        // The product fits into 64 bits for windows of up to 4 GB.
-        window.saturating_mul(percent * 10_000_000) / srtt.as_nanos().max(1)
     }
 }
 

@@ -124,8 +124,8 @@ impl Linux {
         tcb.profile.undo && delayed
     }
 
-    /// Clears the first retransmission when none is in flight, so that a new recovery records its
-    /// own first retransmission (`tcp_retrans_stamp_cleanup`).
+    /// Clears the timestamp of the first retransmission if no retransmission is outstanding, so
+    /// that a new recovery records its own (`tcp_retrans_stamp_cleanup`).
     pub(super) fn cleanup_retrans_stamp(&mut self, tcb: &Tcb) {
         if !has_retransmitted(tcb) {
             self.undo.clear_retrans_stamp();

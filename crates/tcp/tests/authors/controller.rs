@@ -101,10 +101,10 @@ pub struct Decision {
 /// A controller under comparison: the code of the algorithm's authors, or the module.
 pub trait Controller {
     fn start(&mut self, conn: &Conn);
-    /// Learns of a round-trip sample, before losses are detected.
+    /// Processes a round-trip sample, before losses are detected.
     fn sample(&mut self, conn: &Conn);
     fn lost(&mut self, conn: &Conn, lost: &Lost);
-    /// Asks for the threshold of a reduction.
+    /// Sets the threshold for a reduction of the window.
     fn reduce(&mut self, conn: &Conn, by_timeout: bool);
     fn change(&mut self, conn: &Conn, change: Change);
     fn set_cwnd(&mut self, cwnd: u64);

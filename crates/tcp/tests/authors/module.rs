@@ -8,7 +8,7 @@ use aqmlab_tcp::cc::{
 
 use super::play::{Change, Conn, Controller, Decision, Facts, Lost};
 
-/// The bytes of headers that a packet has besides its payload.
+/// The length of a packet's headers in bytes.
 const HEADER: u32 = 52;
 
 /// A controller of the registry, with its window.

@@ -3,7 +3,7 @@
 //!
 //! The sender is simpler than a connection. An acknowledgement covers the packets that arrived
 //! together. A packet is lost when a third later packet has arrived. A lost packet is not sent
-//! again. It calls the controller as Linux does. All numbers are whole, so every platform
+//! again. The sender calls the controller as Linux does. All numbers are whole, so every platform
 //! reproduces a run.
 
 mod controller;

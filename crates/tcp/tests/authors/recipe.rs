@@ -10,12 +10,13 @@ pub struct Recipe {
     pub kbit: u64,
     pub step: u64,
     pub rtt_us: u64,
-    /// The queue in packets, the delay above which it marks (zero for never), and the probability
-    /// of a random loss in a million.
+    /// The limit of the queue in packets, the delay above which the queue marks packets (zero for
+    /// never), and the number of random losses per million packets.
     pub buffer: u64,
     pub mark_us: u64,
     pub loss: u64,
-    /// The interval at which acknowledgements arrive together; zero if each arrives without waiting.
+    /// The interval at which acknowledgements arrive together; zero if each arrives without
+    /// waiting.
     pub batch_us: u64,
     /// Whether the application pauses.
     pub pauses: bool,

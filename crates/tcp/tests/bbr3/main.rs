@@ -24,7 +24,7 @@ use aqmlab_core::Value;
 use aqmlab_tcp::cc::EcnMode;
 use module::Module;
 
-/// Every third run has a path that marks early.
+/// Returns the module for the run of `seed`. In every third run the path marks early.
 fn build(seed: u64) -> Module {
     let changes = [("seed", Value::Count(seed)), ("ecn_low", Value::Flag(seed % 3 == 0))];
     Module::new("bbr3", &changes, EcnMode::Classic)

@@ -64,7 +64,7 @@ impl View<'_> {
         direction: Direction,
         report: &DirectionReport,
         retransmissions: u64,
-    ) -> [(&'static str, f64); 33] {
+    ) -> [(&'static str, f64); 38] {
         let active = &found.report.active;
         let mbit = |bytes: u64| mean_mbit(bytes, active.end.since(active.start));
         let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -75,6 +75,7 @@ impl View<'_> {
         let filled_mean = report.windows.nonempty_mean().unwrap_or(f64::NAN);
         let base = ms(Some(found.rtt_base));
         let rtt = |q| quantile_ms(&report.rtt, q);
+        let owd = |q| quantile_ms(&report.owd, q);
         [
             ("loss_percent", 100.0 * report.loss_ratio()),
             ("active_from_s", active.start.as_secs_f64()),
@@ -93,20 +94,25 @@ impl View<'_> {
             ("rtt_mean_ms", ms(report.rtt.mean())),
             ("rtt_p1_ms", rtt(0.01)),
             ("rtt_p5_ms", rtt(0.05)),
+            ("rtt_p10_ms", rtt(0.1)),
             ("rtt_p25_ms", rtt(0.25)),
             ("rtt_p50_ms", rtt(0.5)),
             ("rtt_p75_ms", rtt(0.75)),
+            ("rtt_p90_ms", rtt(0.9)),
             ("rtt_p95_ms", rtt(0.95)),
             ("rtt_p99_ms", rtt(0.99)),
+            ("rtt_p99_9_ms", rtt(0.999)),
             ("rtt_max_ms", ms(report.rtt.max())),
             ("rtt_base_ms", base),
             ("induced_p25_ms", rtt(0.25) - base),
             ("induced_p50_ms", rtt(0.5) - base),
             ("induced_p75_ms", rtt(0.75) - base),
             ("induced_p95_ms", rtt(0.95) - base),
-            ("owd_p50_ms", quantile_ms(&report.owd, 0.5)),
-            ("owd_p95_ms", quantile_ms(&report.owd, 0.95)),
-            ("owd_p99_ms", quantile_ms(&report.owd, 0.99)),
+            ("owd_p50_ms", owd(0.5)),
+            ("owd_p90_ms", owd(0.9)),
+            ("owd_p95_ms", owd(0.95)),
+            ("owd_p99_ms", owd(0.99)),
+            ("owd_p99_9_ms", owd(0.999)),
             ("owd_max_ms", ms(report.owd.max())),
             ("jitter_ms", ms(Some(report.jitter.mean))),
         ]

@@ -21,6 +21,7 @@ from aqmlab.base.failures import DamagedError, RequestError
 from aqmlab.base.files import open_regular
 from aqmlab.campaign.store import json_record
 from aqmlab.campaign.store.json_record import MalformedError, WrongValueError
+from aqmlab.scenario.core_requirement import CoreRequirement
 
 FORMAT: Final = 3
 """The version of the layout of a campaign's folder."""
@@ -89,6 +90,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measure_to_s: _Number | None = None
     stated_tolerances_ms: Mapping[str, _Number] | None = None
     stated_rates_mbit: Mapping[str, _Number] | None = None
+    stated_requirements: Mapping[str, CoreRequirement] | None = None
     spec: _Digest
     """The digest of the resolved trial: see `folder.Trial.spec_digest`."""
 
@@ -115,6 +117,8 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stated_tolerances_ms: Mapping[str, _Number]
     """The largest round-trip times that the scenario tolerates, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
+    stated_requirements: Mapping[str, CoreRequirement] = {}
+    """The requirements for the Quality of Outcome, in the form that the core reads."""
     duration_s: _Number
     measure_from_s: _Number
     measure_to_s: _Number | None = None

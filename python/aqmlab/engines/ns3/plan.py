@@ -288,6 +288,8 @@ def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: in
     late_ns = start_ns - app.start_ns
     stop_ns = spec.duration_ns if app.stop_ns is None else app.stop_ns + late_ns
     if kind == "bulk":
+        if params.word("transport") != "tcp":
+            raise ValueError("`bulk` over QUIC: ns-3 has no model of QUIC")
         transfers = [(start_ns, params.optional("duration"))] * params.whole("parallel")
     elif kind == "bursts":
         transfers = _bursts(params, start_ns, stop_ns)

@@ -246,8 +246,8 @@ function check() {
   const ran = own === null ? undefined : simulator.answer(jobOf({ toml: own }, SURE).key);
   const isNew = drawn.ran !== ran;
   drawn.ran = ran;
-  if (ran?.error && isNew)
-    notify([`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`]);
+  if (ran && isNew)
+    notify(ran.error ? [`The text cannot be run. ${ran.error.at}: ${ran.error.problem}.`] : []);
   showCheck({
     link: `${location.href.split("#")[0]}#${fragment(home)}`,
     texts: {

@@ -40,7 +40,8 @@ export function quick(home) {
 
 /**
  * The applications of a household: the name in the scenario, the owner, the title, the table, and
- * the largest round-trip time that the activity tolerates, if it states one.
+ * the largest round-trip time that the activity tolerates, if it states one. If an activity has
+ * several applications, their titles end with the application's key.
  * @param {Home} home
  * @returns {{name: string, who: string, title: string, app: Record<string, unknown>,
  *   tolerance: string | undefined}[]}
@@ -50,12 +51,14 @@ export function applications(home) {
   const taken = new Set();
   const add = (who, activity) => {
     const { title, apps, tolerances } = choices.activities[activity];
+    const isOne = Object.keys(apps).length === 1;
     for (const [key, app] of Object.entries(apps)) {
       const wanted = slug(who ? `${who} ${key}` : key);
       let name = wanted;
       for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
       taken.add(name);
-      all.push({ name, who, title, app, tolerance: tolerances[key] });
+      const told = isOne ? title : `${title}, ${key}`;
+      all.push({ name, who, title: told, app, tolerance: tolerances[key] });
     }
   };
   for (const { name, does } of home.people) for (const one of does) add(name, one);

@@ -23,8 +23,8 @@ export function showApps(apps, today, better, title) {
       "li",
       { class: "app" },
       el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
-      side("Today", verdictOn(today, name), "today"),
-      side(capital(title), verdictOn(better, name), "better"),
+      side("Today", today, name, "today"),
+      side(capital(title), better, name, "better"),
       minute(name, today, better),
     ),
   );
@@ -38,20 +38,41 @@ function verdictOn(answer, name) {
   return known ?? { app: name, word: "no data", because: "", felt: "", medians: none };
 }
 
-function side(heading, { word, felt, medians }, name) {
+function side(heading, answer, name, style) {
+  const { word, felt, medians } = verdictOn(answer, name);
   return el(
     "div",
-    { class: `side ${name}` },
+    { class: `side ${style}` },
     el("p", { class: "condition" }, heading),
     el("p", {}, badge(word), felt && el("span", { class: "felt" }, ` ${felt}`)),
-    el("p", { class: "because" }, shortly(medians)),
+    el("p", { class: "because" }, shortly(medians, ratesOf(answer, name))),
   );
 }
 
-/** The rate and the round trips. */
-function shortly({ throughput_mean_mbit: mbit, rtt_p95_ms: ms }) {
+/** The rates and the round trips. */
+function shortly({ throughput_mean_mbit: mbit, rtt_p95_ms: ms }, rates) {
   if (!mbit) return "";
-  return ms === null ? rate(mbit) : `${rate(mbit)}, 95 % of round trips within ${time(ms)}`;
+  const said = rates.size > 1 ? eachWay(rate(rates.get("up")), rate(rates.get("down"))) : rate(mbit);
+  return ms === null ? said : `${said}, 95 % of round trips within ${time(ms)}`;
+}
+
+function eachWay(up, down) {
+  return up === down ? `${up} each way` : `${up} up, ${down} down`;
+}
+
+/**
+ * The rate of each direction in which an application has its data. The verdict states only the
+ * lower rate, and its direction may differ between the gateways.
+ * @returns {Map<string, number>} of the first evening, as in the charts
+ */
+function ratesOf({ tables }, name) {
+  const { flow, direction, primary, throughput_mean_mbit: mbit } = tables.flows;
+  const rates = new Map();
+  for (const [row, one] of flow.entries()) {
+    const way = direction[row];
+    if (one === name && primary[row]) rates.set(way, (rates.get(way) ?? 0) + mbit[row]);
+  }
+  return rates;
 }
 
 /** The numbers that decide both verdicts. */
@@ -64,17 +85,20 @@ function minute(name, today, better) {
   const place = el("div", { class: "charts" });
   const draw = () => {
     if (place.childElementCount > 0) return;
-    const way = busier(today, name);
-    const rates = (answer) =>
+    const busy = busier(today, name);
+    const rates = (answer, way) =>
       series(answer.tables.windows, { flow: name, direction: way }, "throughput_mbit");
     const delays = (answer) =>
       series(
         answer.tables.rtt,
-        { flow: name, direction: answered(answer, name, way) },
+        { flow: name, direction: answered(answer, name, busy) },
         "rtt_p50_ms",
       );
-    const words = way === "down" ? "to the home" : "to the internet";
-    chart(place, `Rate ${words}`, rates(today), rates(better), rate);
+    const ways = ratesOf(today, name).size > 1 ? ["up", "down"] : [busy];
+    for (const way of ways) {
+      const words = way === "down" ? "to the home" : "to the internet";
+      chart(place, `Rate ${words}`, rates(today, way), rates(better, way), rate);
+    }
     chart(place, "Round-trip time", delays(today), delays(better), time);
   };
   const details = el(

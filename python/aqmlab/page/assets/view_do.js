@@ -38,6 +38,18 @@ function menuRates(home) {
 }
 
 /**
+ * The shares of the measured rates to enter in a router's menu.
+ * @param {import("./home.js").Home} home
+ */
+function menuShares(home) {
+  const names = { down: "download", up: "upload" };
+  const ways = Object.keys(names).filter((way) => shapes(home.better, way));
+  const shares = new Set(ways.map((way) => home.better[way]));
+  if (ways.length > 1 && shares.size === 1) return `${home.better.down} % of both measured speeds`;
+  return ways.map((way) => `${home.better[way]} % of the measured ${names[way]}`).join(" and ");
+}
+
+/**
  * @param {import("./home.js").Home} home
  * @param {Record<string, string> | null | undefined} settings by system
  * @param {string | undefined} kind of the headline: what is wrong at this speed */
@@ -67,8 +79,8 @@ const ON_LINES = "“Slower and faster” above shows which speed is enough, wit
 /** The steps in words, for a router with a menu. */
 function steps(home) {
   const said = [
-    "Run a speed test that shows the delay under load (“bufferbloat”), and note the delay.",
-    `In your router’s menu, look for “SQM”, “Smart Queues” or “QoS” and switch it on. If it asks for a discipline, choose fq_codel or cake. Enter ${menuRates(home)}.`,
+    "Run a speed test that shows the delay under load (“bufferbloat”), and note the speeds and the delay.",
+    `In your router’s menu, look for “SQM”, “Smart Queues” or “QoS” and switch it on. If it asks for a discipline, choose fq_codel or cake. Enter ${menuRates(home)}. If the test measures less than ${home.tier}, enter ${menuShares(home)} in place of these rates.`,
     "There is no such menu? You need a router with SQM. Put it behind your provider’s box, and connect all devices to it.",
     "Run the test again. If the delay under load is still long, lower both rates by 5 %.",
   ];
@@ -83,9 +95,11 @@ function steps(home) {
 function commands(home, settings, title) {
   const told = el("span", { role: "status" });
   const about = el("p", { class: "aside" });
+  const devices = el("p");
   const text = el("pre", { tabindex: 0, "aria-label": "Commands" });
   const draw = () => {
     about.textContent = SYSTEMS.find(({ key }) => key === shown.system)?.about ?? "";
+    devices.textContent = `They set up ${title} at ${home.tier}. ${onDevices(home)}`;
     text.textContent = settings[shown.system];
     told.textContent = "";
   };
@@ -125,7 +139,7 @@ function commands(home, settings, title) {
     "details",
     { open: shown.isOpen, toggle: () => (shown.isOpen = made.open) },
     el("summary", { "data-key": "commands" }, "Commands for OpenWrt, Linux and FreeBSD"),
-    el("p", {}, `They set up ${title} at ${home.tier}. ${ON_DEVICES}`),
+    devices,
     el(
       "div",
       { class: "chips", role: "group", "aria-label": "System of the router" },
@@ -139,5 +153,9 @@ function commands(home, settings, title) {
   return made;
 }
 
-const ON_DEVICES =
-  "They name the interface towards the line, such as eth0. Yours may have another name: replace it in every line.";
+/** @param {import("./home.js").Home} home */
+function onDevices({ line }) {
+  const { device, bsd_device: bsd } = choices.lines[line].device;
+  const names = shown.system === "dnctl" ? bsd : device;
+  return `They name the interface towards the line, such as ${names}. Yours may have another name: replace it in every line.`;
+}

@@ -116,7 +116,10 @@ function speed(home, change) {
     } else if (!carries(home.line, own)) {
       notify([choices.lines[home.line].limit]);
       target.value = String(rates[at]);
-    } else change({ ...home, own, tier: own });
+    } else {
+      notify([]);
+      change({ ...home, own, tier: own });
+    }
   };
   const box = (at, words) => {
     const id = `own-${words}`;

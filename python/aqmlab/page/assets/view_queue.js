@@ -109,7 +109,7 @@ function build() {
     el(
       "p",
       {},
-      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup.",
+      "Packets wait here for the line. The fuller it is, the longer everything waits: a word in a call as much as a backup. A call also suffers if the wait changes suddenly, because words that come too late are left out.",
     ),
     el(
       "div",
@@ -128,7 +128,7 @@ function build() {
 
 function toggle() {
   Object.assign(shown, { isPlaying: !shown.isPlaying, isMoved: true });
-  if (shown.at >= waits.today.length - 1) shown.at = 0;
+  if (shown.isPlaying && shown.at >= waits.today.length - 1) shown.at = 0;
   parts.play.textContent = shown.isPlaying ? "Pause" : "Play";
   shown.last = performance.now();
   if (shown.isPlaying) requestAnimationFrame(advance);

@@ -99,6 +99,7 @@ def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
             tally_words=tables.tally_words(results),
             tallies=tables.tallies(results),
             baseline=tables.baseline(results),
+            has_quality=tables.has_quality(results),
             interval=INTERVAL,
             lines=tables.numbers(results),
             figures=shown,

@@ -12,7 +12,13 @@ from aqmlab.results.summary import FlowSummary, lines, sparse
 from aqmlab.results.verdicts import tally
 from aqmlab.results.verdicts.comparison import BaselineComparison
 from aqmlab.results.verdicts.verdict import WORDS, Verdict, worst
-from aqmlab.results.verdicts.wording import closest_text, signed, unbroken, value_text
+from aqmlab.results.verdicts.wording import (
+    closest_text,
+    quality_text,
+    signed,
+    unbroken,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
@@ -32,6 +38,8 @@ class VerdictCell:
     value: str = ""
     difference: str = ""
     """The difference of the deciding number from its value in the first condition."""
+    quality: str = ""
+    """The Quality of Outcome, with the part that has the worst score."""
 
     @property
     def kind(self) -> str:
@@ -74,7 +82,19 @@ class _CopyVerdicts:
         value = unbroken(value_text(decided)) if decided else ""
         apart = comparison.of(shown, decided)
         difference = signed(apart, decided.unit) if apart and decided else ""
-        return VerdictCell(shown.word, unbroken(brief), shown.sentence, value, unbroken(difference))
+        return VerdictCell(
+            shown.word,
+            unbroken(brief),
+            shown.sentence,
+            value,
+            unbroken(difference),
+            _quality(shown),
+        )
+
+
+def _quality(verdict: Verdict) -> str:
+    text, found = quality_text(verdict), verdict.quality
+    return unbroken(f"QoO {text}: {found.because}") if text and found else ""
 
 
 def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell]:
@@ -151,6 +171,11 @@ def baseline(results: CampaignResults) -> str:
     if comparison.baseline is None or not comparison.is_needed:
         return ""
     return comparison.baseline.brief
+
+
+def has_quality(results: CampaignResults) -> bool:
+    """Whether a cell shows a Quality of Outcome."""
+    return any(quality_text(one) for one in results.judged)
 
 
 def numbers(results: CampaignResults) -> list[FlowSummary]:

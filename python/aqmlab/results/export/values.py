@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from aqmlab.results import summary
 from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.comparison import BaselineComparison
-from aqmlab.results.verdicts.verdict import Finding, Verdict
+from aqmlab.results.verdicts.verdict import Finding, Quality, Verdict
 
 if TYPE_CHECKING:
     from aqmlab.campaign.store.manifest import ConditionValue
@@ -89,7 +89,21 @@ class VerdictValues(TypedDict):
     verdict: str
     because: str
     sure: bool
+    quality: QualityValues | None
     needs: list[NeedValues]
+
+
+class QualityValues(TypedDict):
+    """The Quality of Outcome of an application in a condition, from 0 to 100, over all seeds."""
+
+    requirement: str
+    source: str
+    percent: float | None
+    latency_percent: float | None
+    loss_percent: float | None
+    rate_percent: float | None
+    because: str
+    interval: tuple[float, float] | None
 
 
 def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
@@ -135,9 +149,24 @@ def _verdicts(results: CampaignResults) -> dict[Label, dict[str, VerdictValues]]
             "verdict": verdict.word,
             "because": verdict.because,
             "sure": verdict.is_sure,
+            "quality": None if verdict.quality is None else _quality(verdict.quality),
             "needs": needs,
         }
     return found
+
+
+def _quality(found: Quality) -> QualityValues:
+    over = found.over_seeds
+    return {
+        "requirement": found.requirement,
+        "source": found.source,
+        "percent": found.percent,
+        "latency_percent": found.latency_percent,
+        "loss_percent": found.loss_percent,
+        "rate_percent": found.rate_percent,
+        "because": found.because,
+        "interval": None if over is None else (over.low, over.high),
+    }
 
 
 def _need(verdict: Verdict, finding: Finding, comparison: BaselineComparison) -> NeedValues:

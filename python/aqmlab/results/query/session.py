@@ -24,8 +24,7 @@ from aqmlab.campaign.store.sql_views import named, view
 from aqmlab.results.query.hints import hint_for, mentions, problem_of
 from aqmlab.results.query.sources import CampaignTables, Sources
 from aqmlab.results.query.units import unit_of
-from aqmlab.results.verdicts.columns import COLUMNS, conditions
-from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import COMPUTED, conditions
 
 if TYPE_CHECKING:
     import duckdb
@@ -98,7 +97,7 @@ class Session:
         with self._explained(""):
             for name in self._sources.names:
                 rows = None
-                if name != VERDICTS:
+                if name not in COMPUTED:
                     rows = sum(one.count_rows() for one in self._sources.datasets(name))
                 found.append(Table(name, rows, self._columns_of(name)))
         return found
@@ -146,7 +145,7 @@ class Session:
         """
         names = self._sources.names
         mentioned = [name for name in names if mentions(sql, name)]
-        for name in mentioned or [name for name in names if name != VERDICTS]:
+        for name in mentioned or [name for name in names if name not in COMPUTED]:
             self._make_view(name)
 
     def _make_view(self, name: str) -> None:
@@ -163,10 +162,10 @@ class Session:
         self._views.add(name)
 
     def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
-        if name == VERDICTS:  # The list of tables does not need the verdicts.
+        if name in COMPUTED:  # The list of tables does not need their rows.
             of_trials = dict(self._columns_of("trials"))
-            front = [(new, of_trials[old]) for old, new in conditions(of_trials).items()]
-            return (*front, *COLUMNS.items())
+            front = [(new, of_trials[old]) for old, new in conditions(of_trials, name).items()]
+            return (*front, *COMPUTED[name].items())
         self._make_view(name)
         rows = self._connection.execute(f"DESCRIBE {named(name)}").fetchall()
         return tuple((row[0], row[1]) for row in rows)

@@ -1,8 +1,8 @@
 """The tables of campaigns as read-only Arrow data sets.
 
 Each table has one data set per set of columns. A table has several data sets if campaigns vary
-different parameters or have not finished. No file holds verdicts. They are computed from the tables
-on demand, as for the report.
+different parameters or have not finished. Verdicts and the Quality of Outcome are in no file. They
+are computed from the tables on demand, as for the report.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.base.checksums import FileChecksum, mismatch
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
-from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import COMPUTED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +29,9 @@ CAMPAIGN = "campaign"
 _JUDGED = "flows"
 
 _LOAD = "aqmlab.results.results:load"
-"""The function that loads a campaign for its verdicts.
+"""The function that loads a campaign for its computed tables.
 
-Only queries of verdicts import it, by this name.
+Only queries of computed tables import it, by this name.
 """
 
 
@@ -67,7 +67,7 @@ class Sources:
     @property
     def names(self) -> list[str]:
         """The names of the available tables."""
-        made = {VERDICTS} if _JUDGED in self._found.files else set()
+        made = set(COMPUTED) if _JUDGED in self._found.files else set()
         return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
@@ -75,17 +75,17 @@ class Sources:
 
         Raises `RequestError` for a damaged file.
         """
-        return self._made() if name == VERDICTS else self._read(name)
+        return self._made(name) if name in COMPUTED else self._read(name)
 
-    def _made(self) -> list[ds.Dataset]:
-        """The verdicts of each campaign that has applications to judge."""
+    def _made(self, name: str) -> list[ds.Dataset]:
+        """A computed table of each campaign that has applications to judge."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
         load = resolve_name(_LOAD)
         made = []
         for folder in dict.fromkeys(File(*one).campaign for one in self._found.files[_JUDGED]):
-            table = load(folder).in_files().table(VERDICTS).to_arrow()
+            table = load(folder).in_files().table(name).to_arrow()
             if (campaign := self._campaign(folder)) and CAMPAIGN not in table.column_names:
                 names = pa.repeat(campaign, table.num_rows)
                 table = table.add_column(0, pa.field(CAMPAIGN, pa.string()), names)

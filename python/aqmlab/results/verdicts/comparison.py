@@ -60,18 +60,27 @@ class BaselineComparison:
 
     def of(self, verdict: Verdict, finding: Finding | None) -> Estimate | None:
         """The paired difference of `finding` from the baseline's finding on the same need."""
-        label = self._beside(verdict.label)
-        other = None if label is None else self._verdicts.get((label, verdict.app))
-        if finding is None or other is None or verdict.label == label:
+        other = self._other(verdict)
+        if finding is None or other is None:
             return None
         same = other.finding(finding.need)
         return None if same is None else finding.less(same)
 
-    def _beside(self, label: Label) -> Label | None:
-        """The condition with which `label` is compared."""
-        if isinstance(self.baseline, SharedPart):
-            return self.baseline.beside(label)
-        return self.baseline
+    def of_quality(self, verdict: Verdict) -> Estimate | None:
+        """The paired difference of the Quality of Outcome from the baseline's."""
+        other = self._other(verdict)
+        if verdict.quality is None or other is None or other.quality is None:
+            return None
+        return verdict.quality.less(other.quality)
+
+    def _other(self, verdict: Verdict) -> Verdict | None:
+        """The verdict with which `verdict` is compared; `None` in the baseline itself."""
+        label = self.baseline
+        if isinstance(label, SharedPart):
+            label = label.beside(verdict.label)
+        if label is None or label == verdict.label:
+            return None
+        return self._verdicts.get((label, verdict.app))
 
 
 def baseline_called(text: str, labels: Iterable[Label]) -> Baseline:

@@ -1,7 +1,8 @@
 """Verdicts on each application of a campaign, from its tables.
 
 The core judges (`crates/verdict`). This module passes it the specification and the rows of each
-trial, and the needs that the scenario states (`report.tolerances`, `report.rates`).
+trial, and the needs that the scenario states (`report.tolerances`, `report.rates` and
+`report.requirements`).
 """
 
 from __future__ import annotations
@@ -102,5 +103,12 @@ def _stated(manifest: Manifest, trial: TrialEntry) -> str:
         limits_ms = manifest.stated_tolerances_ms
     if rates_mbit is None:
         rates_mbit = manifest.stated_rates_mbit
-    stated = {"limits_ms": dict(limits_ms or {}), "rates_mbit": dict(rates_mbit or {})}
+    requirements = trial.stated_requirements
+    if requirements is None:
+        requirements = manifest.stated_requirements
+    stated = {
+        "limits_ms": dict(limits_ms or {}),
+        "rates_mbit": dict(rates_mbit or {}),
+        "requirements": dict(requirements or {}),
+    }
     return msgspec.json.encode(stated).decode()

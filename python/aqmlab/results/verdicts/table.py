@@ -1,4 +1,6 @@
-"""Verdicts as a table: one row per need of an application and condition.
+"""Verdicts and the Quality of Outcome as tables.
+
+The table of verdicts has one row per need of an application and condition.
 
 The conditions come first and have the same names as in the other tables. A condition with the name
 of a column of this table becomes `condition.NAME`. There are no columns for trial and seed: the
@@ -9,11 +11,11 @@ therefore good if all of its rows are good.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.campaign.store.layout import TRIALS
-from aqmlab.results.verdicts.columns import COLUMNS, conditions
+from aqmlab.results.verdicts.columns import COMPUTED, NAME, QUALITY, conditions
 from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison
 from aqmlab.results.verdicts.verdict import (
     NO_NEEDS,
@@ -36,12 +38,32 @@ def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.D
 
     The differences are from `baseline`, by default the first condition.
     """
+    return _frame(results, NAME, _rows, baseline)
+
+
+def quality_of(results: CampaignResults) -> pl.DataFrame:
+    """The table of the Quality of Outcome, in the campaign's order.
+
+    It has a row for each application and condition with a requirement. The differences are from the
+    first condition.
+    """
+    return _frame(results, QUALITY, _quality, None)
+
+
+def _frame(
+    results: CampaignResults,
+    name: str,
+    rows_of: Callable[[str, Verdict, BaselineComparison], Iterator[tuple[object, ...]]],
+    baseline: Baseline | None,
+) -> pl.DataFrame:
+    """The computed table `name` with the rows that `rows_of` makes of each verdict."""
     import polars as pl
 
     types = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BOOLEAN": pl.Boolean, "BIGINT": pl.Int64}
-    schema = {"trial": pl.String, **{name: types[kind] for name, kind in COLUMNS.items()}}
+    columns = COMPUTED[name]
+    schema = {"trial": pl.String, **{column: types[kind] for column, kind in columns.items()}}
     scanned = results.scan(TRIALS)
-    named = conditions(scanned.collect_schema().names())
+    named = conditions(scanned.collect_schema().names(), name)
     # One read of the files: `named` leaves out the specifications, which are most of their bytes.
     front = scanned.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
     trials_read = front.collect()
@@ -51,11 +73,11 @@ def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.D
     rows = [
         row
         for verdict in results.judged
-        for row in _rows(trials[verdict.label], verdict, comparison)
+        for row in rows_of(trials[verdict.label], verdict, comparison)
     ]
     made = pl.DataFrame(rows, schema=schema, orient="row")
     joined = made.join(trials_read, on="trial", how="left", maintain_order="left")
-    return joined.select(*named.values(), *COLUMNS)
+    return joined.select(*named.values(), *columns)
 
 
 class VerdictRow(NamedTuple):
@@ -117,6 +139,34 @@ def _judged(bare: VerdictRow, finding: Finding, apart: Estimate | None) -> Verdi
         difference=None if apart is None else apart.median,
         difference_low=None if apart is None else apart.low,
         difference_high=None if apart is None else apart.high,
+    )
+
+
+def _quality(
+    trial: str, verdict: Verdict, comparison: BaselineComparison
+) -> Iterator[tuple[object, ...]]:
+    """The row of `quality` for an application, if a requirement applies."""
+    found = verdict.quality
+    if found is None:
+        return
+    over, apart = found.over_seeds, comparison.of_quality(verdict)
+    yield (
+        trial,
+        verdict.app,
+        verdict.kind,
+        found.requirement,
+        found.percent,
+        found.latency_percent,
+        found.loss_percent,
+        found.rate_percent,
+        found.because,
+        found.source,
+        verdict.seeds,
+        None if over is None else over.low,
+        None if over is None else over.high,
+        None if apart is None else apart.median,
+        None if apart is None else apart.low,
+        None if apart is None else apart.high,
     )
 
 

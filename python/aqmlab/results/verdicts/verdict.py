@@ -104,6 +104,33 @@ class Medians(msgspec.Struct, frozen=True):
     throughput_mean_mbit: float | None
 
 
+class Quality(msgspec.Struct, frozen=True):
+    """The Quality of Outcome (QoO) of an application: a score from 0 to 100, beside its verdict."""
+
+    requirement: str
+    """The name of the set, or "scenario"."""
+    source: str
+    percent: float | None
+    """The median over seeds; `None` if a part was not measured."""
+    latency_percent: float | None
+    loss_percent: float | None
+    rate_percent: float | None
+    because: str
+    """The part with the worst score, with its value and limits."""
+    over_seeds: Estimate | None
+    by_seed: BySeed
+
+    def less(self, other: Quality) -> Estimate | None:
+        """The paired difference from the score in another condition, over the common seeds.
+
+        It is `None` if the requirements differ.
+        """
+        if self.requirement != other.requirement:
+            return None
+        found = _core.difference(self.by_seed, other.by_seed)
+        return None if found is None else Estimate(*found)
+
+
 class VerdictReport(msgspec.Struct, frozen=True):
     """The verdict on an application in one condition, in the form that the core returns."""
 
@@ -126,6 +153,8 @@ class VerdictReport(msgspec.Struct, frozen=True):
     time: TransferTime | None
     """The time of a transfer that has a size, unless that time is judged."""
     medians: Medians
+    quality: Quality | None
+    """The Quality of Outcome, if the kind or the scenario states a requirement."""
     findings: tuple[Finding, ...]
 
 

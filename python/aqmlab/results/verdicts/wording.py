@@ -40,6 +40,12 @@ def _signed(value: float, unit: str) -> str:
     return sign + quantity(abs(value), unit)
 
 
+def quality_text(verdict: Verdict) -> str:
+    """The Quality of Outcome as a whole number; empty if it is unknown."""
+    found = verdict.quality
+    return "" if found is None or found.percent is None else f"{found.percent:.0f}"
+
+
 def value_text(finding: Finding) -> str:
     """The value of a finding, with its unit; empty if it was not measured."""
     return "" if finding.value is None else quantity(finding.value, finding.unit)

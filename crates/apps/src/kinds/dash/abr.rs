@@ -2,8 +2,8 @@
 //!
 //! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
 //! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`. In
-//! `ABRRulesCollection`, a STRONG rule overrides a DEFAULT rule, and the higher of two rates with
-//! equal priority wins.
+//! `ABRRulesCollection`, a STRONG rule overrides a DEFAULT rule, and among rules of equal priority
+//! the highest rate wins.
 
 use std::collections::VecDeque;
 
@@ -47,8 +47,8 @@ impl View<'_> {
     }
 }
 
-/// Returns the index just below the first rate that is at least `kbps`. If all rates are below
-/// `kbps`, returns the last index (`getQualityForBitrate`).
+/// Returns the index just below the first rate that is at least `kbps`, or zero if that rate is the
+/// lowest. If all rates are below `kbps`, returns the last index (`getQualityForBitrate`).
 pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
     rates
         .iter()
@@ -138,7 +138,7 @@ pub(crate) struct Progress {
     pub(crate) patience: f64,
 }
 
-/// Returns the lower index for which to abandon a segment, if the segment takes too long.
+/// Returns the lower index at which to request a segment again, if the segment takes too long.
 pub(crate) fn abandon(progress: Progress, quality: usize, rates: &[u64]) -> Option<usize> {
     let Progress { elapsed, read, size, length, patience } = progress;
     if quality == 0 || elapsed < GRACE || read >= size {

@@ -7,9 +7,9 @@
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
 //! changes the sizes at all rates together. Each rate has its own correlation with the complexity.
-//! Its deviation and its range come from its first 150 two-second segments. Rates that were not
-//! measured are interpolated between their neighbours. Segments of other lengths vary like
-//! two-second segments.
+//! The deviation and the range of the sizes come from the first 150 two-second segments at the
+//! rate. Rates that were not measured are interpolated between their neighbours. Segments of other
+//! lengths vary like two-second segments.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -45,7 +45,7 @@ const RATES_15S: [u64; 20] = [
 ];
 
 /// The height of the picture in lines at each rate. The heights are the resolutions in the MPDs. If
-/// the MPD of a rate was not available, it has the value of a neighbouring rate.
+/// the MPD of a rate was not available, the rate has the height of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,

@@ -220,9 +220,9 @@ impl Session {
 
     /// Records a segment: its rate, its throughput, and the player's sample.
     ///
-    /// The achieved rate is computed from a capture as by Kua et al. (2017, §III-E): the length in
-    /// the response's header, divided by the time from the request to the last byte. The player's
-    /// sample begins at the first byte, and counts both header and body.
+    /// The achieved rate is computed as Kua et al. (2017, §III-E) compute it from a capture. It is
+    /// the length in the response's header, divided by the time from the request to the last byte.
+    /// The player's sample begins at the first byte, and counts both header and body.
     fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
         let fetching = io.now().since(request.asked);
         let body = size - self.config.header;

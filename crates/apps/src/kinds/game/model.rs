@@ -23,12 +23,12 @@ pub(super) fn growth(title: &str) -> f64 {
     }
 }
 
-/// Returns the mean size of an update.
+/// Returns the mean size of an update in bytes.
 fn mean(players: f64, growth: f64) -> f64 {
     (players + 0.65) * growth - 2.0 * players - 10.0
 }
 
-/// Returns the size that pktgen computes from a negative size.
+/// Returns the size in bytes that pktgen sends if it drew the size `bytes`, which may be negative.
 fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
     if bytes < 0.0 { -bytes + players * growth } else { bytes }
 }
@@ -43,7 +43,7 @@ pub(super) enum Model {
 }
 
 impl Model {
-    /// Returns the size of the next packet from `side`.
+    /// Returns the size of the next packet from `side`, in bytes.
     pub(super) fn size(&self, side: Side, rng: &mut Rng) -> u32 {
         let drawn = match (self, side) {
             (Self::Pktgen { growth, players, .. }, Side::Wan) => {

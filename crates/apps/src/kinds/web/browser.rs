@@ -9,8 +9,8 @@ use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{ConnId, Io, Notice, Open};
 
-/// The sizes of TLS messages: the client's first message and the server's answer, followed by the
-/// messages of further round trips.
+/// The sizes of TLS messages in bytes: the client's first message and the server's answer, followed
+/// by the messages of further round trips.
 const HELLO: u64 = 517;
 const CERTIFICATES: u64 = 3_500;
 const FINISH: u64 = 130;
@@ -20,11 +20,39 @@ const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
 const DNS_RETRY: Duration = Duration::from_secs(5);
 
+/// The version of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+    Http3 {
+        /// Whether connections resume earlier ones.
+        zero_rtt: bool,
+    },
+}
+
+impl Protocol {
+    /// Returns the protocol that the parameter `protocol` names.
+    pub(crate) fn named(word: &str) -> Self {
+        match word {
+            "http2" => Self::Http2,
+            "http3" => Self::Http3 { zero_rtt: false },
+            "http3_0rtt" => Self::Http3 { zero_rtt: true },
+            _ => Self::Http1,
+        }
+    }
+
+    /// Returns whether the protocol uses QUIC.
+    pub(crate) const fn uses_quic(self) -> bool {
+        matches!(self, Self::Http3 { .. })
+    }
+}
+
 /// The configuration of a browser.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) model: Model,
-    pub(crate) http2: bool,
+    pub(crate) protocol: Protocol,
     pub(crate) hosts: usize,
     /// The maximum number of connections to one host.
     pub(crate) connections: usize,
@@ -53,10 +81,32 @@ struct Link {
     host: usize,
     /// Whether requests may be sent.
     ready: bool,
-    up: Pipe<Say>,
-    down: Pipe<Say>,
+    /// The messages of the connection, or of each stream in HTTP/3.
+    exchanges: Vec<Exchange>,
     /// Objects requested and not yet received.
     asked: Vec<usize>,
+}
+
+/// The two directions of a connection or of a stream.
+#[derive(Debug)]
+struct Exchange {
+    conn: ConnId,
+    up: Pipe<Say>,
+    down: Pipe<Say>,
+}
+
+impl Exchange {
+    const fn new(conn: ConnId) -> Self {
+        Self { conn, up: Pipe::new(conn, Side::Home), down: Pipe::new(conn, Side::Wan) }
+    }
+
+    /// Ends the direction of a stream in which `at` sends, if all its bytes are written.
+    fn finish(&self, at: Side, io: &mut dyn Io) {
+        let pipe = if at == Side::Home { &self.up } else { &self.down };
+        if !pipe.is_blocked() {
+            io.close(self.conn, at);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -121,8 +171,14 @@ impl Browser {
         }
     }
 
+    pub(crate) const fn uses_quic(&self) -> bool {
+        self.config.protocol.uses_quic()
+    }
+
     pub(crate) fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
+            // The server ends a stream after its response.
+            Notice::Finished { conn, .. } if self.is_stream(conn) => {}
             Notice::Finished { conn, at } => io.close(conn, at),
             Notice::Start => {
                 self.running = true;
@@ -135,8 +191,16 @@ impl Browser {
             Notice::Opened(conn) => self.opened(conn, io),
             Notice::Read { conn, at, bytes } => self.read(conn, at, bytes, io),
             Notice::Writable { conn, at } => {
-                if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
-                    if at == Side::Home { link.up.flush(io) } else { link.down.flush(io) }
+                let ends = self.config.protocol.uses_quic();
+                if let Some(of) = self.exchange(conn) {
+                    if at == Side::Home {
+                        of.up.flush(io);
+                    } else {
+                        of.down.flush(io);
+                    }
+                    if ends {
+                        of.finish(at, io);
+                    }
                 }
             }
             Notice::Closed(conn) => self.lost(conn, io),
@@ -203,15 +267,24 @@ impl Browser {
             }
             return;
         }
-        let http2 = self.config.http2;
+        let protocol = self.config.protocol;
+        let shares = protocol != Protocol::Http1;
         while let Some(&object) = self.hosts[host].found.last() {
             let free = |link: &&mut Link| {
-                link.host == host && link.ready && (http2 || link.asked.is_empty())
+                link.host == host && link.ready && (shares || link.asked.is_empty())
             };
             let Some(link) = self.links.iter_mut().find(free) else { break };
             self.hosts[host].found.pop();
             link.asked.push(object);
-            link.up.push(self.config.request, Say::Object(object), io);
+            if protocol.uses_quic() {
+                let stream = io.open(Open::stream(Side::Home, link.conn));
+                link.exchanges.push(Exchange::new(stream));
+            }
+            let Some(of) = link.exchanges.last_mut() else { break };
+            of.up.push(self.config.request, Say::Object(object), io);
+            if protocol.uses_quic() {
+                of.finish(Side::Home, io);
+            }
         }
         let of_host = || self.links.iter().filter(|link| link.host == host);
         let coming = of_host().filter(|link| !link.ready).count();
@@ -237,23 +310,36 @@ impl Browser {
     }
 
     fn connect(&mut self, host: usize, io: &mut dyn Io) {
-        let conn = io.open(Open { nodelay: true, ..Open::tcp(Side::Home) });
+        let open = match self.config.protocol {
+            Protocol::Http3 { zero_rtt } => Open { zero_rtt, ..Open::quic(Side::Home) },
+            Protocol::Http1 | Protocol::Http2 => Open { nodelay: true, ..Open::tcp(Side::Home) },
+        };
+        let conn = io.open(open);
         self.opened_now += 1;
-        self.links.push(Link {
-            conn,
-            host,
-            ready: false,
-            up: Pipe::new(conn, Side::Home),
-            down: Pipe::new(conn, Side::Wan),
-            asked: Vec::new(),
-        });
+        let exchanges = match self.config.protocol {
+            Protocol::Http3 { .. } => Vec::new(),
+            Protocol::Http1 | Protocol::Http2 => vec![Exchange::new(conn)],
+        };
+        self.links.push(Link { conn, host, ready: false, exchanges, asked: Vec::new() });
+    }
+
+    fn exchange(&mut self, conn: ConnId) -> Option<&mut Exchange> {
+        let mut all = self.links.iter_mut().flat_map(|link| &mut link.exchanges);
+        all.find(|of| of.conn == conn)
+    }
+
+    /// Returns whether `conn` is a stream of the present page.
+    fn is_stream(&self, conn: ConnId) -> bool {
+        let mut links = self.links.iter().filter(|link| link.conn != conn);
+        links.any(|link| link.exchanges.iter().any(|of| of.conn == conn))
     }
 
     fn opened(&mut self, conn: ConnId, io: &mut dyn Io) {
-        let tls = self.config.tls_rtts;
+        // The handshake of QUIC includes that of TLS.
+        let tls = if self.config.protocol.uses_quic() { 0 } else { self.config.tls_rtts };
         let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) else { return };
-        if tls > 0 {
-            link.up.push(HELLO, Say::Tls(tls - 1), io);
+        if let (1.., Some(of)) = (tls, link.exchanges.first_mut()) {
+            of.up.push(HELLO, Say::Tls(tls - 1), io);
         } else {
             link.ready = true;
             let host = link.host;
@@ -262,8 +348,8 @@ impl Browser {
     }
 
     fn read(&mut self, conn: ConnId, at: Side, bytes: u64, io: &mut dyn Io) {
-        if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
-            if at == Side::Wan { link.up.advance(bytes) } else { link.down.advance(bytes) }
+        if let Some(of) = self.exchange(conn) {
+            if at == Side::Wan { of.up.advance(bytes) } else { of.down.advance(bytes) }
         }
         while let Some(say) = self.pop(conn, at) {
             if at == Side::Wan { self.serve(conn, say, io) } else { self.hear(conn, say, io) }
@@ -271,8 +357,8 @@ impl Browser {
     }
 
     fn pop(&mut self, conn: ConnId, at: Side) -> Option<Say> {
-        let link = self.links.iter_mut().find(|link| link.conn == conn)?;
-        if at == Side::Wan { link.up.pop() } else { link.down.pop() }
+        let of = self.exchange(conn)?;
+        if at == Side::Wan { of.up.pop() } else { of.down.pop() }
     }
 
     /// Lets the server read a message.
@@ -295,21 +381,30 @@ impl Browser {
     }
 
     fn reply(&mut self, conn: ConnId, size: u64, say: Say, io: &mut dyn Io) {
-        if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
-            link.down.push(size, say, io);
+        let ends = self.config.protocol.uses_quic();
+        if let Some(of) = self.exchange(conn) {
+            of.down.push(size, say, io);
+            if ends {
+                of.finish(Side::Wan, io);
+            }
         }
     }
 
     /// Lets the browser read a message.
     fn hear(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
-        let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) else { return };
+        let carries = |link: &&mut Link| link.exchanges.iter().any(|of| of.conn == conn);
+        let Some(link) = self.links.iter_mut().find(carries) else { return };
         let host = link.host;
         match say {
             Say::Tls(0) => {
                 link.ready = true;
                 self.dispatch(host, io);
             }
-            Say::Tls(left) => link.up.push(FINISH, Say::Tls(left - 1), io),
+            Say::Tls(left) => {
+                if let Some(of) = link.exchanges.first_mut() {
+                    of.up.push(FINISH, Say::Tls(left - 1), io);
+                }
+            }
             Say::Object(object) => {
                 link.asked.retain(|&asked| asked != object);
                 self.arrived(object, io);

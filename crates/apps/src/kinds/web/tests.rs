@@ -112,3 +112,48 @@ fn a_connection_that_is_lost_is_replaced() {
     app.handle(Notice::Closed(crate::ConnId(0)), &mut net);
     assert_eq!(opens(&net), 2);
 }
+
+#[test]
+fn a_page_over_http3_needs_no_round_trip_for_tls_and_none_at_all_if_resumed() {
+    let tiny = [word("page", "custom"), ("objects", Value::Count(1)), ("size", bytes(1_000))];
+    for (protocol, rtts) in [("http2", 3.0), ("http3", 2.0), ("http3_0rtt", 1.0)] {
+        let mut changes = tiny.to_vec();
+        changes.push(("dns", Value::Flag(false)));
+        changes.push(word("protocol", protocol));
+        close(known(&one_page(&changes).1, "page_load_p50_ms"), 40.0 * rtts, 1.5);
+    }
+}
+
+#[test]
+fn a_page_over_http3_has_one_connection_for_a_host_and_one_stream_for_an_object() {
+    let (net, summary) = one_page(&[word("protocol", "http3")]);
+    assert_eq!(opens(&net), 0);
+    let of = |is: fn(&crate::Open) -> bool| {
+        let opened = |call: &Call| matches!(call, Call::Open(open) if is(open));
+        net.calls.iter().filter(|(_, call)| opened(call)).count()
+    };
+    assert_eq!(of(|open| open.transport == crate::Transport::Quic && open.over.is_none()), 6);
+    assert_eq!(of(|open| open.over.is_some()), 106, "objects of the page");
+    close(known(&summary, "connections_per_page_mean"), 6.0, 0.0);
+}
+
+#[test]
+fn everything_of_http3_is_closed_at_both_ends() {
+    for stop in [1, 30] {
+        let mut net = Net::new(1).with_rate(2_000_000);
+        net.run_secs(&mut *build("web", &[word("protocol", "http3")]), stop);
+        let mut conns = Vec::new();
+        for (_, call) in &net.calls {
+            if let Call::Open(open) = call {
+                conns.push(*open);
+            }
+        }
+        for (number, open) in conns.iter().enumerate().filter(|(_, open)| open.over.is_none()) {
+            let conn = crate::ConnId(number as u32);
+            for side in [aqmlab_core::Side::Home, aqmlab_core::Side::Wan] {
+                let closed = net.calls.iter().any(|(_, call)| *call == Call::Close(conn, side));
+                assert!(closed, "{open:?} at {side:?}, stopped after {stop} s");
+            }
+        }
+    }
+}

@@ -51,13 +51,14 @@ pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
 /// The share of the target above which frames are left out because of the congestion window
 /// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
-/// The minimum interval of the frames left out, in pictures (`video_stream_encoder.cc`).
+/// The minimum interval between two frames that are left out, in pictures
+/// (`video_stream_encoder.cc`).
 const LEAST_INTERVAL: u64 = 2;
 
 /// The settings of the camera.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Camera {
-    /// Frames per second.
+    /// The number of pictures that the camera takes per second.
     pub(crate) fps: f64,
     /// The maximum rate of the encoder in bit/s.
     pub(crate) most_bps: f64,

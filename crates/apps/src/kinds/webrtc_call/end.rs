@@ -7,10 +7,10 @@ use crate::{ConnId, Io};
 
 /// The length in bytes of the IPv4 and UDP headers.
 pub(crate) const IP_UDP: u32 = 20 + 8;
-/// The length of RTP's header, of the extension with the transport-wide sequence number, and of
-/// SRTP's authentication tag.
+/// The length in bytes of RTP's header, of the extension with the transport-wide sequence number,
+/// and of SRTP's authentication tag.
 pub(crate) const RTP: u32 = 12 + 8 + 10;
-/// The length of the original sequence number in a retransmitted packet (RFC 4588 §4).
+/// The length in bytes of the original sequence number in a retransmitted packet (RFC 4588 §4).
 pub(crate) const RTX: u32 = 2;
 
 /// A timer of a direction.

@@ -17,11 +17,12 @@ const SHARE: f64 = 0.05;
 const USUAL_BITS: f64 = 8.0 * (20 + 8 + 10 + 30) as f64;
 /// The unit of arrival times, 250 us.
 const UNIT_NS: u64 = 250_000;
-/// The largest difference of two arrivals that fits into one byte.
+/// The largest difference of two arrivals that fits into one byte, in units of 250 us.
 const SMALL_UNITS: u64 = 255;
-/// The length of RTCP's header, the two sources, and the base of sequence numbers and times.
+/// The length in bytes of RTCP's header, the two sources, and the base of sequence numbers and
+/// times.
 const HEADER: u32 = 20;
-/// The length of SRTCP's index and authentication tag.
+/// The length of SRTCP's index and authentication tag in bytes.
 pub(crate) const SRTCP: u32 = 14;
 /// The number of packets whose outcome fits into one chunk, with two bits each.
 const CHUNK: u32 = 7;

@@ -57,7 +57,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Returns empty frames that wait for a key frame.
+    /// Returns a store without frames, for a receiver that waits for a key frame.
     pub(crate) const fn new(now: Instant) -> Self {
         Self {
             partial: BTreeMap::new(),

@@ -195,7 +195,8 @@ impl Gcc {
         self.was_limited = is_limited;
     }
 
-    /// Measures the rate of the arrivals. If a probe is complete, returns the rate of the probe.
+    /// Measures the rate of the arrivals. If a probe is complete, returns the rate of the probe in
+    /// bit/s.
     fn measure(&mut self, arrivals: &[Arrival]) -> Option<f64> {
         let mut probed = None;
         for &Arrival { sent, at } in arrivals {

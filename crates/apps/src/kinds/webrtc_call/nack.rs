@@ -3,7 +3,7 @@
 //! Source: libwebrtc (2025-06) `nack_requester.cc` and `rtp_packet_history.cc`. A packet is
 //! requested as soon as a later packet arrives, and again each round trip, up to 100 times. The
 //! sender keeps a packet for the longer of one second and three round trips. It keeps the last 600
-//! packets for up to three times this time. It retransmits a packet at most once per round trip.
+//! packets for up to three times as long. It retransmits a packet at most once per round trip.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,7 +23,7 @@ const HEADER: u32 = 12;
 /// of the next 16.
 const SPAN: u64 = 17;
 
-/// Returns the size of a request for `numbers`, which are in order.
+/// Returns the size in bytes of a request for `numbers`, which are in order.
 pub(crate) fn size(numbers: &[u64]) -> u32 {
     let (mut words, mut end) = (0, 0);
     for &number in numbers {

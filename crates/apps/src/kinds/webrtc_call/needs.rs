@@ -1,6 +1,7 @@
 //! The needs of a call.
 
 use crate::needs::{Measure, Need, Needs};
+use crate::requirements;
 
 /// No standard has limits for what people notice in a picture. The limits without another source
 /// are judgements.
@@ -35,7 +36,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
                 .because("the picture is blurred", LINES_SOURCE)
         },
     ],
-)];
+)
+.with(&requirements::CALL)];
 
 const LONGEST_FREEZE: &[&str] = &["longest_freeze_up_ms", "longest_freeze_down_ms"];
 const FURTHER_FREEZES: &[&str] = &["further_freezes_up_percent", "further_freezes_down_percent"];

@@ -3,8 +3,8 @@
 //! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is
 //! 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would
 //! take more than 2 s to send raises the rate. While a probe is active, packets are sent at its
-//! rate, and padding replaces missing packets. While losses limit a rising rate, padding fills up
-//! the target.
+//! rate, and padding replaces missing packets. While losses limit a rising rate, padding raises the
+//! sending rate to the target.
 //!
 //! Audio does not wait in the pacer. It is sent at once, and adds to the debt.
 
@@ -27,7 +27,7 @@ const PADDING_S: f64 = 0.005;
 /// A retransmitted packet serves as padding if it is at most this many times as large as the
 /// padding that is due (`rtp_sender.cc`).
 const MOST_PADDING: f64 = 3.0;
-/// The size of other padding (`rtp_rtcp_defines.h`).
+/// The size of other padding in bytes (`rtp_rtcp_defines.h`).
 const PLAIN_PADDING: u32 = 255;
 
 /// A packet to send.
@@ -51,7 +51,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the size of `packet` on the path.
+    /// Returns the size of `packet` on the path, in bytes of IP.
     pub(crate) fn of(self, packet: &Packet) -> u32 {
         self.headers
             + match packet {
@@ -256,7 +256,7 @@ impl Pacer {
         self.last = self.last.max(now);
     }
 
-    /// Returns the pacing rate, or a higher rate that empties the queue in time.
+    /// Returns the pacing rate in bit/s, or a higher rate that empties the queue in time.
     fn rate(&self, now: Instant) -> f64 {
         let packets = (self.rtx.len() + self.video.len()) as f64;
         if packets == 0.0 {

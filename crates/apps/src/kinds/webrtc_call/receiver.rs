@@ -11,7 +11,7 @@ use super::speech::{AudioReceiver, Heard};
 use super::timing::VcmTiming;
 use super::wire::{Content, Media, VideoPacket};
 
-/// The size of a request for a key frame (RFC 4585 §6.3.1).
+/// The size of a request for a key frame in bytes (RFC 4585 §6.3.1).
 const KEY_REQUEST: u32 = 12 + SRTCP;
 /// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]

@@ -195,11 +195,11 @@ impl Screen {
 /// The picture quality that a person saw.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// Rendered frames per second.
+    /// The number of frames rendered per second.
     pub(crate) fps: Option<f64>,
     /// The percentages of seconds with fewer than 15 frames and with fewer than 24 frames.
     pub(crate) slow_percent: [Option<f64>; 2],
-    /// Freezes per minute.
+    /// The number of freezes per minute.
     pub(crate) freezes_per_minute: Option<f64>,
     /// The percentage of the time in freezes.
     pub(crate) frozen_percent: Option<f64>,

@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// Returns the time from `from` to `to` in milliseconds. It is negative if `to` is earlier.
 fn signed_ms(from: Instant, to: Instant) -> f64 {
-    to.as_nanos().wrapping_sub(from.as_nanos()).cast_signed() as f64 / 1e6
+    (i128::from(to.as_nanos()) - i128::from(from.as_nanos())) as f64 / 1e6
 }
 
 /// The delay between capture and rendering.
@@ -84,10 +84,9 @@ impl VcmTiming {
     /// Adapts the delay to a frame whose rendering time was `at`.
     fn learn(&mut self, decoded: &Decoded, rtt: Duration, at: Instant, now: Instant) {
         let (captured, completed) = (decoded.frame.captured, decoded.completed);
-        let change_ms = self
-            .last
-            .replace((captured, completed))
-            .map_or(0.0, |(sent, arrived)| signed_ms(arrived, completed) - signed_ms(sent, captured));
+        let change_ms = self.last.replace((captured, completed)).map_or(0.0, |(sent, arrived)| {
+            signed_ms(arrived, completed) - signed_ms(sent, captured)
+        });
         self.jitter.update(change_ms, decoded.frame.bytes, now);
         let jitter = Duration::from_secs_f64(self.jitter.ms(rtt, now) / 1e3);
         if self.delay == Duration::ZERO {

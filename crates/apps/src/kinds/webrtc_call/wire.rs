@@ -23,7 +23,7 @@ pub(crate) struct VideoPacket {
     pub(crate) index: u32,
     /// The frame.
     pub(crate) frame: Frame,
-    /// Bytes of video.
+    /// The number of video bytes in the packet.
     pub(crate) bytes: u32,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Frame {
     pub(crate) is_key: bool,
     /// The height of the picture in lines.
     pub(crate) lines: u32,
-    /// Bytes of video.
+    /// The number of video bytes in the frame.
     pub(crate) bytes: u32,
     /// The number of packets of the frame.
     pub(crate) packets: u32,

@@ -170,8 +170,8 @@ impl Bbr {
         }
     }
 
-    /// Returns the bandwidth to send at: the policer's rate if a policer was detected, otherwise
-    /// the maximum sample.
+    /// Returns the estimate of the bandwidth: the policer's rate if a policer was detected,
+    /// otherwise the maximum sample.
     fn bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bw.get())
     }

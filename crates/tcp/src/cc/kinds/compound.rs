@@ -1,12 +1,14 @@
-//! Compound TCP: Reno's window plus a delay window, which grows while the path shows no queue.
+//! Compound TCP: Reno's window plus a delay window, which grows while few segments are queued on
+//! the path.
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
 //! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning). A further source
 //! is the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The delay of a round is
 //! the minimum of its samples, if there are at least three. Delayed acknowledgements therefore do
-//! not look like a queue. The sources leave some choices open; tests pin each of them. They are k =
-//! 3/4 and ζ = 1. The average of gamma moves halfway to each new value. By the formula, the delay
-//! window grows only above a window of 16 segments. No further threshold disables the delay window.
+//! not look like a queue. The sources leave some choices open; tests pin each choice. k is 3/4, and
+//! ζ is 1. The average of gamma moves halfway to each new value. With these values, the delay
+//! window grows only while the window exceeds 16 segments. No further threshold disables the delay
+//! window.
 //!
 //! The connection's window is the sum of both windows. The controller stores the delay window
 //! separately.
@@ -118,7 +120,7 @@ impl Compound {
         if round.samples < SAMPLES {
             return 0.0;
         }
-        // The proportion of every window that is queued.
+        // The proportion of each window's data that is queued.
         let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
         self.diff_reno = Some(round.reno * queued);
         let diff = round.window * queued;

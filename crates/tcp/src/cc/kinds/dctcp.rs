@@ -60,7 +60,7 @@ struct Dctcp {
     round: Totals,
     /// The window before the last reduction.
     loss_cwnd: u64,
-    /// Marked segments since the start of the connection.
+    /// The number of marked segments since the start of the connection.
     marks: u64,
     reno: Reno,
 }

@@ -25,7 +25,7 @@ const ABC_LIMIT: u64 = 2;
 /// The NewReno controller.
 #[derive(Debug, Default)]
 struct NewReno {
-    /// Data acknowledged since the window last grew in congestion avoidance.
+    /// The amount of data acknowledged since the window last grew in congestion avoidance.
     counted: u64,
     /// Whether a whole window of data was acknowledged (`CCF_ABC_SENTAWND`).
     sent_a_window: bool,

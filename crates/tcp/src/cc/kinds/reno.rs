@@ -18,7 +18,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
 /// The Reno controller, which counts segments as Linux does.
 #[derive(Debug, Default)]
 pub(super) struct Reno {
-    /// Segments acknowledged since the window last grew in congestion avoidance.
+    /// The number of segments acknowledged since the window last grew in congestion avoidance.
     counted: u64,
 }
 

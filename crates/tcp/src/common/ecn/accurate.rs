@@ -18,9 +18,10 @@ const MAX_PENDING: u32 = 15;
 /// The counters of accurate ECN.
 #[derive(Debug, Default)]
 pub(crate) struct Accurate {
-    /// Packets received with a CE mark, including pure acknowledgements (`received_ce`).
+    /// The number of packets received with a CE mark, including pure acknowledgements
+    /// (`received_ce`).
     received_ce: u64,
-    /// Marks that no segment has reported yet (`received_ce_pending`).
+    /// The number of marks that no segment has reported yet (`received_ce_pending`).
     pending: u32,
     /// The ECN field of the packet last received (`prev_ecnfield`).
     last: Ecn,
@@ -39,8 +40,8 @@ pub(crate) struct Accurate {
 }
 
 impl Accurate {
-    /// Returns the ACE field that reports the ECN field of the peer's SYN or SYN-ACK (RFC 9768 table
-    /// 2).
+    /// Returns the ACE field that reports the ECN field of the peer's SYN or SYN-ACK (RFC 9768
+    /// table 2).
     pub(super) const fn ace_of_syn(&self) -> u64 {
         match self.syn_received {
             Ecn::NotEct => 0b010,
@@ -52,7 +53,7 @@ impl Accurate {
 }
 
 /// Returns the ECN field of a SYN that an ACE field reports, and whether the path may have caused
-/// the difference to the field `sent`.
+/// its difference from the field `sent`.
 const fn syn_of_ace(ace: u8, sent: Ecn) -> (Ecn, bool) {
     let arrived = match ace {
         0b010 => Ecn::NotEct,

@@ -25,13 +25,12 @@ pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An outstanding segment.
-#[expect(clippy::struct_field_names, reason = "`sent` is a time")]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub struct Sent {
     /// The sequence number of the segment's first byte.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// The time of the segment's last transmission.
-    pub(crate) sent: Instant,
+    pub sent: Instant,
     /// The start of the sending interval that the segment ends, for delivery rates.
     pub(crate) first_tx: Instant,
     /// The time of the last delivery before the segment's transmission. Once a selective
@@ -40,7 +39,7 @@ pub(crate) struct Sent {
     /// The number of segments delivered before the segment's transmission.
     pub(crate) delivered: u64,
     /// The payload in bytes.
-    pub(crate) len: u32,
+    pub len: u32,
     /// The tags of the segment.
     pub(crate) flags: u8,
     pub(super) before: u32,
@@ -54,7 +53,8 @@ impl Default for Sent {
 }
 
 impl Sent {
-    pub(crate) const fn new(seq: u64, len: u32, flags: u8) -> Self {
+    /// Returns a segment with the tags `flags` that was not transmitted yet.
+    pub const fn new(seq: u64, len: u32, flags: u8) -> Self {
         Self {
             seq,
             sent: Instant::ZERO,
@@ -70,7 +70,7 @@ impl Sent {
 
     /// Returns the sequence number after the segment's last byte or its FIN.
     #[inline]
-    pub(crate) const fn end(&self) -> u64 {
+    pub const fn end(&self) -> u64 {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
     }
 

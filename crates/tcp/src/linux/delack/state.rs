@@ -17,7 +17,7 @@ const UNCOMPRESSED: u32 = 3;
 /// The bounds of the first estimate of the peer's segment size (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
 const MIN_MSS: u32 = 88;
 const DEFAULT_MSS: u32 = 536;
-/// The length of a TCP header without options.
+/// The length of a TCP header without options, in bytes.
 const TCP_HEADER: u32 = 20;
 
 /// The pending acknowledgement, and the adaptive delay (`icsk_ack`).

@@ -77,8 +77,9 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// Returns whether another decrease is due. It is due a round trip after the last change, or at
-    /// once if less than half of the rate arrives.
+    /// Returns whether another decrease is due. It is due one round trip after the last change,
+    /// where the round trip counts as at least 10 ms and at most 200 ms. It is due at once if the
+    /// rate has not changed yet or if less than half of the rate arrives.
     pub(crate) fn may_decrease(&self, now: Instant, acked_bps: f64) -> bool {
         let pause = self.rtt.clamp(Duration::from_millis(10), Duration::from_millis(200));
         self.changed.is_none_or(|at| now.since(at) >= pause) || acked_bps < 0.5 * self.bps
@@ -150,8 +151,8 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// Returns the additive increase in bit/s per second, which is half a packet per round trip
-    /// plus [`REACTION`].
+    /// Returns the additive increase in bit/s per second: half a packet per round trip plus
+    /// [`REACTION`], and at least [`LEAST_SLOPE_BPS`].
     fn slope_bps(&self) -> f64 {
         let frame = self.bps / FRAMES;
         let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);

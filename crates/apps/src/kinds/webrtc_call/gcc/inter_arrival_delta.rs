@@ -10,10 +10,10 @@ use aqmlab_core::{Duration, Instant};
 const SENT_WITHIN: i128 = 5_000_000;
 const BURST_GAP: i128 = 5_000_000;
 const LONGEST_BURST: Duration = Duration::from_millis(100);
-/// The amount by which a difference of arrivals must exceed the difference of the reports to count
-/// as a jump of a clock.
+/// The excess of a difference of arrivals over the difference of the reports, in nanoseconds, at
+/// and above which a clock counts as having jumped.
 const CLOCK_JUMP: i128 = 3_000_000_000;
-/// The number of reordered groups after which the state is reset.
+/// The number of consecutive reordered groups at which the state is reset.
 const REORDERED: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]

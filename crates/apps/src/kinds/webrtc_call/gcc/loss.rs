@@ -197,7 +197,7 @@ impl LossLimit {
         true
     }
 
-    /// Adapts the target to the last loss report, as the first loss-based estimator does.
+    /// Adapts the target to the last loss report, as the older loss-based estimator does.
     fn count_losses(&mut self, now: Instant) {
         if self.loss <= LOW {
             let low = self.lows.front().map_or(self.target_bps, |&(_, bps)| bps);

@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const MOST: usize = 5;
 /// The delay after which a late probe is given up.
 const LATE: Duration = Duration::from_millis(10);
-/// The size of the packet that begins a probe, unless the probe's own sends are smaller.
+/// The size in bytes of the packet that begins a probe, unless the probe's own sends are smaller.
 const FIRST_PACKET: f64 = 200.0;
 
 #[derive(Debug)]

@@ -38,8 +38,8 @@ const MOST_FOR_REPAIRS_MS: f64 = 200.0;
 const INTERVALS: usize = 30;
 const USUAL_FPS: f64 = 30.0;
 const MOST_FPS: f64 = 200.0;
-/// Below the first frame rate, the estimate is zero. Up to the second frame rate, the estimate is
-/// reduced.
+/// At and below the first frame rate, the estimate is zero. Up to the second frame rate, the
+/// estimate is reduced.
 const SLOW_FPS: (f64, f64) = (5.0, 10.0);
 
 /// The estimator.
@@ -186,7 +186,7 @@ impl Jitter {
         self.estimate_ms
     }
 
-    /// Returns the rate of the last frames, if it is known.
+    /// Returns the frame rate of the last frames in frames per second, if it is known.
     fn fps(&self) -> Option<f64> {
         let sum: f64 = self.intervals.iter().map(|one| one.as_secs_f64()).sum();
         (sum > 0.0).then(|| (self.intervals.len() as f64 / sum).min(MOST_FPS))

@@ -61,7 +61,8 @@ impl TimestampExtrapolator {
             self.line[1] = -self.line[0] * now_ms;
             (captured, captured)
         });
-        let residual = TICKS_PER_MS * signed_ms(first, captured) - now_ms * self.line[0] - self.line[1];
+        let residual =
+            TICKS_PER_MS * signed_ms(first, captured) - now_ms * self.line[0] - self.line[1];
         if self.has_changed(residual) && self.frames >= LEAST_FRAMES {
             self.covariance[1][1] = FIRST_COVARIANCE[1];
         }
@@ -113,7 +114,8 @@ impl TimestampExtrapolator {
 
 /// Returns the time `ms` milliseconds after `at`.
 fn after(at: Instant, ms: f64) -> Instant {
-    // `floor` before the sum, so that the result does not depend on the size of `at`.
+    // The product is rounded before the sum, so that the result does not depend on the size of
+    // `at`.
     Instant::from_nanos(at.as_nanos().saturating_add_signed((1e6 * ms).floor() as i64))
 }
 

@@ -11,7 +11,7 @@ use super::BW_UNIT;
 
 /// The number of rounds after which the older of two maxima is dropped.
 pub(in crate::cc::kinds) const WINDOW_ROUNDS: u32 = 5;
-/// The amount of acknowledged data after which an epoch restarts.
+/// The amount of acknowledged data at and above which an epoch restarts.
 const EPOCH_LIMIT: u64 = 1 << 20;
 /// The limit of the allowance for aggregation: the data that the bandwidth carries in this time, in
 /// microseconds.
@@ -47,7 +47,8 @@ impl Aggregation {
         }
     }
 
-    /// Adds data `acked` at `now`. The path has the bandwidth `bw`, and the window is `cwnd`.
+    /// Records that data `acked` was acknowledged at `now`. The path has the bandwidth `bw`, and
+    /// the window is `cwnd`.
     pub(in crate::cc::kinds) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
         // Both sources keep the product in 32 bits.
         let mut expected = product(bw, now.since(self.epoch).as_micros()) & u64::from(u32::MAX);

@@ -13,9 +13,9 @@ use super::{BW_UNIT, SCALE, UNIT, Units, send};
 const MIN_ROUNDS: u32 = 4;
 /// The proportion of lost packets at and above which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;
-/// Two rates count as equal if their relative difference is at most 1/8 …
+/// The relative difference up to which two rates count as equal: 1/8.
 const RATIO: u64 = UNIT / 8;
-/// … or if their difference is at most 4 kbit/s, here in bytes per second.
+/// The difference up to which two rates count as equal: 4 kbit/s, in bytes per second.
 const DIFFERENCE: u64 = 4_000 / 8;
 /// The number of rounds for which a policer's rate is used before the next probe.
 const USE_ROUNDS: u32 = 48;

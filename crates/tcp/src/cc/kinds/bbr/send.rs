@@ -60,7 +60,7 @@ impl Bbr {
         u64::try_from(gained.div_ceil(u128::from(BW_UNIT))).unwrap_or(u64::MAX >> 8)
     }
 
-    /// Returns the size of a burst.
+    /// Returns the size of a burst, in the unit of the window.
     pub(super) fn burst(&self) -> u64 {
         let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_LIMIT);
         (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
@@ -73,7 +73,7 @@ impl Bbr {
 
     /// Returns `amount` plus three bursts, for the data that sender and receiver hold. The sum is
     /// rounded up to an even number of segments, for receivers that acknowledge every second
-    /// segment (`bbr_quantization_budget`).
+    /// segment. A probe for bandwidth adds two segments (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
         let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;
@@ -81,7 +81,7 @@ impl Bbr {
         rounded + if probing { even } else { 0 }
     }
 
-    /// Returns the data to have in flight at bandwidth `bw` times a gain.
+    /// Returns the target for the data in flight at bandwidth `bw` times a gain.
     pub(super) fn inflight(&self, bw: u64, gain: u64) -> u64 {
         self.with_quantum(self.bdp(bw, gain))
     }

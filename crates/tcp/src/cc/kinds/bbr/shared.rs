@@ -27,7 +27,8 @@ pub(in crate::cc::kinds) const FULL_BW_ROUNDS: u32 = 3;
 pub(in crate::cc::kinds) const PROBE_RTT_MICROS: u64 = 200_000;
 /// The margin in per cent by which the rate stays below the bandwidth, so that queues drain.
 pub(in crate::cc::kinds) const MARGIN_PERCENT: u64 = 1;
-/// A burst has the data of a millisecond at the rate (`sk_pacing_shift`).
+/// The binary logarithm of the number of bursts per second: a burst carries the data of about a
+/// millisecond (`sk_pacing_shift`).
 pub(in crate::cc::kinds) const PACING_SHIFT: u32 = 10;
 /// The largest burst in bytes: 64 KiB minus headers.
 pub(in crate::cc::kinds) const GSO_LIMIT: u64 = 65_536 - 1 - 320;

@@ -108,7 +108,7 @@ const fn after_loss(value: u64) -> u64 {
 }
 
 impl Bbr3 {
-    /// Returns the data to have in flight, unless congestion has reduced the window.
+    /// Returns the target for the data in flight, at most the window.
     pub(super) fn target_inflight(&self) -> u64 {
         self.inflight(self.bw(), UNIT).min(self.view.cwnd)
     }
@@ -173,8 +173,8 @@ impl Bbr3 {
         by_loss || by_ecn
     }
 
-    /// Reduces the long-term bound once per probe, and ends the probe
-    /// (`bbr_handle_inflight_too_high`).
+    /// Sets the long-term bound once per probe, unless the application limited the sender, and ends
+    /// the probe (`bbr_handle_inflight_too_high`).
     fn on_inflight_too_high(&mut self, in_flight: u64, app_limited: bool) {
         self.prev_probe_too_high = true;
         self.bw_probe_samples = false;
@@ -198,7 +198,8 @@ impl Bbr3 {
             if cycles && !sample.app_limited {
                 self.advance_max_bw_filter();
             }
-            // The precaution was not necessary: the bound was reached without loss.
+            // The early end of the last probe was not necessary: the bound was reached without
+            // loss.
             if cycles && self.stopped_risky_probe && !self.prev_probe_too_high {
                 self.start_refill(0);
                 return true;

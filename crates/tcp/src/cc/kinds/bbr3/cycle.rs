@@ -12,10 +12,10 @@ use super::{
 use crate::cc::kinds::bbr::shared::{FULL_BW_ROUNDS, FULL_BW_THRESH, PROBE_RTT_MICROS};
 use crate::cc::{CaState, Window};
 
-/// The number of acknowledgements with new losses in a round after which start-up may end
+/// The minimum number of acknowledgements with new losses in a round for start-up to end
 /// (`bbr_full_loss_cnt`).
 const FULL_LOSS_COUNT: u32 = 6;
-/// The number of rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
+/// The number of consecutive rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
 const FULL_ECN_ROUNDS: u32 = 2;
 /// The windows of the two filters of the minimum round-trip time, in milliseconds.
 const MIN_RTT_MILLIS: u64 = 10_000;
@@ -59,7 +59,7 @@ impl Bbr3 {
         self.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
     }
 
-    /// Ends start-up after rounds in which many segments were marked.
+    /// Ends start-up after consecutive rounds in which at least half of the segments were marked.
     pub(super) fn check_ecn_too_high_in_startup(&mut self, ratio: u64) {
         if self.full_bw_reached || !self.ecn_eligible {
             return;

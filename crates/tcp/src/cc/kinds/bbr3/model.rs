@@ -83,7 +83,7 @@ impl Sample {
 /// The signals of the present round and cycle.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// The maximum bandwidth and the maximum delivered data of the latest round.
+    /// The maximum bandwidth and the maximum amount of delivered data of the latest round.
     pub(super) bw_latest: u64,
     pub(super) inflight_latest: u64,
     pub(super) loss_round_delivered: u64,
@@ -97,7 +97,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Updates the latest rate and volume (`bbr_update_latest_delivery_signals`).
+    /// Updates the maxima of the latest round (`bbr_update_latest_delivery_signals`).
     pub(super) fn update_latest(&mut self, sample: &Sample, delivered: u64) {
         self.loss_round_start = false;
         if !sample.is_sampled {
@@ -146,7 +146,7 @@ impl Bbr3 {
         self.bw_hi[0].max(self.bw_hi[1])
     }
 
-    /// Returns the bandwidth to send at.
+    /// Returns the estimate of the bandwidth: the maximum, limited by the short-term bound.
     pub(super) fn bw(&self) -> u64 {
         self.max_bw().min(self.bounds.bw_lo)
     }
@@ -175,7 +175,8 @@ impl Bbr3 {
         }
     }
 
-    /// Moves the filter of the maximum bandwidth to the next cycle, if the present cycle has samples.
+    /// Moves the filter of the maximum bandwidth to the next cycle, if the present cycle has
+    /// samples.
     pub(super) fn advance_max_bw_filter(&mut self) {
         if self.bw_hi[1] != 0 {
             self.bw_hi = [self.bw_hi[1], 0];
@@ -198,8 +199,8 @@ impl Bbr3 {
         self.has_ecn && self.options.ecn_low
     }
 
-    /// Updates the estimate of the share of marks once per round. Returns the share of this round in
-    /// 256ths, if marks count.
+    /// Updates the estimate of the share of marks once per round. Returns the share of this round
+    /// in 256ths, if marks count.
     pub(super) fn update_ecn_alpha(&mut self, sample: &Sample) -> Option<u64> {
         self.ecn_eligible |= self.can_use_ecn() && self.min_rtt <= ECN_MAX_RTT;
         if !self.ecn_eligible {

@@ -30,7 +30,7 @@ impl Phase {
 /// The relation of acknowledgements to the last probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// The data was not sent by a probe.
+    /// The acknowledgements are of data that no probe sent.
     Init,
     Refilling,
     /// A probe has begun, and the acknowledgements are of data sent before it.

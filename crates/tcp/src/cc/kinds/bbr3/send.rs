@@ -20,7 +20,8 @@ const RTT_SHIFT: u32 = 9;
 const MIN_TSO_SEGMENTS: u64 = 2;
 
 impl Bbr3 {
-    /// Returns the rate that corresponds to `bw` times a gain, minus the margin, in bytes per second.
+    /// Returns the rate that corresponds to `bw` times a gain, minus the margin, in bytes per
+    /// second.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
         let gained = (bw * self.view.mss).saturating_mul(gain) >> SCALE;
         let rate = gained.saturating_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SCALE;
@@ -64,14 +65,14 @@ impl Bbr3 {
         (bytes / self.view.mss.max(1)).max(MIN_TSO_SEGMENTS)
     }
 
-    /// Raises `amount` to at least three bursts, for the data that sender and receiver hold
-    /// (`bbr_quantization_budget`).
+    /// Raises `amount` to at least three bursts and four segments, for the data that sender and
+    /// receiver hold. A probe for bandwidth adds two segments (`bbr_quantization_budget`).
     fn with_budget(&self, amount: u64) -> u64 {
         let probes = self.mode == Mode::ProbeBw && self.phase == Phase::Up;
         amount.max(3 * self.burst()).max(CWND_MIN_TARGET) + if probes { 2 } else { 0 }
     }
 
-    /// Returns the data to have in flight at bandwidth `bw` times a gain.
+    /// Returns the target for the data in flight at bandwidth `bw` times a gain.
     pub(super) fn inflight(&self, bw: u64, gain: u64) -> u64 {
         self.with_budget(self.bdp(bw, gain))
     }

@@ -3,8 +3,8 @@
 //! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`; since 6.1.129, a round
 //! also starts while the window is below 16 segments). Source of HyStart++: RFC 9406. Differences
 //! from Linux: the allowance for aggregated acknowledgements uses the pacing rate after the current
-//! acknowledgement, but Linux uses the rate after the previous acknowledgement. The host does not
-//! pace, so a train may last half of the minimum delay. There are no known differences from RFC
+//! acknowledgement, but Linux uses the rate after the previous acknowledgement. CUBIC is not paced
+//! here, so a train may last half of the minimum delay. There are no known differences from RFC
 //! 9406 for a host that does not pace (L = 8).
 
 use aqmlab_core::{Duration, Instant};

@@ -36,9 +36,9 @@ pub(super) struct Cubic {
     law: Law,
     /// The minimum delay in microseconds; zero before the first sample.
     delay_min: u64,
-    /// Segments acknowledged towards the next increase.
+    /// The number of segments acknowledged towards the next increase.
     credit: u64,
-    /// Bytes acknowledged towards the next whole segment.
+    /// The number of bytes acknowledged towards the next whole segment.
     partial: u64,
     /// The latest `snd_nxt`.
     snd_nxt: u64,
@@ -61,7 +61,7 @@ struct Law {
     k: u64,
     /// The tick at which the epoch started; `None` until growth resumes after a reduction.
     epoch_start: Option<u64>,
-    /// The segments acknowledged towards Reno's next increase.
+    /// The number of segments acknowledged towards Reno's next increase.
     ack_cnt: u64,
     /// The window that Reno would have.
     tcp_cwnd: u64,

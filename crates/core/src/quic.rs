@@ -1,0 +1,108 @@
+//! The contents of a QUIC datagram (RFC 9000), which only the two ends of its connection can read.
+//!
+//! A router sees a UDP datagram. Links, disciplines and captures therefore use the length of the
+//! packet and never these contents.
+
+use crate::Duration;
+
+/// A packet number space (RFC 9000 §12.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QuicSpace {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT and 1-RTT packets.
+    Application,
+}
+
+impl QuicSpace {
+    /// All spaces, in the order of the handshake.
+    pub const ALL: [Self; 3] = [Self::Initial, Self::Handshake, Self::Application];
+
+    /// Returns the index of the space in [`QuicSpace::ALL`].
+    #[inline]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The contents of a UDP datagram of QUIC: one packet, or several coalesced packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuicDatagram {
+    /// The packets, in the order of their spaces.
+    pub packets: Vec<QuicPacket>,
+}
+
+/// A QUIC packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuicPacket {
+    /// The number space.
+    pub space: QuicSpace,
+    /// The packet number.
+    pub number: u64,
+    /// Whether the packet has 0-RTT protection.
+    pub zero_rtt: bool,
+    /// The frames. Padding is part of the length of the datagram only.
+    pub frames: Vec<QuicFrame>,
+}
+
+/// A frame of a QUIC packet (RFC 9000 §19).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuicFrame {
+    /// PING.
+    Ping,
+    /// ACK.
+    Ack(QuicAck),
+    /// CRYPTO: bytes of the TLS handshake.
+    Crypto {
+        /// The offset of the first byte.
+        offset: u64,
+        /// The number of bytes.
+        len: u32,
+    },
+    /// STREAM: bytes of an application.
+    Stream {
+        /// The number of the stream in the order of opening.
+        stream: u32,
+        /// The offset of the first byte.
+        offset: u64,
+        /// The number of bytes.
+        len: u32,
+        /// Whether the stream ends after the bytes.
+        fin: bool,
+    },
+    /// `HANDSHAKE_DONE`.
+    HandshakeDone,
+    /// `CONNECTION_CLOSE`.
+    Close,
+}
+
+impl QuicFrame {
+    /// Returns whether the receiver must acknowledge the frame (RFC 9002 §2).
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(self, Self::Ack(_) | Self::Close)
+    }
+}
+
+/// An ACK frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuicAck {
+    /// The ranges of acknowledged packets, first and last inclusive, the newest first.
+    pub ranges: Vec<(u64, u64)>,
+    /// The time between the arrival of the largest acknowledged packet and the transmission.
+    pub delay: Duration,
+    /// The totals of ECN codepoints, if a packet of the space carried one.
+    pub ecn: Option<EcnCounts>,
+}
+
+/// The number of packets received with each ECN codepoint (RFC 9000 §19.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// Packets with ECT(0).
+    pub ect0: u64,
+    /// Packets with ECT(1).
+    pub ect1: u64,
+    /// Packets with CE.
+    pub ce: u64,
+}

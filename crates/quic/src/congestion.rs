@@ -1,0 +1,270 @@
+//! The congestion window of a connection, which a controller of the crate `aqmlab_tcp` governs.
+//!
+//! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
+//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8
+//! forbids the growth of an underutilized window and leaves its definition open. The definition is
+//! Chromium's (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). Differences from Appendix B, each pinned by a test:
+//!
+//! - the slow-start threshold after a congestion event is the controller's;
+//! - a controller that always sets the window (BBR) is not limited by this module.
+
+use aqmlab_core::{BitRate, Duration, Instant};
+use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
+use aqmlab_tcp::{DeliveryRate, PendingSample, Sent};
+
+use crate::recovery::SentPacket;
+use crate::rtt::Rtt;
+
+/// The initial window in bytes for large datagrams (RFC 9002 §7.2).
+const INITIAL_BYTES: u64 = 14_720;
+/// The number of datagrams in the initial window.
+const INITIAL_DATAGRAMS: u64 = 10;
+/// The number of datagrams in the minimum window (`kMinimumWindow`).
+const MINIMUM_DATAGRAMS: u64 = 2;
+/// The number of datagrams that a sender may leave unused of a window that may grow.
+const UNUSED_DATAGRAMS: u64 = 3;
+/// The largest window, which no path of the model reaches.
+const CLAMP: u64 = 1 << 40;
+
+/// Returns the initial congestion window for datagrams of `mds` bytes.
+pub const fn initial_window(mds: u32) -> u64 {
+    let mds = mds as u64;
+    let floor = if INITIAL_BYTES > 2 * mds { INITIAL_BYTES } else { 2 * mds };
+    if INITIAL_DATAGRAMS * mds < floor { INITIAL_DATAGRAMS * mds } else { floor }
+}
+
+/// A packet as the controller sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// The bytes of the packet, numbered by the total of bytes sent, and its delivery state.
+    data: Sent,
+    /// The data in flight, including this packet.
+    flight: u64,
+}
+
+impl Packet {
+    /// Returns the time of the transmission.
+    pub(crate) const fn sent(&self) -> Instant {
+        self.data.sent
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.data.len as u64
+    }
+
+    /// Returns the total of bytes sent before this packet.
+    pub(crate) const fn start(&self) -> u64 {
+        self.data.seq
+    }
+}
+
+/// The outcome of an acknowledgement.
+pub(crate) struct Outcome<'a> {
+    pub(crate) now: Instant,
+    /// The newly acknowledged packets in flight, in the order of transmission.
+    pub(crate) acked: &'a [SentPacket],
+    /// The round-trip sample, if there is one.
+    pub(crate) sample: Option<Duration>,
+    /// The bytes declared lost.
+    pub(crate) lost: u64,
+    /// The start of the oldest outstanding packet, as a total of bytes sent.
+    pub(crate) oldest: Option<u64>,
+}
+
+/// The congestion state of a connection.
+pub(crate) struct Congest {
+    cc: Box<dyn CongestionControl>,
+    window: Window,
+    pub(crate) in_flight: u64,
+    /// The start of the current or last recovery period.
+    pub(crate) recovery_start: Option<Instant>,
+    in_recovery: bool,
+    /// Whether the window or pacing stopped the sender when it last sent.
+    is_held: bool,
+    /// Whether acknowledgements let the window grow, because the sender uses it (§7.8).
+    pub(crate) limited: bool,
+    /// The total of bytes sent.
+    sent: u64,
+    rate: DeliveryRate,
+    last_sent: Option<Instant>,
+}
+
+impl Congest {
+    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32) -> Self {
+        let segment = u64::from(mds);
+        Self {
+            cc,
+            window: Window {
+                cwnd: initial_window(mds),
+                ssthresh: u64::MAX,
+                segment,
+                mss: mds,
+                clamp: CLAMP,
+            },
+            in_flight: 0,
+            recovery_start: None,
+            in_recovery: false,
+            is_held: false,
+            limited: false,
+            sent: 0,
+            rate: DeliveryRate::default(),
+            last_sent: None,
+        }
+    }
+
+    /// Sets the window, and after a reduction also the threshold.
+    #[cfg(test)]
+    pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
+        if is_reduced && self.window.cwnd == self.window.ssthresh {
+            self.window.ssthresh = cwnd;
+        }
+        self.window.cwnd = cwnd;
+    }
+
+    pub(crate) const fn window(&self) -> &Window {
+        &self.window
+    }
+
+    pub(crate) fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.cc.gauges()
+    }
+
+    /// Returns the controller's own pacing rate.
+    pub(crate) fn pacing_rate(&self) -> Option<BitRate> {
+        self.cc.pacing_rate()
+    }
+
+    pub(crate) fn on_established(&mut self, now: Instant, rtt: &Rtt) {
+        self.cc.on_established(&mut self.window, now, rtt.measured());
+    }
+
+    /// Records that a packet in flight is sent.
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32) -> Packet {
+        let nothing_out = self.in_flight == 0;
+        if let (true, Some(last)) = (nothing_out, self.last_sent) {
+            let app_limited = self.rate.app_limited != 0;
+            let event = CcEvent::TransmitStart { idle: now.since(last), app_limited };
+            self.cc.on_event(&mut self.window, event, now);
+        }
+        let mut data = Sent::new(self.sent, bytes, 0);
+        data.sent = now;
+        self.rate.on_sent(&mut data, nothing_out);
+        self.last_sent = Some(now);
+        self.in_flight += u64::from(bytes);
+        self.sent = data.end();
+        Packet { data, flight: self.in_flight }
+    }
+
+    /// Records that the sender has stopped, because the window or pacing holds its data, or because
+    /// there is no data.
+    pub(crate) fn on_stopped(&mut self, is_held: bool) {
+        self.is_held = is_held;
+        if !is_held && self.in_flight < self.window.cwnd {
+            self.rate.app_limited = self.rate.delivered + self.in_flight;
+        }
+    }
+
+    /// Decides whether the flight before an acknowledgement uses the window.
+    pub(crate) fn check_use(&mut self) {
+        let Window { cwnd, segment, .. } = self.window;
+        let is_half_used = self.window.in_slow_start() && self.in_flight > cwnd / 2;
+        let is_used = self.in_flight + UNUSED_DATAGRAMS * segment >= cwnd;
+        self.limited = self.is_held || is_half_used || is_used;
+    }
+
+    /// Processes the acknowledged packets (`OnPacketsAcked`), after the losses.
+    pub(crate) fn on_ack(&mut self, outcome: &Outcome<'_>, rtt: &Rtt) {
+        let Some(newest) = outcome.acked.last() else { return };
+        self.leave_recovery(newest.packet.sent(), outcome.now);
+        let (mut all, mut grown, mut pending) = (0, 0, PendingSample::new());
+        for acked in outcome.acked {
+            let mut packet = acked.packet;
+            self.rate.on_delivered(&mut packet.data, &mut pending);
+            all += packet.bytes();
+            if self.recovery_start.is_none_or(|start| packet.sent() > start) {
+                grown += packet.bytes();
+            }
+        }
+        self.in_flight = self.in_flight.saturating_sub(all);
+        self.rate.delivered += all;
+        self.rate.on_ack(all, outcome.now);
+        let ack = Ack {
+            now: outcome.now,
+            acked: all,
+            bytes: all,
+            in_flight: self.in_flight,
+            prior_in_flight: newest.packet.flight,
+            until_departure: Duration::ZERO,
+            rtt: outcome.sample,
+            srtt: rtt.measured(),
+            min_rtt: rtt.min(),
+            cwnd_limited: self.limited,
+            snd_una: outcome.oldest.unwrap_or(self.sent),
+            snd_nxt: self.sent,
+            rate: self.rate.sample(&pending, (all, outcome.lost), outcome.now, true, rtt.min()),
+        };
+        self.cc.on_sample(&mut self.window, &ack);
+        if self.cc.controls_cwnd() {
+            self.cc.control(&mut self.window, &ack, self.in_recovery);
+        } else if grown > 0 && !self.in_recovery {
+            let ack = Ack { acked: grown, bytes: grown, ..ack };
+            self.cc.on_ack(&mut self.window, &ack);
+        }
+    }
+
+    /// Ends the recovery period when a packet that was sent during it is acknowledged (§7.3.2).
+    /// `sent` is the transmission time of the newest acknowledged packet.
+    fn leave_recovery(&mut self, sent: Instant, now: Instant) {
+        if self.in_recovery && self.recovery_start.is_some_and(|start| sent > start) {
+            self.in_recovery = false;
+            self.cc.on_event(&mut self.window, CcEvent::RecoveryLeft, now);
+            self.cc.on_event(&mut self.window, CcEvent::Opened, now);
+        }
+    }
+
+    /// Removes a lost packet from the flight.
+    pub(crate) fn on_lost(&mut self, packet: &Packet) {
+        self.forget(packet);
+        self.rate.lost += packet.bytes();
+    }
+
+    /// Removes a packet whose keys are discarded (`RemoveFromBytesInFlight`).
+    pub(crate) fn forget(&mut self, packet: &Packet) {
+        self.in_flight = self.in_flight.saturating_sub(packet.bytes());
+    }
+
+    /// Processes a loss or a mark of a packet sent at `sent` (`OnCongestionEvent`). `in_flight` is
+    /// the flight before the losses. Returns whether a recovery period begins.
+    pub(crate) fn on_congestion(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        signal: Signal,
+        in_flight: u64,
+        rtt: &Rtt,
+    ) -> bool {
+        if self.recovery_start.is_some_and(|start| sent <= start) {
+            return false;
+        }
+        (self.recovery_start, self.in_recovery) = (Some(now), true);
+        let congestion = Congestion { now, in_flight, signal, srtt: rtt.measured() };
+        self.window.ssthresh = self.cc.ssthresh(&self.window, &congestion);
+        if !self.cc.controls_cwnd() {
+            let least = MINIMUM_DATAGRAMS * self.window.segment;
+            self.window.cwnd = self.window.ssthresh.max(least);
+        }
+        let event = match signal {
+            Signal::EcnEcho => CcEvent::CwrEntered,
+            Signal::Loss | Signal::Rto => CcEvent::RecoveryEntered,
+        };
+        self.cc.on_event(&mut self.window, event, now);
+        true
+    }
+
+    /// Handles persistent congestion (§7.6.2).
+    pub(crate) fn on_persistent_congestion(&mut self, now: Instant) {
+        (self.recovery_start, self.in_recovery) = (None, false);
+        self.window.cwnd = MINIMUM_DATAGRAMS * self.window.segment;
+        self.cc.on_event(&mut self.window, CcEvent::RtoEntered, now);
+    }
+}

@@ -1,0 +1,346 @@
+//! One end of a connection, and the functions that its driver calls.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{BitRate, Duration, Ecn, Instant, QuicDatagram, QuicPacket, QuicSpace};
+
+use crate::acks::{AckTracker, MAX_ACK_DELAY};
+use crate::config::{Config, MIN_INITIAL};
+use crate::handshake::{Handshake, Role};
+use crate::pacer::{self, Pacer};
+use crate::recovery::{Expiry, Recovery, Standing};
+use crate::streams::Streams;
+
+/// The time without a packet after which an end forgets the connection (quinn-proto 0.11, Chromium).
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The factor of the anti-amplification limit (RFC 9000 §8.1).
+const AMPLIFICATION: u64 = 3;
+/// The number of datagrams of a probe timeout (RFC 9002 §6.2.4).
+const PROBES: u32 = 2;
+/// The number of datagrams in a burst, which is that of the initial window (RFC 9002 §7.7).
+const BURST_DATAGRAMS: u64 = 10;
+
+/// A notification to the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The application may send. With 0-RTT the client's event comes at once.
+    Established,
+    /// The application has read this many further bytes of a stream, in order.
+    Readable {
+        /// The stream.
+        stream: u32,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// The peer has ended its direction of a stream, and the application has read all its data.
+    Finished {
+        /// The stream.
+        stream: u32,
+    },
+    /// The connection is closed.
+    Closed,
+}
+
+/// A datagram to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The contents.
+    pub datagram: QuicDatagram,
+    /// The payload of the UDP datagram in bytes.
+    pub bytes: u32,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
+}
+
+/// Whether the connection is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Open,
+    /// The end has closed the connection and repeats this until the given time (RFC 9000 §10.2.1).
+    Closing(Instant),
+    /// Nothing is sent any more (§10.2.2).
+    Draining,
+}
+
+/// The bytes that limit a server until it has validated the client's address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amplification {
+    pub(crate) is_validated: bool,
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+}
+
+/// Counters since the start of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Packets sent that carry bytes of a stream.
+    pub data_packets_sent: u64,
+    /// Packets sent that carry bytes that were sent before.
+    pub repeated_packets: u64,
+    /// Counters of loss detection.
+    pub recovery: crate::RecoveryStats,
+}
+
+/// The state of a connection that is plotted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    /// The congestion window.
+    pub cwnd_bytes: u64,
+    /// The slow-start threshold; `None` until the first reduction.
+    pub ssthresh_bytes: Option<u64>,
+    /// The smoothed round-trip time; `None` until the first sample.
+    pub srtt: Option<Duration>,
+    /// The bytes in flight.
+    pub in_flight_bytes: u64,
+    /// The gauges of the congestion controller.
+    pub gauges: Vec<(&'static str, f64)>,
+}
+
+/// One end of a connection.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about an end")]
+pub struct Connection {
+    pub(crate) handshake: Handshake,
+    pub(crate) recovery: Recovery,
+    pub(crate) acks: [AckTracker; 3],
+    /// The packets that wait for their keys, with their ECN field and arrival.
+    pub(crate) waiting: Vec<(QuicPacket, Ecn, Instant)>,
+    pub(crate) streams: Streams,
+    /// The number of streams that this end has opened.
+    opened: u32,
+    /// The next packet number of each space.
+    pub(crate) next: [u64; 3],
+    /// The number of probes to send in each space.
+    pub(crate) probes: [u32; 3],
+    pub(crate) pacer: Pacer,
+    /// The time until which pacing delays the next datagram.
+    pub(crate) paced_until: Option<Instant>,
+    /// Whether sent packets carry ECT(0).
+    pub(crate) ecn: bool,
+    pub(crate) max_datagram_size: u32,
+    pub(crate) amplification: Amplification,
+    pub(crate) state: State,
+    /// Whether `CONNECTION_CLOSE` must be sent.
+    pub(crate) must_close: bool,
+    pub(crate) idle_at: Instant,
+    /// Whether a packet was sent since the last one was received.
+    pub(crate) has_sent: bool,
+    pub(crate) acted: bool,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) stats: Stats,
+}
+
+impl Connection {
+    /// Returns an end that opens a connection.
+    pub fn client(config: Config, now: Instant) -> Self {
+        let mut connection = Self::new(config, Role::Client);
+        connection.idle_at = now + IDLE_TIMEOUT;
+        connection.acted = true;
+        if connection.handshake.sends_zero_rtt() {
+            connection.events.push_back(Event::Established);
+        }
+        connection
+    }
+
+    /// Returns an end that waits for a client.
+    pub fn server(config: Config) -> Self {
+        Self::new(config, Role::Server)
+    }
+
+    fn new(config: Config, role: Role) -> Self {
+        let max_datagram_size = config.max_datagram_size();
+        Self {
+            handshake: Handshake::new(role, config.zero_rtt),
+            recovery: Recovery::new(config.cc, max_datagram_size, MAX_ACK_DELAY),
+            acks: Default::default(),
+            waiting: Vec::new(),
+            streams: Streams::new(config.schedule),
+            opened: 1,
+            next: [0; 3],
+            probes: [0; 3],
+            pacer: Pacer::default(),
+            paced_until: None,
+            ecn: config.ecn,
+            max_datagram_size,
+            amplification: Amplification {
+                is_validated: role == Role::Client || config.zero_rtt,
+                received: 0,
+                sent: 0,
+            },
+            state: State::Open,
+            must_close: false,
+            idle_at: Instant::NEVER,
+            has_sent: false,
+            acted: false,
+            events: VecDeque::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Opens a stream in addition to stream 0, which exists from the start. Only the client opens
+    /// streams.
+    pub fn open_stream(&mut self) -> u32 {
+        self.opened += 1;
+        self.opened - 1
+    }
+
+    /// Writes `bytes` to a stream. Returns the number of bytes accepted: all, unless the stream or
+    /// the connection is closed.
+    pub fn write(&mut self, stream: u32, bytes: u64) -> u64 {
+        if self.state != State::Open {
+            return 0;
+        }
+        self.acted = true;
+        self.streams.sender(stream).write(bytes)
+    }
+
+    /// Makes the application write to a stream without limit, until it finishes the stream.
+    pub fn send_unlimited(&mut self, stream: u32) {
+        self.acted = true;
+        self.streams.sender(stream).write_unlimited();
+    }
+
+    /// Ends the direction of a stream in which this end sends.
+    pub fn finish(&mut self, stream: u32) {
+        self.acted = true;
+        self.streams.sender(stream).finish();
+    }
+
+    /// Closes the connection at once.
+    pub fn close(&mut self, now: Instant) {
+        if self.state == State::Open {
+            let span = self.recovery.backed_off_pto() * 3;
+            self.state = State::Closing(now + span);
+            self.must_close = true;
+            self.acted = true;
+            self.paced_until = None;
+            self.events.push_back(Event::Closed);
+        }
+    }
+
+    /// Closes the connection without a packet.
+    pub(crate) fn drain(&mut self) {
+        if self.state == State::Open {
+            self.events.push_back(Event::Closed);
+        }
+        self.state = State::Draining;
+        self.must_close = false;
+    }
+
+    /// Whether [`Self::poll_transmit`] may return a datagram.
+    pub const fn has_output(&self) -> bool {
+        self.acted
+    }
+
+    /// Returns the next event, if any. The driver polls until there is none.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
+    /// before that time.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Draining => None,
+            State::Closing(until) => Some(until),
+            State::Open => {
+                let acks = self.acks.iter().filter_map(AckTracker::due);
+                let timers = [self.recovery.timer(), self.paced_until, Some(self.idle_at)];
+                let next = timers.into_iter().flatten().chain(acks).min();
+                next.filter(|at| *at != Instant::NEVER)
+            }
+        }
+    }
+
+    /// Runs the timers that are due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.acted = true;
+        match self.state {
+            State::Draining => return,
+            State::Closing(until) => {
+                if until <= now {
+                    self.drain();
+                }
+                return;
+            }
+            State::Open => {}
+        }
+        if self.idle_at <= now {
+            return self.drain();
+        }
+        if self.paced_until.is_some_and(|at| at <= now) {
+            self.paced_until = None;
+        }
+        if self.recovery.timer().is_some_and(|at| at <= now) {
+            let standing = self.standing();
+            match self.recovery.on_timer(standing, now) {
+                Some(Expiry::Lost(space, found)) => self.requeue(space, &found.lost),
+                Some(Expiry::Probe(space)) => self.probe(space),
+                None => {}
+            }
+            self.set_timer(now);
+        }
+    }
+
+    fn probe(&mut self, space: QuicSpace) {
+        let has_flight = self.recovery.oldest_frames(space).is_some();
+        self.probes[space.index()] = if has_flight { PROBES } else { 1 };
+    }
+
+    /// Returns the facts that decide about the probe timeout.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing {
+            is_confirmed: self.handshake.is_confirmed,
+            peer_validated: self.handshake.peer_validated,
+            has_handshake_keys: self.handshake.has_handshake_keys,
+            is_blocked: self.allowance() < u64::from(MIN_INITIAL),
+        }
+    }
+
+    /// Returns the bytes that the anti-amplification limit still allows.
+    pub(crate) const fn allowance(&self) -> u64 {
+        let Amplification { is_validated, received, sent } = self.amplification;
+        if is_validated { u64::MAX } else { (AMPLIFICATION * received).saturating_sub(sent) }
+    }
+
+    pub(crate) fn set_timer(&mut self, now: Instant) {
+        let standing = self.standing();
+        self.recovery.set_timer(standing, now);
+    }
+
+    /// Restarts the idle timer (RFC 9000 §10.1).
+    pub(crate) fn restart_idle(&mut self, now: Instant) {
+        let span = IDLE_TIMEOUT.max(self.recovery.backed_off_pto() * 3);
+        self.idle_at = now + span;
+    }
+
+    pub(crate) fn pacing_rate(&self) -> BitRate {
+        let congest = &self.recovery.congest;
+        congest
+            .pacing_rate()
+            .filter(|_| self.recovery.rtt.measured().is_some())
+            .unwrap_or_else(|| pacer::rate(congest.window().cwnd, self.recovery.rtt.smoothed()))
+    }
+
+    pub(crate) const fn burst(&self) -> u64 {
+        BURST_DATAGRAMS * self.max_datagram_size as u64
+    }
+
+    /// Returns the state to plot.
+    pub fn metrics(&self) -> Metrics {
+        let window = self.recovery.congest.window();
+        Metrics {
+            cwnd_bytes: window.cwnd,
+            ssthresh_bytes: (window.ssthresh != u64::MAX).then_some(window.ssthresh),
+            srtt: self.recovery.rtt.measured(),
+            in_flight_bytes: self.recovery.congest.in_flight,
+            gauges: self.recovery.congest.gauges(),
+        }
+    }
+
+    /// Returns the counters since the start of the connection.
+    pub fn stats(&self) -> Stats {
+        Stats { recovery: self.recovery.stats, ..self.stats }
+    }
+}

@@ -1,0 +1,165 @@
+//! The handshake: the TLS messages, the keys that they yield, and the validation of the address.
+//!
+//! Source: RFC 9001 §4, RFC 9000 §7 and §8.1; TLS 1.3 (RFC 8446). The sizes of TLS messages are
+//! typical values, not taken from a source: a certificate chain of about 2 kB fits into the
+//! anti-amplification limit, as 65 % of the chains of QUIC services do (Nawrocki and others, `CoNEXT`
+//! 2022).
+
+use aqmlab_core::QuicSpace;
+
+use crate::streams::{ReceiveBuffer, SendBuffer};
+
+/// The sizes of TLS messages in bytes.
+const CLIENT_HELLO: u64 = 517;
+const SERVER_HELLO: u64 = 123;
+/// The server's messages after its first one, with and without its certificate.
+const CERTIFICATE_FLIGHT: u64 = 2_500;
+const RESUMED_FLIGHT: u64 = 150;
+const FINISHED: u64 = 36;
+
+/// The role of an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// The progress of the handshake that an end notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The end has the keys of Handshake packets.
+    HandshakeKeys,
+    /// The handshake is complete.
+    Complete,
+}
+
+/// The handshake of one end.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the protocol")]
+pub(crate) struct Handshake {
+    pub(crate) role: Role,
+    zero_rtt: bool,
+    out: [SendBuffer; 3],
+    incoming: [ReceiveBuffer; 3],
+    pub(crate) has_handshake_keys: bool,
+    pub(crate) is_complete: bool,
+    pub(crate) is_confirmed: bool,
+    pub(crate) peer_validated: bool,
+    /// Whether `HANDSHAKE_DONE` must be sent.
+    pub(crate) must_confirm: bool,
+    discarded: [bool; 2],
+}
+
+impl Handshake {
+    pub(crate) fn new(role: Role, zero_rtt: bool) -> Self {
+        let mut handshake = Self {
+            role,
+            zero_rtt,
+            out: Default::default(),
+            incoming: Default::default(),
+            has_handshake_keys: false,
+            is_complete: false,
+            is_confirmed: false,
+            peer_validated: role == Role::Server,
+            must_confirm: false,
+            discarded: [false; 2],
+        };
+        if role == Role::Client {
+            handshake.out[0].write(CLIENT_HELLO);
+        }
+        handshake
+    }
+
+    const fn flight(&self) -> u64 {
+        if self.zero_rtt { RESUMED_FLIGHT } else { CERTIFICATE_FLIGHT }
+    }
+
+    /// Returns the TLS bytes to send in a space.
+    pub(crate) fn out(&mut self, space: QuicSpace) -> &mut SendBuffer {
+        &mut self.out[space.index()]
+    }
+
+    /// Returns whether a space has TLS bytes to send.
+    pub(crate) fn has_data(&self, space: QuicSpace) -> bool {
+        self.out[space.index()].has_data()
+    }
+
+    /// Returns whether a space has TLS bytes that were lost.
+    pub(crate) fn has_lost_data(&self, space: QuicSpace) -> bool {
+        self.out[space.index()].has_lost_data()
+    }
+
+    /// Discards the keys of a space. Returns false if they were discarded before.
+    pub(crate) fn discard(&mut self, space: QuicSpace) -> bool {
+        !std::mem::replace(&mut self.discarded[space.index()], true)
+    }
+
+    /// Returns whether the end can send packets of a space.
+    pub(crate) fn can_send(&self, space: QuicSpace) -> bool {
+        match space {
+            QuicSpace::Initial => !self.discarded[0],
+            QuicSpace::Handshake => self.has_handshake_keys && !self.discarded[1],
+            // A server sends data right after its first flight.
+            QuicSpace::Application => {
+                self.is_complete
+                    || self.sends_zero_rtt()
+                    || (self.role == Role::Server && self.has_handshake_keys)
+            }
+        }
+    }
+
+    /// Returns whether packets of the application space have 0-RTT protection.
+    pub(crate) const fn sends_zero_rtt(&self) -> bool {
+        matches!(self.role, Role::Client) && self.zero_rtt && !self.is_complete
+    }
+
+    /// Returns whether the client sent, or may have sent, data before the handshake was complete.
+    pub(crate) const fn has_early_data(&self) -> bool {
+        self.zero_rtt
+    }
+
+    /// Returns whether the end can read a packet.
+    pub(crate) fn can_read(&self, space: QuicSpace, zero_rtt: bool) -> bool {
+        match space {
+            QuicSpace::Initial => !self.discarded[0],
+            QuicSpace::Handshake => self.has_handshake_keys && !self.discarded[1],
+            QuicSpace::Application if zero_rtt => self.has_handshake_keys,
+            QuicSpace::Application => self.is_complete,
+        }
+    }
+
+    /// Returns whether the end will get the keys of a space.
+    pub(crate) fn will_read(&self, space: QuicSpace) -> bool {
+        self.discarded.get(space.index()) != Some(&true)
+    }
+
+    /// Receives TLS bytes.
+    pub(crate) fn receive(&mut self, space: QuicSpace, offset: u64, len: u32) -> Option<Step> {
+        self.incoming[space.index()].receive(offset, u64::from(len), false);
+        let read = |space: QuicSpace| self.incoming[space.index()].read();
+        let (initial, handshake) = (read(QuicSpace::Initial), read(QuicSpace::Handshake));
+        match self.role {
+            Role::Server if !self.has_handshake_keys && initial >= CLIENT_HELLO => {
+                self.has_handshake_keys = true;
+                self.out[0].write(SERVER_HELLO);
+                let flight = self.flight();
+                self.out[1].write(flight);
+                Some(Step::HandshakeKeys)
+            }
+            Role::Server if !self.is_complete && handshake >= FINISHED => {
+                (self.is_complete, self.is_confirmed, self.must_confirm) = (true, true, true);
+                Some(Step::Complete)
+            }
+            Role::Client if !self.has_handshake_keys && initial >= SERVER_HELLO => {
+                self.has_handshake_keys = true;
+                Some(Step::HandshakeKeys)
+            }
+            Role::Client if !self.is_complete && handshake >= self.flight() => {
+                self.is_complete = true;
+                self.out[1].write(FINISHED);
+                Some(Step::Complete)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Loss detection: the packets in flight, the packets that are lost, and the probe timeout.
+//!
+//! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
+//! Difference, pinned by a test: persistent congestion is established among consecutive packets of one
+//! detection and one number space.
+
+mod probe;
+#[cfg(test)]
+mod replay;
+mod space;
+
+use aqmlab_core::{Duration, Instant, QuicAck, QuicFrame, QuicSpace};
+use aqmlab_tcp::cc::{CongestionControl, Signal};
+
+use crate::congestion::{Congest, Outcome, Packet};
+use crate::rtt::Rtt;
+
+pub(crate) use probe::{Expiry, Standing};
+pub(crate) use space::SentPacket;
+use space::{Place, Space};
+
+/// The number of later packets whose acknowledgement makes a packet lost (`kPacketThreshold`).
+const PACKET_THRESHOLD: u64 = 3;
+/// The number of probe timeouts of persistent congestion (`kPersistentCongestionThreshold`).
+const PERSISTENT_THRESHOLD: u64 = 3;
+
+/// The result of an acknowledgement or of the loss timer.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) acked: Vec<SentPacket>,
+    pub(crate) lost: Vec<SentPacket>,
+    /// Whether a packet is newly acknowledged. It may be one that only acknowledges.
+    pub(crate) is_new: bool,
+    /// Whether the validation of ECN failed (RFC 9000 §13.4.2).
+    pub(crate) ecn_failed: bool,
+}
+
+/// Counters of loss detection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryStats {
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Expiries of the probe timeout.
+    pub ptos: u64,
+    /// Recovery periods that a loss began.
+    pub loss_periods: u64,
+    /// Recovery periods that an ECN mark began.
+    pub ecn_periods: u64,
+    /// Times of persistent congestion.
+    pub persistent: u64,
+}
+
+/// Consecutive lost packets, which establish persistent congestion if they span enough time (§7.6.2).
+struct Streak {
+    /// The time of the first round-trip sample. Packets before it do not count.
+    first_sample: Option<Instant>,
+    /// The duration of persistent congestion (§7.6.1).
+    span: Duration,
+    /// The transmission time of the first packet of the streak.
+    start: Option<Instant>,
+    is_persistent: bool,
+}
+
+impl Streak {
+    /// Adds a lost packet.
+    fn extend(&mut self, packet: &SentPacket) {
+        let sent = packet.packet.sent();
+        // The acknowledgement with the first sample lets packets leave at the same instant.
+        if packet.ack_eliciting && self.first_sample.is_some_and(|sample| sent >= sample) {
+            let start = *self.start.get_or_insert(sent);
+            self.is_persistent |= sent.since(start) > self.span;
+        }
+    }
+
+    /// Ends the streak at a packet that is not lost.
+    const fn interrupt(&mut self) {
+        self.start = None;
+    }
+}
+
+/// Loss detection and congestion control of one end.
+pub(crate) struct Recovery {
+    spaces: [Space; 3],
+    pub(crate) rtt: Rtt,
+    pub(crate) congest: Congest,
+    max_ack_delay: Duration,
+    pto_count: u32,
+    timer: Option<Instant>,
+    pub(crate) stats: RecoveryStats,
+}
+
+impl Recovery {
+    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32, max_ack_delay: Duration) -> Self {
+        Self {
+            spaces: Default::default(),
+            rtt: Rtt::default(),
+            congest: Congest::new(cc, mds),
+            max_ack_delay,
+            pto_count: 0,
+            timer: None,
+            stats: RecoveryStats::default(),
+        }
+    }
+
+    /// Returns the time of the loss timer.
+    pub(crate) const fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// Returns the largest acknowledged number of a space.
+    pub(crate) fn largest_acked(&self, space: QuicSpace) -> Option<u64> {
+        self.spaces[space.index()].largest_acked
+    }
+
+    /// Returns the frames of the oldest packet in flight of a space.
+    pub(crate) fn oldest_frames(&self, space: QuicSpace) -> Option<&[QuicFrame]> {
+        self.spaces[space.index()].oldest().map(|sent| sent.frames.as_slice())
+    }
+
+    /// Records a packet in flight (`OnPacketSent`).
+    pub(crate) fn on_sent(
+        &mut self,
+        space: QuicSpace,
+        now: Instant,
+        bytes: u32,
+        sent: impl FnOnce(Packet) -> SentPacket,
+    ) {
+        let sent = sent(self.congest.on_sent(now, bytes));
+        self.spaces[space.index()].push(Place::InFlight(sent));
+    }
+
+    /// Records a packet that only acknowledges.
+    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant) {
+        self.spaces[space.index()].push(Place::AckOnly(now));
+    }
+
+    /// Processes an acknowledgement (`OnAckReceived`). `ack_delay` is the peer's delay, limited as
+    /// the state of the handshake requires.
+    pub(crate) fn on_ack(
+        &mut self,
+        index: QuicSpace,
+        ack: &QuicAck,
+        ack_delay: Duration,
+        now: Instant,
+    ) -> Found {
+        let mut found = Found::default();
+        let space = &mut self.spaces[index.index()];
+        let Some(&(_, largest)) = ack.ranges.first() else { return found };
+        let advances = space.largest_acked.is_none_or(|known| largest > known);
+        space.largest_acked = space.largest_acked.max(Some(largest));
+        let numbers = space.numbers();
+        let newest = numbers.contains(&largest).then(|| space.get(largest).sent()).flatten();
+        // The ranges are stored newest first, and the packets are needed oldest first.
+        for &(first, last) in ack.ranges.iter().rev() {
+            for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
+                match space.take(number) {
+                    Place::Empty => continue,
+                    Place::AckOnly(_) => {}
+                    Place::InFlight(packet) => found.acked.push(packet),
+                }
+                found.is_new = true;
+            }
+        }
+        if !found.is_new {
+            return found;
+        }
+        let elicited = found.acked.iter().any(|sent| sent.ack_eliciting);
+        let sample = newest.filter(|_| elicited).map(|sent| now.since(sent));
+        if let Some(sample) = sample {
+            self.rtt.update(now, sample, ack_delay);
+        }
+        if advances {
+            found.ecn_failed = self.process_ecn(index, ack, &found.acked, now);
+        }
+        let before = self.congest.in_flight;
+        found.lost = self.detect_lost(index, before, now);
+        self.spaces[index.index()].trim();
+        let outcome = Outcome {
+            now,
+            acked: &found.acked,
+            sample,
+            lost: found.lost.iter().map(|sent| sent.packet.bytes()).sum(),
+            oldest: self.oldest(),
+        };
+        self.congest.on_ack(&outcome, &self.rtt);
+        found
+    }
+
+    /// Resets the back-off of the probe timeout.
+    pub(crate) const fn reset_backoff(&mut self) {
+        self.pto_count = 0;
+    }
+
+    fn oldest(&self) -> Option<u64> {
+        let oldest = |space: &Space| space.oldest().map(|sent| sent.packet.start());
+        self.spaces.iter().filter_map(oldest).min()
+    }
+
+    /// Validates the counts of an acknowledgement and reacts to new marks (`ProcessECN`). Returns
+    /// whether the validation failed.
+    fn process_ecn(
+        &mut self,
+        index: QuicSpace,
+        ack: &QuicAck,
+        acked: &[SentPacket],
+        now: Instant,
+    ) -> bool {
+        let marked = acked.iter().filter(|sent| sent.ecn).count() as u64;
+        let space = &mut self.spaces[index.index()];
+        let Some(counts) = ack.ecn else { return marked > 0 };
+        let known = std::mem::replace(&mut space.ecn, counts);
+        let grew = (counts.ect0 + counts.ce).checked_sub(known.ect0 + known.ce);
+        if grew.is_none_or(|grew| grew < marked) || counts.ce < known.ce {
+            return true;
+        }
+        if counts.ce > known.ce
+            && let Some(newest) = acked.last()
+        {
+            let (sent, in_flight) = (newest.packet.sent(), self.congest.in_flight);
+            let began =
+                self.congest.on_congestion(now, sent, Signal::EcnEcho, in_flight, &self.rtt);
+            self.stats.ecn_periods += u64::from(began);
+        }
+        false
+    }
+
+    /// Removes the lost packets of a space (`DetectAndRemoveLostPackets`) and reacts to them.
+    /// `in_flight` is the flight before them.
+    fn detect_lost(&mut self, index: QuicSpace, in_flight: u64, now: Instant) -> Vec<SentPacket> {
+        let delay = self.rtt.loss_delay();
+        let mut streak = self.streak();
+        let space = &mut self.spaces[index.index()];
+        space.loss_time = None;
+        let Some(largest) = space.largest_acked else { return Vec::new() };
+        let mut lost = Vec::new();
+        let numbers = space.numbers();
+        for number in numbers.start..numbers.end.min(largest) {
+            let Some(sent) = space.get(number).sent() else {
+                streak.interrupt();
+                continue;
+            };
+            let due = sent + delay;
+            if due > now && largest < number + PACKET_THRESHOLD {
+                space.loss_time = Some(space.loss_time.map_or(due, |known| known.min(due)));
+                streak.interrupt();
+            } else if let Place::InFlight(packet) = space.take(number) {
+                streak.extend(&packet);
+                lost.push(packet);
+            }
+        }
+        self.process_lost(&lost, streak.is_persistent, in_flight, now);
+        lost
+    }
+
+    /// Reacts to lost packets (`OnPacketsLost`). `in_flight` is the flight before them.
+    fn process_lost(
+        &mut self,
+        lost: &[SentPacket],
+        is_persistent: bool,
+        in_flight: u64,
+        now: Instant,
+    ) {
+        let Some(newest) = lost.last() else { return };
+        for sent in lost {
+            self.congest.on_lost(&sent.packet);
+        }
+        self.stats.lost_packets += lost.len() as u64;
+        let sent = newest.packet.sent();
+        let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
+        self.stats.loss_periods += u64::from(began);
+        if is_persistent {
+            self.congest.on_persistent_congestion(now);
+            self.stats.persistent += 1;
+        }
+    }
+
+    fn streak(&self) -> Streak {
+        let span = (self.rtt.pto() + self.max_ack_delay) * PERSISTENT_THRESHOLD;
+        Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
+    }
+
+    /// Removes the packets of a space whose keys are discarded (`OnPacketNumberSpaceDiscarded`).
+    pub(crate) fn discard(&mut self, space: QuicSpace) {
+        let space = std::mem::take(&mut self.spaces[space.index()]);
+        for sent in space.in_flight() {
+            self.congest.forget(&sent.packet);
+        }
+        self.pto_count = 0;
+    }
+}

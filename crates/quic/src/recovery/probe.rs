@@ -1,0 +1,111 @@
+//! The loss timer and the probe timeout.
+//!
+//! Source: RFC 9002 §6.2 and Appendix A.8 to A.9.
+
+use aqmlab_core::{Duration, Instant, QuicSpace};
+
+use super::{Found, Recovery};
+
+/// The largest exponent of the probe timeout's back-off, which prevents an overflow.
+const MOST_BACKOFF: u32 = 16;
+
+/// The facts that decide about the probe timeout, besides the packets in flight.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts of the handshake")]
+pub(crate) struct Standing {
+    /// Whether the handshake is confirmed (RFC 9001 §4.1.2).
+    pub(crate) is_confirmed: bool,
+    /// Whether the peer has validated this end's address (`PeerCompletedAddressValidation`).
+    pub(crate) peer_validated: bool,
+    /// Whether this end has the keys of Handshake packets.
+    pub(crate) has_handshake_keys: bool,
+    /// Whether the anti-amplification limit stops this end.
+    pub(crate) is_blocked: bool,
+}
+
+/// The purpose of an expired loss timer.
+#[derive(Debug)]
+pub(crate) enum Expiry {
+    /// Packets are lost by the time threshold.
+    Lost(QuicSpace, Found),
+    /// A probe must be sent in this space.
+    Probe(QuicSpace),
+}
+
+impl Recovery {
+    /// Returns the probe timeout of the application space, with back-off.
+    pub(crate) fn backed_off_pto(&self) -> Duration {
+        (self.rtt.pto() + self.max_ack_delay) * self.backoff()
+    }
+
+    const fn backoff(&self) -> u64 {
+        let exponent = if self.pto_count < MOST_BACKOFF { self.pto_count } else { MOST_BACKOFF };
+        1 << exponent
+    }
+
+    fn eliciting_in_flight(&self) -> bool {
+        self.spaces.iter().any(|space| space.eliciting > 0)
+    }
+
+    /// Sets the loss timer (`SetLossDetectionTimer`).
+    pub(crate) fn set_timer(&mut self, standing: Standing, now: Instant) {
+        let earliest = self.spaces.iter().filter_map(|space| space.loss_time).min();
+        let idle = !self.eliciting_in_flight() && standing.peer_validated;
+        self.timer = if earliest.is_some() {
+            earliest
+        } else if standing.is_blocked || idle {
+            None
+        } else {
+            self.pto(standing, now).map(|(at, _)| at)
+        };
+    }
+
+    /// Returns the time and the space of the next probe (`GetPtoTimeAndSpace`).
+    fn pto(&self, standing: Standing, now: Instant) -> Option<(Instant, QuicSpace)> {
+        let span = self.rtt.pto() * self.backoff();
+        let mut next: Option<(Instant, QuicSpace)> = None;
+        for index in QuicSpace::ALL {
+            let space = &self.spaces[index.index()];
+            if space.eliciting == 0 {
+                continue;
+            }
+            let mut span = span;
+            if index == QuicSpace::Application {
+                if !standing.is_confirmed {
+                    break;
+                }
+                span += self.max_ack_delay * self.backoff();
+            }
+            let at = space.last_eliciting + span;
+            if next.is_none_or(|(known, _)| at < known) {
+                next = Some((at, index));
+            }
+        }
+        if standing.peer_validated {
+            return next;
+        }
+        // The server may wait for a datagram before it can send. 0-RTT packets in flight do not set the
+        // timer, so they do not count here, although Appendix A.8 counts them (§6.2.2.1).
+        let space =
+            if standing.has_handshake_keys { QuicSpace::Handshake } else { QuicSpace::Initial };
+        next.or(Some((now + span, space)))
+    }
+
+    /// Handles the loss timer, which has expired (`OnLossDetectionTimeout`).
+    pub(crate) fn on_timer(&mut self, standing: Standing, now: Instant) -> Option<Expiry> {
+        let due = QuicSpace::ALL
+            .into_iter()
+            .filter_map(|index| self.spaces[index.index()].loss_time.map(|at| (at, index)))
+            .min();
+        if let Some((_, index)) = due {
+            let before = self.congest.in_flight;
+            let lost = self.detect_lost(index, before, now);
+            self.spaces[index.index()].trim();
+            return Some(Expiry::Lost(index, Found { lost, ..Found::default() }));
+        }
+        let (_, space) = self.pto(standing, now)?;
+        self.pto_count += 1;
+        self.stats.ptos += 1;
+        Some(Expiry::Probe(space))
+    }
+}

@@ -1,0 +1,168 @@
+//! Tests QUIC on whole trials.
+
+use aqmlab_trial::Column;
+use serde_json::{Value, json};
+
+use crate::common::{app, home, number, run};
+
+fn fifo(packets: u64) -> Value {
+    json!({"kind": "pfifo", "params": {"limit": packets}})
+}
+
+fn way<'a>(name: &'a str, direction: &'a str) -> [(&'a str, &'a str); 2] {
+    [("flow", name), ("direction", direction)]
+}
+
+fn transfer(name: &str, transport: &str, size: u64) -> Value {
+    app(name, "bulk", &json!({"transport": transport, "size": size}))
+}
+
+fn seconds(spec: &Value, name: &str) -> f64 {
+    number(&run(spec), "apps", &[("flow", name), ("metric", "completion_time_s")], "value")
+}
+
+#[test]
+fn a_download_fills_the_line_and_has_rows_in_every_table() {
+    let file = app("file", "bulk", &json!({"transport": "quic"}));
+    let mut spec = home(20.0, 5.0, &fifo(100), 40, &[file]);
+    spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
+    let outcome = run(&spec);
+    let rate = number(&outcome, "flows", &way("file", "down"), "throughput_mean_mbit");
+    assert!((18.5..=20.0).contains(&rate), "{rate} Mbit/s");
+    // A full packet of 1480 bytes has 1420 bytes of the application.
+    let goodput = number(&outcome, "flows", &way("file", "down"), "goodput_mbit");
+    assert!((0.95..0.965).contains(&(goodput / rate)), "{goodput} of {rate} Mbit/s");
+    assert!(number(&outcome, "flows", &way("file", "down"), "loss_percent") > 0.0);
+    let rtt = number(&outcome, "flows", &way("file", "down"), "rtt_p50_ms");
+    assert!((40.0..150.0).contains(&rtt), "{rtt} ms");
+    let row = [("flow", "file")];
+    let established = number(&outcome, "conns", &row, "established_s");
+    assert!((0.04..0.05).contains(&established), "{established} s");
+    for column in ["retransmissions", "fast_recoveries", "bytes_down"] {
+        assert!(number(&outcome, "conns", &row, column) > 0.0, "{column}");
+    }
+    let samples = outcome.table("tcp_series").expect("there is a series");
+    assert!(samples.rows() > 10);
+}
+
+/// C-235, second half: with one stream QUIC and TCP take about the same time.
+#[test]
+fn a_transfer_takes_about_as_long_as_over_tcp() {
+    for (cc, size) in [("cubic", 10_000_000), ("reno", 10_000_000), ("bbr", 10_000_000)] {
+        let took = |transport| {
+            let mut file = transfer("file", transport, size);
+            file["wan"] = json!({"cc": {"kind": cc}});
+            seconds(&home(10.0, 5.0, &fifo(100), 40, &[file]), "file")
+        };
+        let (tcp, quic) = (took("tcp"), took("quic"));
+        // QUIC's headers take 4.1 % of a packet, and TCP's 3.5 %.
+        assert!((quic / tcp - 1.0).abs() < 0.05, "{cc}: {quic} s over QUIC, {tcp} s over TCP");
+    }
+}
+
+#[test]
+fn a_resumed_connection_saves_a_round_trip() {
+    let took = |transport| {
+        seconds(&home(10.0, 5.0, &fifo(100), 100, &[transfer("file", transport, 5_000)]), "file")
+    };
+    let (full, resumed) = (took("quic"), took("quic_0rtt"));
+    assert!((full - resumed - 0.1).abs() < 0.01, "{full} s and {resumed} s");
+}
+
+#[test]
+fn marks_replace_losses() {
+    let mut file = app("file", "bulk", &json!({"transport": "quic"}));
+    file["wan"] = json!({"ecn": true});
+    let outcome = run(&home(20.0, 5.0, &json!({"kind": "fq_codel"}), 40, &[file]));
+    let row = [("flow", "file")];
+    assert!(number(&outcome, "conns", &row, "ece_reductions") > 3.0);
+    assert!(number(&outcome, "flows", &way("file", "down"), "lost") < 1.0);
+}
+
+#[test]
+fn fair_queueing_sees_one_flow_of_udp() {
+    let apps = [transfer("tcp", "tcp", 0), transfer("quic", "quic", 0)];
+    let mut spec = home(20.0, 5.0, &json!({"kind": "fq_codel"}), 40, &apps);
+    spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
+    let outcome = run(&spec);
+    let rate = |name| number(&outcome, "flows", &way(name, "down"), "throughput_mean_mbit");
+    let share = rate("quic") / (rate("tcp") + rate("quic"));
+    assert!((0.45..0.55).contains(&share), "{share}");
+}
+
+#[test]
+fn a_capture_has_datagrams_of_udp() {
+    let mut spec = home(10.0, 5.0, &fifo(100), 40, &[transfer("file", "quic", 100_000)]);
+    spec["measure"] = json!({"packets": true});
+    let outcome = run(&spec);
+    let (mut at_home, mut at_wan) = (Vec::new(), Vec::new());
+    outcome.write_captures(&mut at_home, &mut at_wan).expect("memory can be written to");
+    assert!(at_home.len() > 5_000 && at_wan.len() > 5_000);
+}
+
+#[test]
+fn equal_trials_have_equal_digests_whatever_is_measured() {
+    let spec = home(10.0, 5.0, &fifo(30), 40, &[transfer("file", "quic", 3_000_000)]);
+    let mut bare = spec.clone();
+    bare["measure"] = json!({"enabled": false});
+    assert_eq!(run(&spec).digest, run(&bare).digest);
+}
+
+#[test]
+fn controllers_that_need_tcp_and_small_mtus_are_refused() {
+    for (end, said) in [
+        (json!({"cc": {"kind": "dctcp"}}), "apps[0].wan.cc: `dctcp` needs"),
+        (json!({"cc": {"kind": "bbr3"}}), "apps[0].wan.cc: `bbr3` needs"),
+        (json!({"mtu": 1_000}), "apps[0].wan.mtu: 1000 B: QUIC needs 1228 B"),
+    ] {
+        let mut file = transfer("file", "quic", 0);
+        file["wan"] = end;
+        let spec = home(10.0, 5.0, &fifo(30), 40, &[file]);
+        let spec = aqmlab_trial::parse(&spec.to_string()).expect("it is a trial");
+        let error = aqmlab_trial::check(&spec).expect_err("it is refused").to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+}
+
+#[test]
+fn a_table_of_connections_has_one_row_for_a_connection() {
+    let outcome = run(&home(10.0, 5.0, &fifo(30), 40, &[transfer("file", "quic", 1_000)]));
+    let conns = outcome.table("conns").expect("there is a table");
+    assert_eq!(conns.rows(), 1);
+    assert!(matches!(conns.column("closed_s"), Some(Column::Float(at)) if at[0] > 0.0));
+}
+
+#[test]
+fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
+    let page = |protocol: &str| {
+        // A page of one small object, so that only the handshakes differ.
+        let params = json!({
+            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000, "hosts": 1,
+        });
+        let outcome = run(&home(20.0, 5.0, &fifo(100), 100, &[app("browsing", "web", &params)]));
+        let row = [("flow", "browsing"), ("metric", "page_load_p50_ms")];
+        let conns = outcome.table("conns").expect("there is a table").rows();
+        (number(&outcome, "apps", &row, "value"), conns)
+    };
+    let [(http2, _), (http3, conns), (resumed, _)] = ["http2", "http3", "http3_0rtt"].map(page);
+    assert_eq!(conns, 1, "streams are not connections");
+    assert!((http2 - http3 - 100.0).abs() < 10.0, "{http2} ms and {http3} ms");
+    assert!((http3 - resumed - 100.0).abs() < 10.0, "{http3} ms and {resumed} ms");
+}
+
+#[test]
+fn pages_over_http3_survive_losses_and_close_their_connections() {
+    for protocol in ["http3", "http3_0rtt"] {
+        let params = json!({"protocol": protocol, "think": 1_000_000_000});
+        let mut browsing = app("browsing", "web", &params);
+        browsing["stop_ns"] = json!(12_000_000_000_u64);
+        let mut spec = home(20.0, 5.0, &fifo(20), 40, &[browsing]);
+        spec["apps"][0]["down"]["loss"] = json!(0.02);
+        let outcome = run(&spec);
+        let row = [("flow", "browsing"), ("metric", "pages_count")];
+        assert!(number(&outcome, "apps", &row, "value") >= 2.0);
+        let conns = outcome.table("conns").expect("there is a table");
+        let Some(Column::Float(closed)) = conns.column("closed_s") else { panic!("no column") };
+        assert!(closed.len() >= 12 && closed.iter().all(|at| at.is_finite()), "{closed:?}");
+    }
+}

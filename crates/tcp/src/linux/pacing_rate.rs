@@ -1,0 +1,28 @@
+//! The pacing rate (`sk_pacing_rate`), which limits the size of a burst and the memory below TCP.
+//! `common/pacer.rs` holds paced segments until they may leave.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_update_pacing_rate`). If the congestion control
+//! sets no rate, the rate is a multiple of the window divided by the round-trip time. The factor is
+//! 2 while the window is below half of the slow-start threshold, and 1.2 otherwise.
+
+use crate::tcb::Tcb;
+
+impl Tcb {
+    /// Returns the pacing rate in bytes per second (`sk_pacing_rate`).
+    pub(super) fn pacing_rate(&self) -> u64 {
+        let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
+        paced.unwrap_or_else(|| self.spreading_rate())
+    }
+
+    /// Returns the rate in bytes per second that spreads the window over a round trip.
+    fn spreading_rate(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt() else { return 0 };
+        let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));
+        let window = segments.saturating_mul(u64::from(self.window.mss));
+        // Below half of the threshold, slow start gets a larger margin
+        // (`sysctl_tcp_pacing_ss_ratio`).
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
+        // The product fits into 64 bits for windows of up to 4 GB.
+        window.saturating_mul(percent * 10_000_000) / srtt.as_nanos().max(1)
+    }
+}

@@ -1,0 +1,129 @@
+//! The requirement that applies to an application: the set of its kind, or the set or the values
+//! that the scenario states.
+
+use std::collections::BTreeMap;
+
+use aqmlab_apps::requirements::{self, Percentile, Range, Requirement};
+use serde::Deserialize;
+
+/// The direction of the measurements that a requirement limits. The draft demands the same
+/// direction of a requirement and its measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// Round-trip times, and the loss and the rate in both directions.
+    #[default]
+    Both,
+    /// One-way delays from the home.
+    Up,
+    /// One-way delays to the home.
+    Down,
+}
+
+impl Path {
+    /// Returns the beginning of the name of the columns with delays.
+    pub(crate) const fn prefix(self) -> &'static str {
+        if matches!(self, Self::Both) { "rtt" } else { "owd" }
+    }
+
+    /// Returns the phrase for the delays.
+    pub(crate) const fn delays(self) -> &'static str {
+        match self {
+            Self::Both => "round trips",
+            Self::Up => "delay up",
+            Self::Down => "delay down",
+        }
+    }
+
+    /// Returns whether the requirement limits measurements in a direction: `up` or `down`.
+    pub(crate) fn has(self, direction: &str) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Up => direction == "up",
+            Self::Down => direction == "down",
+        }
+    }
+}
+
+/// A requirement that applies to an application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The name of the set, or `scenario` for the scenario's own values.
+    pub name: String,
+    /// The origin of the numbers.
+    pub source: String,
+    /// The direction.
+    pub path: Path,
+    /// The delays in milliseconds.
+    pub latency_ms: Vec<(Percentile, Range)>,
+    /// The loss in per cent.
+    pub loss_percent: Option<Range>,
+    /// The lowest rate in Mbit/s.
+    pub rate_mbit: Option<f64>,
+}
+
+impl From<&Requirement> for Applied {
+    fn from(set: &Requirement) -> Self {
+        Self {
+            name: set.name.to_owned(),
+            source: set.source.to_owned(),
+            path: Path::Both,
+            latency_ms: set.latency_ms.to_vec(),
+            loss_percent: set.loss_percent,
+            rate_mbit: set.rate_mbit,
+        }
+    }
+}
+
+/// A requirement that a scenario states: the name of a set, or values.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum StatedRequirement {
+    /// The name of a set in [`aqmlab_apps::requirements`].
+    Set(String),
+    /// Values.
+    Own(OwnRequirement),
+}
+
+/// The values of a requirement. Each pair is the optimal and the unacceptable value.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnRequirement {
+    /// The direction.
+    pub direction: Path,
+    /// The delays in milliseconds, by percentile: `min`, `p10`, …, `p99_9`, `max`.
+    pub latency_ms: BTreeMap<String, [f64; 2]>,
+    /// The loss in per cent.
+    pub loss_percent: Option<[f64; 2]>,
+    /// The lowest rate in Mbit/s.
+    pub rate_mbit: Option<f64>,
+}
+
+impl StatedRequirement {
+    /// Returns the requirement; `None` if this version does not know its set or a percentile of it.
+    pub(crate) fn applied(&self) -> Option<Applied> {
+        match self {
+            Self::Set(name) => requirements::named(name).map(Applied::from),
+            Self::Own(own) => own.applied(),
+        }
+    }
+}
+
+impl OwnRequirement {
+    fn applied(&self) -> Option<Applied> {
+        let range = |[optimal, unacceptable]: [f64; 2]| Range { optimal, unacceptable };
+        let bound = |(name, pair): (&String, &[f64; 2])| {
+            Percentile::named(name).map(|percentile| (percentile, range(*pair)))
+        };
+        let mut latency_ms: Vec<_> = self.latency_ms.iter().map(bound).collect::<Option<_>>()?;
+        latency_ms.sort_by_key(|(percentile, _)| *percentile);
+        Some(Applied {
+            name: String::from("scenario"),
+            source: String::from("the scenario"),
+            path: self.direction,
+            latency_ms,
+            loss_percent: self.loss_percent.map(range),
+            rate_mbit: self.rate_mbit,
+        })
+    }
+}

@@ -1,0 +1,27 @@
+"""A stated requirement for the Quality of Outcome as the core reads it, in base units.
+
+The manifest of a campaign holds stated requirements in the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+_Number = Annotated[float, Meta(ge=0, le=1.7976931348623157e308)]
+_Pair = tuple[_Number, _Number]
+
+
+class OwnRequirement(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The values of a requirement. A pair is the optimal and the unacceptable value."""
+
+    direction: Literal["both", "up", "down"] = "both"
+    latency_ms: Mapping[str, _Pair] = {}
+    loss_percent: _Pair | None = None
+    rate_mbit: _Number | None = None
+
+
+CoreRequirement: TypeAlias = str | OwnRequirement
+"""The name of a set, or values."""
