@@ -126,6 +126,18 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
+/// Returns the name of the gateway, other than today's, that comes closest to serving everyone at a
+/// tier. A gateway without measurements at this tier comes last, and ties keep the order of the
+/// list.
+pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
+    let rank = |gateway: &&Candidate| {
+        let service = gateway.at(tier).map(Case::service);
+        let service = service.filter(|service| service.judged > 0);
+        service.map_or((true, 0, 0), |service| (false, service.bad, service.not_good()))
+    };
+    known.gateways.iter().skip(1).min_by_key(rank).map(|gateway| &gateway.name)
+}
+
 /// Returns tiers slower than the slowest sufficient tier, for applications that miss only the need
 /// for short round trips. If no tier suffices, every tier is considered. From each of these tiers
 /// on, the median of the application's round-trip times is within the limit.
