@@ -1,4 +1,7 @@
-//! The conclusion of the advice, from the verdicts of the cases that were run.
+//! The conclusion of the advice, from the verdicts of the cases that were run: the sufficient
+//! tiers, the better gateway, its gains and its costs.
+//!
+//! `headline.rs` decides whether the gateway, the tier or both are the cause of a bad service.
 
 use aqmlab_verdict::{Report, Service, Word};
 

@@ -10,7 +10,7 @@
 //! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
 //! | `facts`      | the facts of a conclusion                                          |
 //! | `sentences`  | the conclusion as sentences                                        |
-//! | `headline`   | the answer in one sentence                                         |
+//! | `headline`   | the answer in one sentence: the router, the speed, or both         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
 //! | `cake`       | CAKE in the words of `tc` and of sqm-scripts                       |
