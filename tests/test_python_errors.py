@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import traceback
 from pathlib import Path
 
 import aqmlab
@@ -193,6 +194,15 @@ def test_verdicts_are_compared_with_the_condition_that_the_caller_names():
     assert first["difference"].to_list() == [-one for one in second["difference"]]
     with pytest.raises(aqmlab.RequestError, match=r"^baseline: unknown condition `pie`"):
         made.verdicts_against("pie")
+
+
+def test_an_unknown_attribute_has_one_suggestion():
+    made = aqmlab.run("bufferbloat", duration="2 s")
+    for owner, name, meant in ((aqmlab, "advise", "advice"), (made, "flow", "flows")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(owner, name)
+        [text] = traceback.format_exception_only(caught.value)
+        assert text.count(meant) == 1
 
 
 def test_completion_offers_tables_and_no_inner_names():

@@ -81,7 +81,8 @@ if not TYPE_CHECKING:  # Type checkers have the imports above, and refuse any ot
             nearest = import_module("aqmlab.base.errors").nearest
             close = nearest(name, __all__) if not name.startswith("_") else None
             meant = f"; did you mean `{close}`?" if close else ""
-            raise AttributeError(f"module `aqmlab` has no attribute `{name}`{meant}")
+            # With `name`, Python does not add a suggestion of its own.
+            raise AttributeError(f"module `aqmlab` has no attribute `{name}`{meant}", name=name)
         return getattr(import_module(_HOMES[name]), name)
 
 

@@ -66,8 +66,9 @@ class Results(stored.CampaignResults):
         return notebook.html_of(self)
 
     def figure(self, name: str) -> Drawings:
-        """Draws the figure called `name`. Each drawing has a `matplotlib` figure and a caption.
+        """Draws the figure called `name`, as one or more drawings.
 
+        Each drawing has a `caption` and a `canvas`, which is a figure of `matplotlib`.
         A notebook displays the drawings. Raises `RequestError` if there is no such figure, or if
         the results have no data for it.
         """

@@ -12,6 +12,7 @@ from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Tier, gateways_of, offer, tiers_of
 from aqmlab.advise.facts import ByMedian
+from aqmlab.advise.settings import settings
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.households.line import lines
 from aqmlab.households.traffic import scenario_of
@@ -158,6 +159,60 @@ def test_a_scenario_keeps_its_own_path_and_dummynets_disciplines() -> None:
     today, sqm = (one.spec.links for one in planner.load(setup.whole(cases, 1)).trials)
     assert [link.qdisc.kind for link in today] == ["pfifo_freebsd"] * 2
     assert [link.qdisc.kind for link in sqm] == ["fq_codel_freebsd"] * 2
+
+
+def test_a_cake_without_a_modem_shapes_and_charges_as_the_settings_say() -> None:
+    path = {"rate": "16/1 Mbit/s", "overhead": {"bytes": 10, "atm": True}}
+    scenario = aqmlab.Scenario(path=path, apps={"call": {"kind": "voip"}})
+    setup = Setup(scenario, None, gateways_of("piece-of-cake"))
+    cases = setup.cases([Tier.parse("24/2 Mbit/s")])
+    up = planner.load(setup.whole(cases, 1)).trials[1].spec.links[0]
+    assert (up.rate_bps, up.shaper, up.qdisc.kind) == (2_000_000, "cake", "cake")
+    assert (up.qdisc.params["overhead"], up.qdisc.params["framing"]) == (10, "atm")
+    pasted = settings(setup, cases[1])["tc"]
+    assert "cake bandwidth 2000kbit besteffort nat overhead 10 atm" in pasted
+
+
+PPPOA = """
+[path]
+rate = "95 %"
+rtt = "30 ms"
+qdisc = "fq_codel"
+loss = "1 %"
+
+[path.modem]
+rate = "16/1 Mbit/s"
+qdisc = "pfifo limit=180"
+overhead = { bytes = 10, atm = true }
+
+[apps.call]
+kind = "voip"
+"""
+
+
+def test_the_modem_of_a_scenario_is_the_line(tmp_path) -> None:
+    file = tmp_path / "pppoa.toml"
+    file.write_text(PPPOA)
+    question = _asked(source=file, tiers="24/2", gateways="sqm,piece-of-cake", seeds=1)
+    advice = advise(question, out=tmp_path / "runs", jobs=1)
+    assert advice.note == ""
+    specs = aqmlab.load(advice.folder).trials.select("case", "spec").rows()
+    links = {case: {one["name"]: one for one in json.loads(spec)["links"]} for case, spec in specs}
+    today, cake = links["24/2 today"], links["24/2 piece-of-cake 95 %"]
+    assert (today["up"]["rate_bps"], today["up"]["qdisc"]["kind"]) == (10_000_000_000, "pfifo")
+    assert today["modem-up"]["rate_bps"] == cake["modem-up"]["rate_bps"] == 2_000_000
+    assert today["modem-up"]["qdisc"]["params"]["limit"] == 180
+    assert (cake["up"]["rate_bps"], cake["up"]["shaper"]) == (1_900_000, "cake")
+    charged = cake["up"]["qdisc"]["params"]
+    assert (charged["link"], charged["overhead"], charged["framing"]) == ("ip", 10, "atm")
+    assert {app["up"]["loss"] for app in json.loads(specs[0][1])["apps"]} == {0.01}
+
+
+def test_the_directions_of_a_modem_have_one_overhead(tmp_path) -> None:
+    file = tmp_path / "pppoa.toml"
+    file.write_text(PPPOA + '[path.modem.down]\noverhead = "ip"\n')
+    with pytest.raises(aqmlab.ScenarioError, match=r"path\.modem\.overhead: the directions differ"):
+        advise(_asked(source=file), out=tmp_path / "runs", jobs=1)
 
 
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:

@@ -1,4 +1,7 @@
-//! The conclusion of the advice, from the verdicts of the cases that were run.
+//! The conclusion of the advice, from the verdicts of the cases that were run: the sufficient
+//! tiers, the better gateway, its gains and its costs.
+//!
+//! `headline.rs` decides whether the gateway, the tier or both are the cause of a bad service.
 
 use aqmlab_verdict::{Report, Service, Word};
 
@@ -121,6 +124,18 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     };
     let (_, at, served) = (0..results.len()).filter_map(rank).min()?;
     (at != 0).then(|| (at, served.clone()))
+}
+
+/// Returns the name of the gateway, other than today's, that comes closest to serving everyone at a
+/// tier. A gateway without measurements at this tier comes last, and ties keep the order of the
+/// list.
+pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
+    let rank = |gateway: &&Candidate| {
+        let service = gateway.at(tier).map(Case::service);
+        let service = service.filter(|service| service.judged > 0);
+        service.map_or((true, 0, 0), |service| (false, service.bad, service.not_good()))
+    };
+    known.gateways.iter().skip(1).min_by_key(rank).map(|gateway| &gateway.name)
 }
 
 /// Returns tiers slower than the slowest sufficient tier, for applications that miss only the need

@@ -10,7 +10,7 @@
 //! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
 //! | `facts`      | the facts of a conclusion                                          |
 //! | `sentences`  | the conclusion as sentences                                        |
-//! | `headline`   | the answer in one sentence                                         |
+//! | `headline`   | the answer in one sentence: the router, the speed, or both         |
 //! | `device`     | the gateway to set up                                              |
 //! | `linux`, `openwrt`, `dummynet` | the commands for three systems                   |
 //! | `cake`       | CAKE in the words of `tc` and of sqm-scripts                       |
@@ -89,11 +89,12 @@ pub struct Advice {
 /// Returns the advice that follows from some runs.
 ///
 /// The headline compares today's gateway with the better gateway. If no gateway is better, it
-/// compares today's gateway with the second gateway of the list.
+/// compares today's gateway with the other gateway under which the fewest applications are bad at
+/// the same tier, and then the most applications are good.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
     let other = conclusion.better.as_ref().map(|better| &better.name);
-    let other = other.or_else(|| evidence.gateways.get(1).map(|gateway| &gateway.name));
+    let other = other.or_else(|| conclusion::closest(evidence, &conclusion.compared_at));
     Advice {
         headline: other.and_then(|name| headline::of(evidence, &conclusion.compared_at, name)),
         sentences: sentences::of(&conclusion),

@@ -109,7 +109,7 @@ fn no_better(known: &Conclusion) -> String {
     if known.gateways.iter().all(|one| one.served.is_none() && one.failing.is_empty()) {
         "No router can be recommended: nothing was measured.".to_owned()
     } else if known.gateways.iter().all(|one| one.served.is_none()) {
-        "No router helps here: the applications need more than these speeds.".to_owned()
+        "No router serves everybody here: the applications need more than these speeds.".to_owned()
     } else {
         "No other router does better: today's is enough.".to_owned()
     }
@@ -128,8 +128,9 @@ fn sure(gateway: &GatewayResult, seeds: usize) -> Option<String> {
         format!("All {seeds} simulations of {served} with {title} agree.")
     } else {
         format!(
-            "Of {seeds} simulations of {served} with {title}, {} agree; their median decides.",
-            gateway.seeds_served
+            "Of {seeds} simulations of {served} with {title}, {} {}; their median decides.",
+            gateway.seeds_served,
+            if gateway.seeds_served == 1 { "agrees" } else { "agree" }
         )
     })
 }
@@ -281,7 +282,7 @@ mod tests {
         known.better = None;
         assert_eq!(texts(&known)[1], "No other router does better: today's is enough.");
         known.gateways = vec![GatewayResult { served: None, by_median: vec![], ..today() }];
-        assert!(texts(&known).last().unwrap().starts_with("No router helps here"));
+        assert!(texts(&known).last().unwrap().starts_with("No router serves everybody here"));
     }
 
     #[test]

@@ -262,6 +262,30 @@ fn the_headline_tells_the_gateway_from_the_tier() {
 }
 
 #[test]
+fn without_a_better_gateway_the_headline_is_about_the_one_with_the_fewest_bad_applications() {
+    let at = |name, [game, film, call]: [&str; 3]| {
+        let verdicts = [("game", game), ("film", film), ("call", call)];
+        let made = verdicts.map(|(app, word)| verdict(app, word, (1.0, 2.0)));
+        gateway(name, &[("slow", made.to_vec())])
+    };
+    let today = at("today", ["bad", "bad", "bad"]);
+    let gateways = [
+        today,
+        at("sqm", ["bad", "bad", "good"]),
+        at("tolerable", ["tolerable", "bad", "tolerable"]),
+        at("cake", ["good", "bad", "good"]),
+    ];
+    let told = advised(Some("slow"), &gateways);
+    assert_eq!(recommended(&told), None);
+    assert_eq!(
+        told.headline.expect("all were run").text,
+        "At slow, it is both your router and your speed: a better router helps Anna's online game \
+         and call, but a film suffers even so."
+    );
+    assert!(told.sentences.iter().any(|one| one.text.starts_with("No router serves everybody")));
+}
+
+#[test]
 fn a_router_does_not_help_an_application_that_gets_worse() {
     let bad = |app: &str, margin: f64| {
         let mut made = verdict(app, "bad", (1.0, 2.0));

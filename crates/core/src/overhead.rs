@@ -4,7 +4,7 @@
 //! with a payload of 48).
 //!
 //! `crates/node/src/port.rs` charges these bytes. `crates/trial/src/scenario.rs` has the framings
-//! by name, such as `pppoe`.
+//! by name, such as `pppoe`. CAKE's own shaper charges by `crates/qdisc/src/cake/length.rs`.
 
 use crate::Bytes;
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{
-    Direction, Ecn, Header, Instant, Packet, Reason, SackBlocks, TcpFlags, TcpHeader, UdpHeader,
-};
+use aqmlab_core::{Direction, Ecn, Header, Instant, Packet, Reason, UdpHeader};
 
 /// Whether a packet was received or dropped, or was still in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,38 +39,18 @@ pub struct PacketRecord {
     pub ecn_sent: Ecn,
     /// The ECN field at arrival.
     pub ecn: Ecn,
-    header: Compact,
-}
-
-/// The fields of a [`Header`]. Selective acknowledgements, which few segments carry, are stored
-/// outside the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Compact {
-    Tcp(CompactTcp),
-    Udp(UdpHeader),
-    Icmp(UdpHeader),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct CompactTcp {
-    seq: u64,
-    ack: u64,
-    payload: u32,
-    window: u32,
-    ts_val: u32,
-    ts_ecr: u32,
-    flags: TcpFlags,
-    options_len: u8,
-    timestamps: bool,
-    sack_permitted: bool,
-    window_scale: u8,
-    mss: u16,
-    sack: SackBlocks,
+    /// The transport header as sent. The contents of QUIC are encrypted, so its record has a UDP
+    /// header with the number of the packet.
+    pub header: Header,
 }
 
 impl PacketRecord {
     /// Returns the record of a packet that passes the tap at its sender at `now`.
     pub fn new(packet: &Packet, now: Instant) -> Self {
+        let header = match &packet.header {
+            Header::Quic(_) => Header::Udp(UdpHeader { tag: packet.id }),
+            header => header.clone(),
+        };
         Self {
             id: packet.id,
             sent: now,
@@ -84,7 +62,7 @@ impl PacketRecord {
             direction: packet.direction,
             ecn_sent: packet.ecn,
             ecn: packet.ecn,
-            header: Compact::of(&packet.header, packet.id),
+            header,
         }
     }
 
@@ -93,65 +71,6 @@ impl PacketRecord {
         match self.fate {
             Fate::Received(at) => Some(at),
             Fate::UnderWay | Fate::Dropped(..) => None,
-        }
-    }
-
-    /// Returns the transport header as sent.
-    pub fn header(&self) -> Header {
-        match &self.header {
-            Compact::Tcp(tcp) => Header::Tcp(tcp.expand()),
-            Compact::Udp(udp) => Header::Udp(*udp),
-            Compact::Icmp(icmp) => Header::Icmp(*icmp),
-        }
-    }
-}
-
-impl Compact {
-    fn of(header: &Header, id: u64) -> Self {
-        match header {
-            Header::Tcp(tcp) => Self::Tcp(CompactTcp::of(tcp)),
-            Header::Udp(udp) => Self::Udp(*udp),
-            // The contents are encrypted, so a capture has the number of the packet instead.
-            Header::Quic(_) => Self::Udp(UdpHeader { tag: id }),
-            Header::Icmp(icmp) => Self::Icmp(*icmp),
-        }
-    }
-}
-
-impl CompactTcp {
-    fn of(tcp: &TcpHeader) -> Self {
-        Self {
-            seq: tcp.seq,
-            ack: tcp.ack,
-            payload: tcp.payload,
-            window: tcp.window,
-            ts_val: tcp.ts_val,
-            ts_ecr: tcp.ts_ecr,
-            flags: tcp.flags,
-            options_len: tcp.options_len,
-            timestamps: tcp.timestamps,
-            sack_permitted: tcp.sack_permitted,
-            window_scale: tcp.window_scale,
-            mss: tcp.mss,
-            sack: tcp.sack.clone(),
-        }
-    }
-
-    fn expand(&self) -> TcpHeader {
-        TcpHeader {
-            seq: self.seq,
-            ack: self.ack,
-            payload: self.payload,
-            window: self.window,
-            ts_val: self.ts_val,
-            ts_ecr: self.ts_ecr,
-            sack: self.sack.clone(),
-            flags: self.flags,
-            options_len: self.options_len,
-            mss: self.mss,
-            window_scale: self.window_scale,
-            sack_permitted: self.sack_permitted,
-            timestamps: self.timestamps,
         }
     }
 }
@@ -208,7 +127,7 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::PacketFields;
+    use aqmlab_core::{PacketFields, SackBlocks, TcpHeader};
 
     use super::*;
 
@@ -226,7 +145,7 @@ mod tests {
             Header::Icmp(UdpHeader { tag: u64::MAX }),
         ] {
             let packet = Packet::from(PacketFields { header, ..PacketFields::plain(1, 2, 1_500) });
-            assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header(), packet.header);
+            assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header, packet.header);
         }
     }
 

@@ -41,9 +41,8 @@ pub(crate) fn encode(
 ) -> Result<(), String> {
     let start = out.len();
     ipv4(out, record, guise)?;
-    let header = record.header();
     let transport = out.len();
-    let (headers, checksum_at, pseudo) = match &header {
+    let (headers, checksum_at, pseudo) = match &record.header {
         Header::Tcp(tcp) => (tcp_segment(out, tcp, guise)?, 16, true),
         Header::Udp(udp) => (udp_datagram(out, record, udp.tag, guise), 6, true),
         Header::Quic(_) => (udp_datagram(out, record, record.id, guise), 6, true),
@@ -54,7 +53,7 @@ pub(crate) fn encode(
         return Err(format!("{total} bytes cannot hold headers of {} bytes", IP_LEN + headers));
     }
     let rest = (total - IP_LEN - headers) as u32;
-    if let Header::Tcp(tcp) = &header
+    if let Header::Tcp(tcp) = &record.header
         && tcp.payload != rest
     {
         return Err(format!("{rest} bytes follow the headers, the segment has {}", tcp.payload));
@@ -63,7 +62,7 @@ pub(crate) fn encode(
     if pseudo {
         sum += sum_of_pseudo_header(&guise.tuple, total - IP_LEN);
     }
-    let folded = match (fold(sum), &header) {
+    let folded = match (fold(sum), &record.header) {
         // RFC 768: a checksum field of zero means that there is no checksum.
         (0, Header::Udp(_) | Header::Quic(_)) => 0xffff,
         (folded, _) => folded,

@@ -3,7 +3,8 @@
 //! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
 //! chooses the slow-start threshold, and this module keeps the recovery period. §7.8
 //! forbids the growth of an underutilized window and leaves its definition open. The definition is
-//! Chromium's (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). Differences from Appendix B, each pinned by a test:
+//! Chromium's (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). It was not compared with Chromium.
+//! Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
 //! - a controller that always sets the window (BBR) is not limited by this module.

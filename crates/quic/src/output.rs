@@ -1,6 +1,8 @@
 //! Datagrams out: the packets of a datagram, their frames, and the limits on sending.
 //!
 //! Source: RFC 9000 §8.1, §12.2, §13.1, §14.1; RFC 9002 §7.
+//!
+//! Difference: lost TLS data may leave although the congestion window is full.
 
 use aqmlab_core::{Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace};
 

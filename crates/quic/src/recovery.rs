@@ -1,8 +1,9 @@
 //! Loss detection: the packets in flight, the packets that are lost, and the probe timeout.
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
-//! Difference, pinned by a test: persistent congestion is established among consecutive packets of one
-//! detection and one number space.
+//! Differences: persistent congestion is established among consecutive packets of one detection and
+//! one number space, which a test pins. 0-RTT packets in flight do not keep a client whose address is
+//! not validated from setting the probe timer, although Appendix A.8 counts them.
 
 mod probe;
 #[cfg(test)]

@@ -16,6 +16,7 @@ from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import TODAY, Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
 from aqmlab.advise.facts import Facts, Sentence
+from aqmlab.advise.modem_line import line_of
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
@@ -133,7 +134,7 @@ def advise(
     """
     household, scenario, name = _source(question.source)
     gateways = gateways_of(question.gateways)
-    setup = Setup(scenario, _line(question.line, household), gateways)
+    setup = Setup(scenario, _line(question.line, household, scenario), gateways)
     today = _today(household)
     offered = offer(question.tiers, today, setup.line)
     tiers = offered.tiers
@@ -198,16 +199,17 @@ def _source(
     return None, build(known.layer), known.name
 
 
-def _line(asked: str | None, household: Household | None) -> lines.Line | None:
-    """The line that `asked` names; by default the household's line.
+def _line(asked: str | None, household: Household | None, scenario: Scenario) -> lines.Line | None:
+    """The line that `asked` names; by default the household's line, or the scenario's modem.
 
-    Returns `None` if the scenario keeps its own path.
+    Returns `None` if the scenario keeps its own path and this path has no modem.
     """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:
         raise ScenarioError("--line", f"`{OWN}` is the path of a scenario; this is a household")
     if asked in (None, OWN) and has_own:
-        return None
+        modem = scenario.path.modem
+        return None if modem is None else line_of(modem)
     try:
         return lines.find(household.line if asked is None and household else asked)
     except BadValueError as problem:

@@ -2,8 +2,8 @@
 
 A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
 share of the line's rate and charges the line's overhead, so the queue forms in the gateway's
-discipline. A scenario that keeps its own path has no modem: the disciplines are directly in front
-of the line, as in the papers' testbeds.
+discipline. If a scenario keeps its own path and this path has a modem, the modem is the line.
+Without a modem, the disciplines are directly in front of the line, as in the papers' testbeds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier
+from aqmlab.advise.modem_line import ModemLine
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.links import Overhead
@@ -26,6 +27,9 @@ SHARES = (98, 95, 90)
 """The shares of the line's rate, in per cent, to which a gateway may shape."""
 
 WAYS = ("down", "up")
+
+_IMPAIRMENTS = ("loss", "jitter", "reorder")
+"""The keys of a direction that describe the path behind the line."""
 
 UNSHAPED = "10 Gbit/s"
 """The rate at which a gateway without a shaper sends: the rate of a very fast port."""
@@ -55,7 +59,7 @@ class GatewayCase:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A scenario, its line (none if the scenario states its path), and the gateways on offer."""
+    """A scenario, its line (none if the scenario's own path has no modem), and the gateways."""
 
     scenario: Scenario
     line: Line | None
@@ -79,9 +83,8 @@ class Setup:
         table = self.scenario.to_dict()
         path = table["path"]
         if self.line is not None:
-            kept = {key: path[key] for key in ("rtt", "host_jitter", "start_jitter") if key in path}
             modem = {"rate": str(cases[0].tier), "overhead": plain(self.line.overhead)}
-            path = kept | {"rate": UNSHAPED, "modem": modem}
+            path = self._kept(path) | {"modem": modem}
         report = {key: value for key, value in table.get("report", {}).items() if key != "figures"}
         steps = [{"label": one.label} | self._step(one) for one in cases]
         return Scenario.from_dict(
@@ -94,6 +97,16 @@ class Setup:
                 "vary": {LOOP: steps},
             }
         )
+
+    def _kept(self, path: Table) -> Table:
+        """The parts of the scenario's path that do not belong to the line or to the gateway."""
+        own = isinstance(self.line, ModemLine)
+        whole = ("rtt", "host_jitter", "start_jitter") + (("lan", "wifi") if own else ())
+        kept: Table = {key: path[key] for key in whole if key in path}
+        for way in WAYS:
+            after = {key: path[way][key] for key in _IMPAIRMENTS if own and key in path[way]}
+            kept[way] = after | {"rate": UNSHAPED}
+        return kept
 
     def _step(self, case: GatewayCase) -> Table:
         choice = self.gateways[case.gateway]
@@ -116,6 +129,9 @@ class Setup:
             qdisc = plain(managed.qdisc)
             if link.shaper == "dummynet" and managed.qdisc.kind in _DUMMYNET:
                 qdisc = _DUMMYNET[managed.qdisc.kind]
+            if managed.qdisc.kind == "cake":
+                qdisc = _charging(link.overhead) | qdisc
+                step[f"path.{way}.shaper"] = "cake"
         return step | {f"path.{way}.qdisc": qdisc}
 
     def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:

@@ -8,14 +8,12 @@ from typing import Any
 from aqmlab import _core
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Managed
+from aqmlab.advise.modem_line import ETHERNET
 from aqmlab.households.line import Device
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.links import Overhead
 from aqmlab.scenario.parameters import Parameter, base_units
 from aqmlab.scenario.quantities import Duration
-
-_ETHERNET = Device(linux="eth0", bsd="em0", counted=14)
-"""The network device of a gateway whose line is not known."""
 
 
 def settings(setup: Setup, case: GatewayCase) -> dict[str, str]:
@@ -24,7 +22,7 @@ def settings(setup: Setup, case: GatewayCase) -> dict[str, str]:
     ways = {way: _shaper(setup, case, way, getattr(choice, way)) for way in ("down", "up")}
     if not any(ways.values()):
         return {}
-    overhead, device = setup.scenario.path.up.overhead, _ETHERNET
+    overhead, device = setup.scenario.path.up.overhead, ETHERNET
     if setup.line is not None:
         overhead, device = setup.line.overhead, setup.line.device
     known = interface(overhead, device) | ways

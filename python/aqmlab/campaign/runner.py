@@ -1,7 +1,8 @@
 """Runs all trials of a campaign on local cores or on a cluster, and stores them in a folder.
 
 A campaign may stop at any time: by Ctrl-C, a crash or a power cut. The same command then runs the
-missing trials and produces the same bytes.
+missing trials and produces the same bytes. `store.dataset` determines the finished trials of a
+folder.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def command(given: RunParameters) -> int:
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")
-    baseline = summary.baseline_called(campaign.about.trials, given.baseline)
+    baseline = summary.baseline_asked(campaign.about.trials, given.baseline)
     folder = given.out or default_folder(campaign)
     if given.dry_run:
         print("\n".join(forecast.lines(campaign, folder, given.jobs)))

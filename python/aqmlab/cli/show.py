@@ -29,7 +29,7 @@ def command(given: ShowParameters) -> int:
     if given.as_json:
         console.print_json(results.to_json())
     else:
-        baseline = summary.baseline_called(results.manifest.trials, given.baseline)
+        baseline = summary.baseline_asked(results.manifest.trials, given.baseline)
         most = None if given.everything else summary.MOST_ROWS
         summary.show(results, most, brief=given.brief, baseline=baseline)
         summary.close(results)

@@ -11,7 +11,7 @@ from aqmlab.cli import console
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.summary import lines, sparse
-from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
+from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison, baseline_called
 from aqmlab.results.verdicts.tally import Tally, tallies
 from aqmlab.results.verdicts.verdict import (
     BAD,
@@ -60,32 +60,40 @@ def show(
     most: int | None = MOST_ROWS,
     *,
     brief: bool = False,
-    baseline: Label | None = None,
+    baseline: Baseline | None = None,
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are relative to the condition `baseline`. If it
+    With `brief`, prints the tally only. Differences are relative to `baseline`. If it
     is `None`, they are relative to the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
     if not brief:
-        _show_flows(results, target, most, comparison)
+        kept = _DIFFERENCE if baseline else None
+        _show_flows(results, target, most, comparison, kept)
     if brief or comparison.is_needed:
         if not brief:
             target.print()
         target.print(_tally_table(tallies(results.judged), target.width))
 
 
-def baseline_called(trials: Sequence[TrialEntry], text: str | None) -> Label | None:
-    """The condition that `--baseline` names; raises `RequestError` for an unknown condition."""
-    return None if text is None else label_called(text, labels_of(trials).values())
+def baseline_asked(trials: Sequence[TrialEntry], text: str | None) -> Baseline | None:
+    """The baseline that `--baseline` names; raises `RequestError` for an unknown condition."""
+    return None if text is None else baseline_called(text, labels_of(trials).values())
 
 
 def _show_flows(
-    results: CampaignResults, target: Console, most: int | None, comparison: BaselineComparison
+    results: CampaignResults,
+    target: Console,
+    most: int | None,
+    comparison: BaselineComparison,
+    kept: str | None,
 ) -> None:
-    """Prints a row for each application and direction."""
+    """Prints a row for each application and direction.
+
+    The column `kept` is not omitted, because the user asked for it.
+    """
     from rich.measure import Measurement
 
     rows = list(lines(results))
@@ -97,7 +105,7 @@ def _show_flows(
     names = [*_COLUMNS, _VERDICT, *[_QUALITY] * has_quality, _BECAUSE]
     names += [_DIFFERENCE] * comparison.is_needed
     table = _table(shown, verdicts, names, target.width, comparison)
-    for name in _EXPENDABLE:
+    for name in (one for one in _EXPENDABLE if one != kept):
         if Measurement.get(target, unlimited, table).minimum <= target.width:
             break
         if name in names:

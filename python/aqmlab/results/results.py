@@ -27,7 +27,7 @@ from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.stored_tables import StoredTables, scan_files
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 from aqmlab.results.verdicts.columns import QUALITY
-from aqmlab.results.verdicts.comparison import label_called
+from aqmlab.results.verdicts.comparison import baseline_called
 from aqmlab.results.verdicts.judge import judge
 from aqmlab.results.verdicts.table import frame_of, quality_of
 from aqmlab.results.verdicts.verdict import Verdict
@@ -75,7 +75,8 @@ class CampaignResults(StoredTables):
             if name.startswith("_") or name in ("manifest", "memo"):
                 raise AttributeError(name)  # also while a copy has no members yet
             if name not in self.tables:
-                raise AttributeError(self._unknown(name))
+                # With `name`, Python does not add a suggestion of its own.
+                raise AttributeError(self._unknown(name), name=name)
             return self.table(name)
 
     @property
@@ -226,14 +227,16 @@ class CampaignResults(StoredTables):
         return self.table(QUALITY)
 
     def verdicts_against(self, baseline: str) -> pl.DataFrame:
-        """The verdicts as a frame whose differences are from the condition `baseline`.
+        """The verdicts as a frame whose differences are from `baseline`.
 
         `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
-        The differences of `verdicts` are from the first condition. Raises `RequestError` if no
-        condition, or more than one, has this label.
+        It may also be a queue, a rate or a round-trip time that several conditions share: with
+        "pfifo" and several rates, each condition is compared with "pfifo" at its own rate. The
+        differences of `verdicts` are from the first condition. Raises `RequestError` for any other
+        text.
         """
         with of_arguments((), ()):
-            return frame_of(self, label_called(baseline, self.labels.values()))
+            return frame_of(self, baseline_called(baseline, self.labels.values()))
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts."""

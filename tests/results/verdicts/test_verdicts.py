@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
@@ -8,7 +10,7 @@ from aqmlab.results.labels import Label
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import tally, verdict
 from aqmlab.results.verdicts.columns import COLUMNS
-from aqmlab.results.verdicts.comparison import BaselineComparison, label_called
+from aqmlab.results.verdicts.comparison import BaselineComparison, baseline_called
 from aqmlab.results.verdicts.table import VerdictRow
 from aqmlab.results.verdicts.verdict import Finding, Medians, Verdict
 from aqmlab.results.verdicts.wording import closest_text
@@ -166,14 +168,43 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
     each = sorted(own - other for (_, own), (_, other) in pairs)
     assert (apart.low, apart.high, apart.seeds) == (each[0], each[1], 2) and apart.high < -2000
     assert comparison.of(first, first.deciding) is None, "it is the baseline"
-    named = BaselineComparison(home_results.judged, label_called("pie 25/5", comparison.labels))
+    named = BaselineComparison(home_results.judged, baseline_called("pie 25/5", comparison.labels))
     assert named.of(first, first.deciding).median > 2000
     with pytest.raises(RequestError, match="unknown condition `pie 25/6`"):
-        label_called("pie 25/6", comparison.labels)
-    with pytest.raises(RequestError, match="`pie` is one of 2 conditions"):
-        label_called("pie", comparison.labels)
+        baseline_called("pie 25/6", comparison.labels)
     rows = home_results.verdicts.filter(flow="call", need="one-way delay", decides=True)
     assert rows["difference"].null_count() == 1, "that of the baseline"
+
+
+@pytest.mark.parametrize("text", ["pfifo", "12/1"])
+def test_a_baseline_may_be_a_queue_or_a_rate_of_several_conditions(home_results, text):
+    labels = [one.label for one in home_results.judged]
+    part = "queue" if text == "pfifo" else "rate"
+    comparison = BaselineComparison(home_results.judged, baseline_called(text, labels))
+    for one in home_results.judged:
+        own = dataclasses.replace(one.label, **{part: text})
+        alone = BaselineComparison(home_results.judged, own)
+        assert comparison.of(one, one.deciding) == alone.of(one, one.deciding)
+        assert (comparison.of(one, one.deciding) is None) == (getattr(one.label, part) == text)
+
+
+def test_a_stated_baseline_keeps_its_column(home_results, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "100")
+    summary.show(home_results)
+    assert "difference" not in "".join(capsys.readouterr())
+    baseline = baseline_called("pfifo", [one.label for one in home_results.judged])
+    summary.show(home_results, baseline=baseline)
+    shown, said = capsys.readouterr()
+    assert "difference" in shown.splitlines()[0] and "from pfifo with all else equal" in said
+
+
+def test_a_word_of_several_queues_is_no_baseline():
+    labels = [Label(f"pfifo limit={limit}", "12/1", "") for limit in (100, 300)]
+    with pytest.raises(RequestError, match="`pfifo` is one of 2 conditions"):
+        baseline_called("pfifo", labels)
+    assert baseline_called("limit=300", labels) == labels[1]
+    with pytest.raises(RequestError, match="`12/1` is one of 2 conditions"):
+        baseline_called("12/1", labels)
 
 
 def test_a_row_of_the_table_has_its_columns_in_order():

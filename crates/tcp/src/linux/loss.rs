@@ -1,5 +1,5 @@
 //! Loss: its detection by time, by counting and by duplicate acknowledgements, and the state after
-//! a timeout.
+//! a timeout, with F-RTO.
 //!
 //! Sources: RFC 5682, RFC 6582, RFC 6675; Linux 6.1 `tcp_identify_packet_loss`,
 //! `tcp_mark_head_lost`, `tcp_timeout_mark_lost`, `tcp_enter_loss`, `tcp_process_loss`.

@@ -31,7 +31,9 @@ class AdviseParameters:
     gateways: Annotated[
         Optional[str],  # noqa: UP045 (typer reads the annotation)
         typer.Option(
-            metavar="NAMES", help="modem-pie, sqm-up, sqm, codel, pie, fq-pie, provider, or a file."
+            metavar="NAMES",
+            help="modem-pie, sqm-up, sqm, codel, pie, fq-pie, piece-of-cake, layer-cake, provider, "
+            "or a file.",
         ),
     ] = None
     line: Annotated[

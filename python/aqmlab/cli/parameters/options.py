@@ -118,7 +118,8 @@ Baseline = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         metavar="CONDITION",
-        help="Show differences from this condition, as the table names it; the first if absent.",
+        help="Show differences from this condition, as the table names it, or from this queue or "
+        "rate with all else equal; from the first condition if absent.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

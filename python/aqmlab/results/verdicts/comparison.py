@@ -2,12 +2,16 @@
 
 Trials with the same seed have the same random values (starts, sizes, losses) in all conditions. The
 difference between two conditions therefore varies less over seeds than the value in either
-condition. The baseline is the first condition unless the user names another condition.
+condition. The baseline is the first condition unless the user names another condition. If several
+loops vary, the baseline may also be one queue, rate or round-trip time: each condition is then
+compared with the condition that differs only in this part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
@@ -15,13 +19,39 @@ from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """One queue, rate or round-trip time whose conditions are the baseline of all others."""
+
+    part: Literal["queue", "rate", "rtt"]
+    value: str
+
+    @property
+    def brief(self) -> str:
+        """The baseline in a sentence on differences."""
+        return f"{self.value} with all else equal"
+
+    def beside(self, label: Label) -> Label:
+        """The condition with which `label` is compared."""
+        match self.part:
+            case "queue":
+                return replace(label, queue=self.value)
+            case "rate":
+                return replace(label, rate=self.value)
+            case "rtt":
+                return replace(label, rtt=self.value)
+
+
+Baseline = Label | SharedPart
+
+
 class BaselineComparison:
     """The verdicts of a campaign beside the verdicts of its baseline."""
 
-    def __init__(self, verdicts: Sequence[Verdict], baseline: Label | None = None) -> None:
+    def __init__(self, verdicts: Sequence[Verdict], baseline: Baseline | None = None) -> None:
         self.labels = list(dict.fromkeys(one.label for one in verdicts))
         self.baseline = baseline or (self.labels[0] if self.labels else None)
-        self._of_baseline = {one.app: one for one in verdicts if one.label == self.baseline}
+        self._verdicts = {(one.label, one.app): one for one in verdicts}
 
     @property
     def is_needed(self) -> bool:
@@ -30,34 +60,57 @@ class BaselineComparison:
 
     def of(self, verdict: Verdict, finding: Finding | None) -> Estimate | None:
         """The paired difference of `finding` from the baseline's finding on the same need."""
-        other = self._of_baseline.get(verdict.app)
-        if finding is None or other is None or verdict.label == self.baseline:
+        other = self._other(verdict)
+        if finding is None or other is None:
             return None
         same = other.finding(finding.need)
         return None if same is None else finding.less(same)
 
     def of_quality(self, verdict: Verdict) -> Estimate | None:
         """The paired difference of the Quality of Outcome from the baseline's."""
-        other = self._of_baseline.get(verdict.app)
-        if verdict.quality is None or other is None or verdict.label == self.baseline:
+        other = self._other(verdict)
+        if verdict.quality is None or other is None or other.quality is None:
             return None
-        return None if other.quality is None else verdict.quality.less(other.quality)
+        return verdict.quality.less(other.quality)
+
+    def _other(self, verdict: Verdict) -> Verdict | None:
+        """The verdict with which `verdict` is compared; `None` in the baseline itself."""
+        label = self.baseline
+        if isinstance(label, SharedPart):
+            label = label.beside(verdict.label)
+        if label is None or label == verdict.label:
+            return None
+        return self._verdicts.get((label, verdict.app))
 
 
-def label_called(text: str, labels: Iterable[Label]) -> Label:
-    """The condition called `text`, or the only condition whose name contains the word `text`.
+def baseline_called(text: str, labels: Iterable[Label]) -> Baseline:
+    """The baseline called `text`.
 
-    A name is the brief or the long form of a label. Raises `RequestError` if no condition, or more
-    than one, matches.
+    `text` is the name of a condition, the queue, rate or round-trip time of several conditions, or
+    a word in the name of one condition. A name is the brief or the long form of a label. Raises
+    `RequestError` if no condition matches, or several conditions that share no part.
     """
     known = {form: label for label in labels for form in (str(label), label.brief)}
+    distinct = list(dict.fromkeys(known.values()))
     if text in known:
         return known[text]
+    if shared := _shared_part(text, distinct):
+        return shared
     found = list(dict.fromkeys(label for form, label in known.items() if text in form.split()))
     if len(found) == 1:
         return found[0]
-    names = [label.brief for label in dict.fromkeys(known.values())]
+    names = [label.brief for label in distinct]
     problem = f"--baseline: unknown condition `{shown(text)}`"
     if found:
         problem = f"--baseline: `{shown(text)}` is one of {len(found)} conditions"
     raise RequestError(problem, suggestion(text, names) or f"one of {', '.join(names)}")
+
+
+def _shared_part(text: str, labels: Sequence[Label]) -> SharedPart | None:
+    """The part `text` of several labels, if other labels differ in this part."""
+    parts: tuple[Literal["queue", "rate", "rtt"], ...] = ("queue", "rate", "rtt")
+    for part in parts:
+        equal = sum(getattr(label, part) == text for label in labels)
+        if text and 1 < equal < len(labels):
+            return SharedPart(part, text)
+    return None

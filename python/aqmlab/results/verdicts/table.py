@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.campaign.store.layout import TRIALS
-from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.columns import COMPUTED, NAME, QUALITY, conditions
-from aqmlab.results.verdicts.comparison import BaselineComparison
+from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison
 from aqmlab.results.verdicts.verdict import (
     NO_NEEDS,
     Estimate,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _TOOK, _WOULD_TAKE = "transferred in", "projected to take"
 
 
-def frame_of(results: CampaignResults, baseline: Label | None = None) -> pl.DataFrame:
+def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.DataFrame:
     """The table of a campaign's verdicts, in the campaign's order.
 
     The differences are from `baseline`, by default the first condition.
@@ -55,7 +54,7 @@ def _frame(
     results: CampaignResults,
     name: str,
     rows_of: Callable[[str, Verdict, BaselineComparison], Iterator[tuple[object, ...]]],
-    baseline: Label | None,
+    baseline: Baseline | None,
 ) -> pl.DataFrame:
     """The computed table `name` with the rows that `rows_of` makes of each verdict."""
     import polars as pl

@@ -1,5 +1,5 @@
-//! The state machine: start-up, draining, the cycle of probes, and the probe for the round-trip
-//! time.
+//! The state machine: start-up, draining, the cycle of probes (`ProbeBw`), and the probe for the
+//! round-trip time (`ProbeRtt`).
 //!
 //! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`.
 
