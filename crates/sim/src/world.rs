@@ -215,6 +215,8 @@ impl<O: Observer> World<O> {
     }
 
     /// Calls an end at the possible expiry of a timer.
+    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 0.5 % of a run")]
+    #[inline(always)]
     fn on_timer(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
