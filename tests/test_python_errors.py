@@ -198,7 +198,7 @@ def test_verdicts_are_compared_with_the_condition_that_the_caller_names():
 
 def test_an_unknown_attribute_has_one_suggestion():
     made = aqmlab.run("bufferbloat", duration="2 s")
-    for owner, name, meant in ((aqmlab, "advise", "advice"), (made, "flow", "flows")):
+    for owner, name, meant in ((aqmlab, "reprodce", "reproduce"), (made, "flow", "flows")):
         with pytest.raises(AttributeError) as caught:
             getattr(owner, name)
         [text] = traceback.format_exception_only(caught.value)

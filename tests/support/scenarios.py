@@ -23,6 +23,9 @@ Table = dict[str, Any]
 
 MOST_BITS = 80e6
 """The maximum number of bits that a link carries in a trial, which bounds the packets."""
+LEAST_MTU_OF_QUIC = 1228
+TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
+"""Congestion controls that QUIC does not have."""
 
 
 def table(number: int) -> Table:
@@ -64,7 +67,7 @@ class Drawing:
 
     def scenario(self) -> Table:
         """The tables of the scenario."""
-        return {
+        table = {
             "title": "random",
             "duration": f"{self.duration_ms} ms",
             "seeds": [seed := self.rng.randrange(1, 10_000), seed + 1],
@@ -73,6 +76,18 @@ class Drawing:
             "apps": self.apps(),
             "measure": self.measure(),
         }
+        self.keep_to_tcp(table)
+        return table
+
+    def keep_to_tcp(self, table: Table) -> None:
+        """Lets applications use TCP if their hosts have something that QUIC lacks."""
+        ends = [host["cc"]["kind"] for host in table["hosts"].values() if "cc" in host]
+        for app in table["apps"].values():
+            kinds = [app["tcp"]["cc"]["kind"]] if "tcp" in app else ends
+            if self.mtu_bytes < LEAST_MTU_OF_QUIC or not TCP_ONLY.isdisjoint(kinds):
+                for key, first in (("transport", "quic"), ("protocol", "http3")):
+                    if str(app.get(key, "")).startswith(first):
+                        del app[key]
 
     # --- Path -----------------------------------------------------------------------------------
 

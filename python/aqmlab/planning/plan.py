@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from aqmlab.base.condition_text import condition_text
+from aqmlab.base.core_requirement import CoreRequirement
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning.lowering import rtt_base_ms
-from aqmlab.scenario.core_requirement import CoreRequirement
 from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_validator
 
 from aqmlab import _core
+from aqmlab.base.core_requirement import CoreRequirement, OwnRequirement
 from aqmlab.base.errors import BadMemberError, BadValueError, shown
-from aqmlab.scenario.core_requirement import CoreRequirement, OwnRequirement
 from aqmlab.scenario.fields import Frozen, FrozenDict, LinkRate, Value
 from aqmlab.scenario.quantities import Duration, Share
 

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct, structs, to_builtins
 
 from aqmlab.base.checksums import FileChecksum, Sha256, is_intact
+from aqmlab.base.core_requirement import CoreRequirement
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import DamagedError, RequestError
 from aqmlab.base.files import open_regular
 from aqmlab.campaign.store import json_record
 from aqmlab.campaign.store.json_record import MalformedError, WrongValueError
-from aqmlab.scenario.core_requirement import CoreRequirement
 
 FORMAT: Final = 3
 """The version of the layout of a campaign's folder."""
