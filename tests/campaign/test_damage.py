@@ -289,7 +289,7 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
 def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
     whole, place, monkeypatch, reader, code
 ):
-    """Examples are a network file system that lost a file, and a failing disk."""
+    """Examples of causes are a network file system that lost the file, and a failing disk."""
     folder = copy_of(whole, place)
     victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
     real = os.open

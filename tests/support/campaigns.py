@@ -38,8 +38,8 @@ def app(
 ):
     """One application of a trial.
 
-    The fake engine reads settings of the host in the home: the directions in `carries`, the
-    application's own `metrics`, and `told`.
+    The settings of its host in the home instruct the fake engine: `carries` names the directions
+    with data, `metrics` are the application's own metrics, and `told` are further instructions.
     """
     half_ns = int(rtt_ms * 5e5)
     own = {f"metric {metric}": value for metric, value in dict(metrics).items()}
