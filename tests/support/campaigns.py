@@ -170,7 +170,7 @@ def home_results(tmp_path_factory):
 
 
 def rewrite_manifest(folder, *, without=(), **changes):
-    """Changes members of a campaign's manifest and updates its checksum."""
+    """Changes and removes members of a campaign's manifest, and updates its checksum."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
     write_members(folder, {key: one for key, one in manifest.items() if key not in without})
 

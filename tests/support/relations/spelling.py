@@ -77,7 +77,7 @@ def _respelled(part: Any, rng: random.Random) -> Any:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The value as a decimal number, if it has a short decimal form."""
+    """The value as a decimal number; `None` if it needs more than twelve decimals."""
     for digits in range(13):
         scaled = value * 10**digits
         if scaled.denominator == 1:
