@@ -258,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Applies a fault to each first file of `pairs`; counts the refusals by each reader."""
+    """Checks the readers with a fault in the first file of each of `pairs`; counts refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:
