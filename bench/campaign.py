@@ -35,7 +35,7 @@ def memory_mb() -> float:
 
 
 class Clock:
-    """Prints the times of each step of this process, and the peak memory after the step."""
+    """Prints the CPU time per trial and the duration of each step, and the peak memory after it."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials
@@ -53,7 +53,7 @@ class Clock:
 
 
 def worker_ms(specs: list[str]) -> tuple[float, float]:
-    """Milliseconds of CPU for a trial in the simulator, and for the encoding of its result."""
+    """The mean CPU time of a trial in ms: in the simulator, and for the encoding of its result."""
     started = time.process_time()
     outcomes = [_core.run(spec) for spec in specs]
     ran = time.process_time()

@@ -37,7 +37,7 @@ def build(folder: Path) -> Path | None:
         raise SystemExit(f"HTSIM={given}: csg-htsim's source is not there ({missing[0]})")
     program = folder / "htsim-dumbbell"
     main = str(HERE / "htsim" / "dumbbell.cc")
-    # Disables warnings about code of other authors.
+    # `-w` disables warnings about csg-htsim's code.
     command = ["g++", "-O3", "-std=c++11", "-w", f"-I{source}", main, *map(str, parts)]
     subprocess.run([*command, "-o", str(program)], check=True)
     return program

@@ -26,7 +26,7 @@ CASES = {
     "CAKE, measurement off": ("cake", False),
 }
 MOST_OF_CAKE = 1.3
-"""The largest ratio of CAKE's instructions to FQ-CoDel's."""
+"""The largest permitted ratio of CAKE's instructions to FQ-CoDel's."""
 
 
 def per_packet(qdisc: str, measure: bool) -> float:
@@ -40,14 +40,14 @@ def per_packet(qdisc: str, measure: bool) -> float:
 
 
 def count() -> dict[str, int]:
-    """The counts of all cases; empty without Valgrind."""
+    """The instructions per data packet, by case; no case without Valgrind."""
     if shutil.which("valgrind") is None:
         return {}
     return {name: round(per_packet(*case)) for name, case in CASES.items()}
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts and CAKE's ratio. Returns whether all are within their limits."""
+    """Prints the counts and CAKE's ratio. Returns false if one of them exceeds its limit."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True

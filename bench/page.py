@@ -1,7 +1,7 @@
 """Measures how soon the page answers after it is opened, and after its slider has moved.
 
 Prints medians of wall-clock times. The first is the time from the start of the navigation to an
-answer for both gateways. The other times are measured for each tier of the list. Each is the time
+answer for both gateways. There is one more time for each tier of the page's list. It is the time
 from the move of the slider to this tier until both gateways have an answer. The browser gets one
 core by default, to represent a slow machine. Other programs on the machine lengthen the times.
 

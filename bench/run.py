@@ -103,7 +103,7 @@ class Peers:
 def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
     """The data packets per CPU second of two bulk flows at 50 Mbit/s, by discipline and simulator.
 
-    Each is the median of `ROUNDS` runs.
+    Each number is the median of `ROUNDS` runs.
     """
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     medians = {}

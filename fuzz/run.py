@@ -1,7 +1,7 @@
 """Fuzzes the readers of external bytes with LLVM's libFuzzer: `make fuzz`.
 
-A target fails if it panics, or if one input exceeds the limit on time or memory. Failures are
-stored in `fuzz/target/found`; make each failure a test case. Status 0 means no failure, 1 a
+A target fails if it panics, or if one input exceeds the limit on time or memory. Failing inputs are
+stored in `fuzz/target/found`; make each of these inputs a test case. Status 0 means no failure, 1 a
 failure, and 3 a missing tool.
 """
 
@@ -58,7 +58,7 @@ def build() -> Path:
 
 
 def prepare(target: str) -> None:
-    """Writes the seeds of a target, and the dictionary of words for the text target."""
+    """Writes the seeds of a target, and the dictionary for the target `trial`."""
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")

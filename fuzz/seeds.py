@@ -52,7 +52,7 @@ def _pair(chosen: int, first: bytes, second: bytes) -> bytes:
 
 
 def _blocks(classic: bytes) -> bytes:
-    """Converts a classic capture to pcapng: a section, an interface in nanoseconds, and packets."""
+    """Converts a classic capture to pcapng, with one interface and timestamps in nanoseconds."""
     made = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
     options = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
     made += struct.pack("<IIHHI", 1, 32, 101, 0, 0) + options + struct.pack("<I", 32)

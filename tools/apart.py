@@ -6,8 +6,8 @@ The program runs the trial on both engines. For each flow it prints the state at
 state is the sender's window, threshold, smoothed round-trip time and data in flight, and the
 backlog and drops of the link. Then it prints the packets around the first difference. A difference
 is a different packet, a packet that only one engine lost, or a time difference of more than
-`--apart` milliseconds. The kernel's runs, which take a minute, are stored in `--keep` under the
-digest of the trial. Delete the stored runs to repeat them.
+`--apart` milliseconds. A run of the kernel takes a minute, so its result is stored in `--keep`,
+under the digest of the trial. Delete the stored result to repeat the run.
 
 `--quiet` removes the hosts' jitter, so that differences come only from mechanisms. `--no-table`
 prints only the packets. `--qdisc-source sim` runs the simulator's discipline, with its random
@@ -138,7 +138,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """Yields the states of the senders as text, by millisecond and side."""
+    """Yields the states of both ends of a connection and their queues as text, by ms and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
@@ -159,7 +159,7 @@ def states_of(
 
 
 def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tuple[float, float]]]:
-    """Yields the backlog and the number of drops of a queue, by millisecond and link."""
+    """Yields the backlog and the number of drops of each queue, by millisecond and link."""
     table = tables["queue_series"]
     for link, t_s, backlog, drops in zip(
         *(table[name] for name in ("link", "t_s", "backlog_packets", "drops")), strict=True
@@ -212,9 +212,10 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """The first difference between data packets as text, and the packet's times in both runs.
+    """The first difference between data packets as text, and the times of the two packets.
 
-    Returns `None` if there is no difference.
+    Compares packets of the same position, up to the end of the shorter run. Returns `None` if these
+    packets do not differ.
     """
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):

@@ -47,7 +47,7 @@ def _source(text: str) -> str:
 
 
 def _packets(name: str) -> str:
-    """The code that made the same decisions for each packet as the model."""
+    """The code that made the same decisions for each packet as the model; a dash if none."""
     if name in SETTINGS:
         return f"the running kernel ({len(SETTINGS[name])} settings)"
     traces = Counter(line.split()[0] for line in _DUMMYNET.read_text().splitlines())[name]

@@ -1,9 +1,9 @@
 """Counts the numbered conformance statements that tests check, for `make test`.
 
-A test states the number in its name: `c07_…` for C-07. A test in Rust can also state it in a
-comment before or inside the test, and a script in its comments. docs/reference/conformance.md has
-the table of the statements and their sources. `tools/generate.py` uses this module to fill in the
-last column of that table.
+A test states the number in its name: `c07_…` for C-07. A test in Rust can also state it in
+its doc comment or in a comment inside the test, and a script in its comments.
+docs/reference/conformance.md has the table of the statements and their sources.
+`tools/generate.py` uses this module to fill in the last column of that table.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def tested() -> set[int]:
 def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
     """Yields the numbers of the statements that a file's tests check, with the tests' names.
 
-    A test states the numbers in its name, or in a comment before or inside it.
+    A test states the numbers in its name, in its doc comment, or in a comment inside it.
     """
     said: list[int] = []
     is_test, test = False, ""

@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 MADE = ROOT / "target" / "coverage"
 Lines = dict[str, tuple[int, int]]
-"""The number of executed lines and of all lines, by part."""
+"""The number of executed lines and of all lines, by crate, package or module."""
 
 
 class AbsentError(Exception):

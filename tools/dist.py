@@ -31,7 +31,7 @@ def main() -> int:
     if not with_zig:
         _say("without Zig the wheel needs this machine's C library: pip install ziglang")
     built = agent.find(_say)
-    # The copy is removed after the build, so that no later build contains an outdated agent.
+    # This copy of the agent is removed later, so that no other build contains an outdated agent.
     write_atomically(agent.PACKAGED, built.read_bytes())
     agent.PACKAGED.chmod(0o755)
     try:

@@ -1,9 +1,10 @@
 """Rewrites the generated parts of the documents: `python tools/generate.py`.
 
 A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name in
-`MAKERS`, `figure`, or a kind of output of a command: `run`, `error`, `warnings` or `output`. The
-commands of a document run in order, in one new folder with a link to `examples`. `--check` writes
-nothing and names the outdated documents. `tests/test_docs.py` performs the same check.
+`MAKERS`, `figure`, or the kind of output that a command prints (`run`, `error`, `warnings`).
+`output` stands for the output of the Python code before it. The commands and the code of a document
+run in order, in one new folder with a link to `examples`. `--check` writes nothing and names the
+outdated documents. `tests/test_docs.py` performs the same check.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ shifts only one application. If the metric depends on the phase between packets 
 output shows its distribution on both engines. With `--step 0` the starts do not move, and each run
 has another seed instead. `--only sim` runs only the simulator, which takes seconds.
 
-Runs of the kernel are stored in `--keep`, under the digest of the trial.
+Results of the kernel are stored in `--keep`, under the digest of the trial.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def specs(spec: TrialSpec, asked: argparse.Namespace) -> Iterator[TrialSpec]:
-    """Yields the trial with other starts, or with other seeds."""
+    """Yields the trial of each run: with later starts, or with another seed for `--step 0`."""
     names = [app.name for app in spec.apps]
     if asked.flow and asked.flow not in names:
         raise SystemExit(f"there is no application `{asked.flow}`, only {', '.join(names)}")

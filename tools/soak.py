@@ -174,7 +174,8 @@ def table(outcomes: list[Outcome]) -> Table:
 def flips(records: Path) -> Table:
     """A table of the flipped bits by file and reader.
 
-    A cell shows how many flips a reader refused, and in parentheses how many it did not read.
+    A cell shows how often a reader refused the damaged file. In parentheses it shows how often the
+    reader did not read the flipped bit.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     for one in ElementTree.parse(records).iter("property"):

@@ -44,7 +44,11 @@ class Packet:
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of one connection of the application number `place`, in sending order."""
+    """The packets of the connection `conn` of the application number `place`, in sending order.
+
+    Both numbers count from 0. `files` are the captures in the home and on the internet. Yields no
+    packet if there is no such connection.
+    """
     both = [list(read(file)) for file in files]
     ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
     if conn >= len(ports):

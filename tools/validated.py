@@ -55,7 +55,7 @@ def _basis(made: Validation) -> str:
 
 
 def _within_spread(comparison: Comparison, line: MetricSummary) -> float | None:
-    """The share of cells within the kernel's own spread, among cells with a known spread."""
+    """The share of the cells with a known spread that are within it; `None` if none is known."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
         if case.metric.name == line.metric.name:

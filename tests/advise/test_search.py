@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def _searched(served: list[bool], whole: bool) -> Bisection:
-    """Runs a search, and answers each of its requests with `served`."""
+    """Runs a search over cases. The answer to a request for case `n` is `served[n]`."""
     way = Bisection(len(served), whole)
     for _ in range(2 * len(served)):
         wanted = way.wanted()

@@ -67,7 +67,7 @@ def with_member(path, data, kind=zipfile.ZIP_STORED):
 
 
 def patched(data, old, new):
-    """A stream in which one number is replaced."""
+    """A stream in which the 64-bit number `old` is replaced by `new` wherever it occurs."""
     assert data.count(struct.pack("<q", old)) >= 1
     return data.replace(struct.pack("<q", old), struct.pack("<q", new))
 

@@ -258,7 +258,7 @@ def test_every_reader_serves_what_is_whole(right):
 
 
 def spoil(whole, right, place, fault, pairs, readers):
-    """Applies a fault to each first file of `pairs`; counts the refusals by each reader."""
+    """Checks the readers with a fault in the first file of each of `pairs`; counts refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:
@@ -289,7 +289,7 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
 def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
     whole, place, monkeypatch, reader, code
 ):
-    """Examples are a network file system that lost a file, and a failing disk."""
+    """Examples of causes are a network file system that lost the file, and a failing disk."""
     folder = copy_of(whole, place)
     victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
     real = os.open

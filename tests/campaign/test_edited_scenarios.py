@@ -13,7 +13,7 @@ PAIRS = [("α", "β"), ("a/b", "a-b"), ("10 %", "10 ~")]
 
 
 def scenario(folder, *steps, head=""):
-    """A scenario with a linked loop of labels, each with a round-trip time."""
+    """Writes a scenario with a linked loop, whose steps are pairs of a label and an RTT."""
     path = folder / "home.toml"
     listed = ", ".join(f'{{ label = "{label}", path.rtt = "{rtt}" }}' for label, rtt in steps)
     path.write_text(f"{head}{HOME}[vary]\ns = [{listed}]\n", "utf-8")

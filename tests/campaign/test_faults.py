@@ -46,7 +46,7 @@ def numbers_of(calls, kinds):
 
 
 def goes_on(campaigns, whole, folder):
-    """Checks that another run gives the same bytes and repeats no recorded trial."""
+    """Checks that another run gives the bytes of `whole` and repeats no recorded trial."""
     before = recorded(folder)
     again = campaigns.run(folder)
     assert again.status == 0, again.said

@@ -212,7 +212,10 @@ LATIN = {"PYTHONIOENCODING": "latin-1"}
 
 
 def started(arguments, cwd, setup="pass", **more):
-    """Runs the command in a separate process, with additional environment variables."""
+    """Runs the command in a separate process, after the Python statement `setup`.
+
+    The environment has the variables `env` in place of the variables of this process's locale.
+    """
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     python = f"import os; {setup}; from aqmlab.cli import main; main({arguments!r})"
     command = [sys.executable, "-c", python]

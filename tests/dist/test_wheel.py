@@ -41,7 +41,7 @@ class Machine:
     programs: Path
 
     def run(self, command: str, status: int = 0) -> str:
-        """Runs a command line and returns its output."""
+        """Runs a command line, which must end with `status`, and returns its output."""
         environment = {
             "PATH": str(self.programs),
             "HOME": str(self.folder),

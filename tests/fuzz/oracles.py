@@ -72,7 +72,10 @@ def bounded() -> Iterator[None]:
 
 
 def check(reader: str, data: bytes) -> None:
-    """Raises `AssertionError` if `reader` breaks a property, and passes on its other errors."""
+    """Raises `AssertionError` if `reader` breaks a property.
+
+    Errors of the reader other than `ScenarioError` are raised unchanged.
+    """
     text = data[:MOST_BYTES].decode("utf-8", "replace")
     before_s = time.thread_time()
     try:

@@ -36,7 +36,7 @@ def main() -> None:
     for name, (source, changes) in TRIALS.items():
         sets = [Assignment(path, value) for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
-        # Twenty seconds of each trial keep the suite quick.
+        # Each trial is cut to twenty seconds, to keep the suite quick.
         measure = replace(spec.measure, from_ns=0, to_ns=None)
         spec = replace(spec, duration_ns=20_000_000_000, measure=measure)
         (HERE / f"{name}.json").write_text(json.dumps(spec.members(), indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""The time to read a text is proportional to its length.
+"""The time to read a text does not grow with the square of its length.
 
 A reader gets two texts, of which the second is eight times as long. Linear time grows eightfold,
 and quadratic time grows 64-fold. Only the ratio of the CPU times counts, so the speed of the
@@ -59,7 +59,7 @@ def unknown_names(length):
 
 
 def lines(form):
-    """A function from a length to a text with one line of `form` per eight characters."""
+    """Returns a function that makes a text of `length // 8` lines of `form`, for any `length`."""
     return lambda length: "".join(form.format(n) for n in range(length // 8))
 
 

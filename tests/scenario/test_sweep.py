@@ -215,7 +215,7 @@ def test_seeds(value, numbers, spelled):
 
 
 def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch):
-    """With a check for each combination, planning a hundred thousand takes minutes."""
+    """With a check for each combination, a plan of 100,000 combinations takes minutes."""
     file = tmp_path / "home.toml"
     file.write_text(HOME + '[apps.other]\nkind = "bulk"\n')
     tables = []

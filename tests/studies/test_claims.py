@@ -174,7 +174,7 @@ def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) 
     low, high = map(int, interval(range(count)))
     outside = 2 * sum(math.comb(count, k) for k in range(low + 1)) / 2**count
     assert low + high == count - 1
-    assert outside <= 0.05 or low == 0  # with fewer than six values there is no such interval
+    assert outside <= 0.05 or low == 0  # fewer than six values: below 95 %
 
 
 def test_a_number_names_one_claim_only():

@@ -14,14 +14,14 @@ from aqmlab.studies.papers.modern.figures import CAKES, CLASSIC, LINES
 from aqmlab.studies.trials import Trials
 
 ADDED = {"mother-update", "father-call", "child-web"}
-"""The activities that home2026-family does not have."""
+"""The activities of the study's home that the built-in home2026-family does not have."""
 OFF_ON_ADSL = {"doorbell-camera"}
 GATEWAYS = (*CLASSIC, *CAKES, "DualPI2", "DualPI2, L4S")
 
 
 @pytest.fixture(scope="module")
 def trials():
-    """The trials of a line, by gateway."""
+    """A function that returns the trials of a line, by gateway."""
 
     def of(line):
         path = studies.load("modern").scenario(line, "sim")

@@ -42,9 +42,9 @@ def most_packet_bytes(run: Run) -> int:
 
 
 def efficiency(link: dict[str, Any], most_bytes: int) -> float:
-    """The largest proportion of a link's bytes that can be IP bytes.
+    """The largest ratio of IP bytes to the bytes that a link of `rate_bps` counts for them.
 
-    It is infinite if CAKE follows the rate of the arriving packets.
+    It is infinite if CAKE's rate follows the arriving packets, because `rate_bps` is then no bound.
     """
     if link.get("shaper") == "cake":
         return math.inf if link["qdisc"]["params"].get("autorate_ingress") else 1.0
@@ -78,7 +78,10 @@ def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> floa
 
 
 def least_delay_ms(run: Run, app: str, direction: str) -> float:
-    """The minimum one-way delay: propagation, and the smallest packet's time on every wire."""
+    """The minimum one-way delay: propagation, and the smallest packet's transmission times.
+
+    Links with a shaper or a radio count with a transmission time of zero.
+    """
     wires = [
         link
         for link in run.links(app, direction)

@@ -38,8 +38,8 @@ def app(
 ):
     """One application of a trial.
 
-    The fake engine reads settings of the host in the home: the directions in `carries`, the
-    application's own `metrics`, and `told`.
+    The settings of its host in the home instruct the fake engine: `carries` names the directions
+    with data, `metrics` are the application's own metrics, and `told` are further instructions.
     """
     half_ns = int(rtt_ms * 5e5)
     own = {f"metric {metric}": value for metric, value in dict(metrics).items()}
@@ -170,7 +170,7 @@ def home_results(tmp_path_factory):
 
 
 def rewrite_manifest(folder, *, without=(), **changes):
-    """Changes members of a campaign's manifest and updates its checksum."""
+    """Changes and removes members of a campaign's manifest, and updates its checksum."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
     write_members(folder, {key: one for key, one in manifest.items() if key not in without})
 

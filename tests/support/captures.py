@@ -104,7 +104,10 @@ def violations(captured: Captured) -> Iterator[str]:
 
 
 def _addresses(captured: Captured) -> Iterator[str]:
-    """Yields applications that do not have the address of the first application on their host."""
+    """Yields applications whose packets have a wrong address in the home.
+
+    Applications on one host have the address of the first of these applications.
+    """
     apps = captured.run.spec["apps"]
     for number, app in enumerate(apps):
         host = app.get("host")
@@ -143,7 +146,10 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """Yields differences of throughput, over the active time and in its windows."""
+    """Yields differences between throughput in `flows` and in the captures.
+
+    Compares the mean over the active time, and the windows of the active time.
+    """
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:

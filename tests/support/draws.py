@@ -37,7 +37,7 @@ def _written(value: Any) -> Any:
 
 
 def value(rng: random.Random, param: Param) -> Any:
-    """A value of a parameter in base units."""
+    """A random value of a parameter in base units; `None` stands for "off"."""
     if param.type == "word":
         return rng.choice(param.choices)
     if param.type == "flag":

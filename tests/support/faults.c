@@ -1,10 +1,10 @@
 /*
- * Counts the system calls that change a folder, and makes one fail or kills the process at one.
+ * Counts the calls that change a folder. At a chosen call it kills the process or makes calls fail.
  *
  * The library is loaded with LD_PRELOAD. FAULT_FOLDER is the folder. Each call adds a line to
  * FAULT_LOG. FAULT_AT is the number of a call, from 1. At this call the process is killed if
- * FAULT_ERRNO is 0. Otherwise this call and all later ones fail with the error FAULT_ERRNO, except
- * those that free space. A forked process counts its own calls, from 1. Calls for other folders are
+ * FAULT_ERRNO is 0. Otherwise this call and all later calls fail with the error FAULT_ERRNO, except
+ * calls that free space. A forked process counts its own calls, from 1. Calls for other folders are
  * not counted and do not fail.
  */
 #define _GNU_SOURCE

@@ -7,7 +7,10 @@ from aqmlab.engines.kernel import image, machine
 
 
 def missing() -> str | None:
-    """The first missing requirement of a virtual machine except its agent. Builds nothing."""
+    """The first missing requirement of a virtual machine except its agent; `None` without any.
+
+    Builds nothing.
+    """
     try:
         machine.find_qemu()
         image.find_kernel()

@@ -2,10 +2,10 @@
 
 The last two trials have a column that the other trials lack, so tables are rewritten at the end.
 
-With an argument, the campaign runs in this process, in that folder. Without an argument, each line
-of the standard input is a run in JSON: `folder`, `environment` and `said`, the file for its output.
-A forked process executes the run, so that Python and its libraries start only once. The answer is a
-line with the status, which is negative for a signal.
+If the argument is a folder, the campaign runs in this process, in this folder. Without an argument,
+each line of the standard input is a run in JSON: `folder`, `environment` and `said`, the file for
+its output. A forked process executes the run, so that Python and its libraries start only once. For
+each run the program prints a line with the status, which is negative for a signal.
 """
 
 import json

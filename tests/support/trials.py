@@ -64,7 +64,7 @@ class Run:
         return [self.spec["links"][number] for number in self.apps[app][direction]["links"]]
 
     def flow(self, app: str, direction: str) -> Row | None:
-        """The row of the table `flows`, if there is one."""
+        """The row of an application's direction in the table `flows`; `None` if there is none."""
         return next((row for row in self.tables["flows"] if is_of(row, app, direction)), None)
 
 
@@ -80,7 +80,7 @@ def rows_of(columns: dict[str, Any]) -> list[Row]:
 
 
 def run(spec: dict[str, Any], captures: tuple[Path, Path] | None = None) -> Run:
-    """Runs a trial."""
+    """Runs a trial. `captures` names the files of its packets in the home and on the internet."""
     files = None if captures is None else (str(captures[0]), str(captures[1]))
     return Run(spec, _core.run(json.dumps(spec), captures=files))
 

@@ -47,14 +47,14 @@ def small() -> grid.Grid:
 
 
 def fake_kernel(spec_json: str) -> Mapping[str, Any]:
-    """The simulator with other seeds, as a kernel without systematic difference."""
+    """The simulator with other seeds, in place of a kernel: only chance makes differences."""
     spec = json.loads(spec_json)
     spec["seed"] += 1_000
     return _core.run(json.dumps(spec))
 
 
 def slow_kernel(spec_json: str) -> Mapping[str, Any]:
-    """A kernel whose line is a fifth slower."""
+    """The simulator with links that are a fifth slower, in place of a kernel."""
     spec = json.loads(spec_json)
     for link in spec["links"]:
         link["rate_bps"] = link["rate_bps"] * 4 // 5
@@ -62,7 +62,7 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 
 
 class Shop:
-    """A replacement for `engines.kernel` that makes trials."""
+    """A replacement for the function `engines.kernel`, which returns a maker of trials."""
 
     def __init__(self, folder: Path, run: Runner = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent

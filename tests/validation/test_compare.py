@@ -162,8 +162,8 @@ def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bou
     comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
     assert comparison.accepted
     # The number of cells beyond the limit is random, with a mean of one in 20. The test allows
-    # three standard deviations. Fewer cells are within the kernel's spread alone, because three
-    # seeds may agree by chance.
+    # three standard deviations. Fewer cells are within the kernel's spread than within the limit,
+    # because three seeds may agree by chance.
     for line in comparison.lines:
         assert line.meets is not None and line.meets >= _least_kept(len(cells)), line
         assert line.in_spread < 1, line

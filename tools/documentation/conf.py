@@ -31,7 +31,7 @@ html_show_copyright = False
 highlight_language = "none"
 
 default_role = "code"
-smartquotes = False  # It would replace the two hyphens of options by a dash.
+smartquotes = False  # This setting would replace the two hyphens of options by a dash.
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 80

@@ -16,7 +16,8 @@ def model_signature(
 ) -> tuple[str, str] | None:
     """The signature of a pydantic model, with types as a caller writes them.
 
-    Sphinx calls this function for each object. Pydantic's own signature shows validators.
+    Sphinx calls this function for each object, and keeps the signature if the function returns
+    `None`. Pydantic's own signature shows validators.
     """
     if not (inspect.isclass(found) and issubclass(found, BaseModel)):
         return None

@@ -11,7 +11,10 @@ _BOOTS = ("boot", "vm")
 
 
 def missing() -> str | None:
-    """The first missing requirement of a virtual machine with an agent. Builds nothing."""
+    """The first missing requirement of a virtual machine with an agent; `None` without any.
+
+    Builds nothing.
+    """
     try:
         agent.where()
     except kernel.MissingError as error:

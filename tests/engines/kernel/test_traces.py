@@ -74,7 +74,7 @@ def test_a_discipline_that_cannot_be_traced_is_refused_by_name() -> None:
 @pytest.mark.vm
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_ours_does_what_the_kernel_does_now(kind: str) -> None:
-    """Compares packets that differ from the packets of the stored recordings."""
+    """Records and compares a new trace, whose packets are in no stored recording."""
     (recording,) = traces.record([traces.make(kind, 0, packets=1_000, seed=7)])
     outcome = traces.compare(recording)
     assert outcome.difference is None

@@ -102,7 +102,7 @@ def test_what_flent_sees_is_what_the_tables_hold(rrul):
 def test_a_home_has_a_series_for_each_application(home):
     found = documents(home)
     assert len(found) == 4
-    document = found["qdisc=fq_codel,seed=2"]  # with FIFO, no page may complete
+    document = found["qdisc=fq_codel,seed=2"]  # with FIFO, possibly no page completes
     assert document["metadata"]["NAME"] == "rrul_var"
     assert document["metadata"]["TEST_PARAMETERS"]["labels"] == "call,sensor,film,pages,file"
     assert {"TCP upload::file", "TCP download::film", "Ping (ms)::UDP sensor"} <= set(

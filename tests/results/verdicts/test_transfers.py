@@ -19,7 +19,7 @@ RADIO = WifiSpec(
 
 
 def flow(name, mbit, direction="down", primary=True, **metrics):
-    """A row of the table `flows`, with the application's own measures."""
+    """A row of the table `flows`, with the application's metrics as `own`."""
     numbers = {"throughput_mean_mbit": mbit}
     return {"flow": name, "direction": direction, "primary": primary, **numbers, "own": metrics}
 
@@ -59,7 +59,7 @@ def measured(spec, rows, name):
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
-    """The rate of `name` in percent of its fair share."""
+    """The rate of `name` in percent of its fair share; `None` without such a finding."""
     return measured(spec_of("pie", rate, apps, **more), rows, name).get("share")
 
 

@@ -10,7 +10,7 @@ from .. import bounds
 from ..trials import Row, Run
 
 ROUNDING = 1e-9
-"""The relative rounding error of numbers from whole nanoseconds and bytes, in floats."""
+"""The relative rounding error of floats that are computed from whole nanoseconds and bytes."""
 TICK_S = 2e-9
 """The tolerance for times, which are whole nanoseconds: two nanoseconds, in seconds."""
 HISTOGRAM = 1e-3
@@ -42,9 +42,9 @@ def counts_add_up(run: Run) -> Iterator[str]:
 
 
 def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
-    """Every delay is at least propagation and transmission, and at most the trial's length.
+    """Every delay is at least the time for propagation and transmission.
 
-    For a round trip the maximum is twice the trial's length.
+    A one-way delay is at most the trial's length, and a round trip is at most twice this length.
     """
     for row in run.tables["flows"]:
         app, most_ms = row["flow"], 1e3 * run.duration_s
@@ -79,7 +79,7 @@ ORDERED = (
 
 
 def quantiles_are_in_order(run: Run) -> Iterator[str]:
-    """Quantiles are in order. The induced round-trip time is the difference from the base."""
+    """Quantiles are in order. An induced round-trip time is the excess over the base RTT."""
     for row in run.tables["flows"]:
         for names in ORDERED:
             for low, high in itertools.pairwise(names):
@@ -92,7 +92,10 @@ def quantiles_are_in_order(run: Run) -> Iterator[str]:
 
 
 def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
-    """An application is active from its start, and at most until its stop time."""
+    """A flow is active from its application's start, at most until the application's stop time.
+
+    Both times may be later by the start jitter, and both lie in the interval of the statistics.
+    """
     from_ns, to_ns = run.interval_ns
     for row in run.tables["flows"]:
         app = run.apps[row["flow"]]

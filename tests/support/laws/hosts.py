@@ -9,7 +9,10 @@ from ..trials import Row, Run
 
 
 def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
-    """A host's bytes are the sum over its applications, and its active time spans theirs."""
+    """A host's bytes are the sum over its applications, and its active time spans their times.
+
+    Its share is its part of the bytes of all flows in the direction.
+    """
     for row in run.tables["hosts"]:
         place = f"{row['host']} {row['direction']}"
         flows = [flow for flow in run.tables["flows"] if flow["direction"] == row["direction"]]
@@ -34,7 +37,7 @@ def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
 
 
 def _bytes(row: Row) -> float:
-    """The number of bytes that arrived in the active time."""
+    """The bytes that arrived in the active time, computed from the mean throughput."""
     active_s = row["active_to_s"] - row["active_from_s"]
     return row["throughput_mean_mbit"] * active_s * 1e6 / 8 if active_s else 0.0
 

@@ -32,7 +32,8 @@ def by_link(run: Run) -> dict[str, Row]:
 def packets_are_conserved(run: Run) -> Iterator[str]:
     """A packet that is offered to a queue is sent, is dropped or waits.
 
-    Every packet that a host sends is offered to the first link on its path.
+    If the statistics cover the whole trial, every packet that a host sends is offered to the first
+    link on its path.
     """
     rows = by_link(run)
     if list(rows) != [link["name"] for link in run.spec["links"]]:
@@ -91,7 +92,8 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
     """A link is offered at most the packets that the link before it sent.
 
-    The packets that arrive are at most the packets that the last link sent.
+    The packets that arrive are at most the packets that the last link sent. If only queues can lose
+    packets, the lost packets are at most the dropped packets.
     """
     rows = by_link(run)
     for way in ("up", "down"):
@@ -175,7 +177,7 @@ def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
 def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
     """The mean backlog is the rate of departures times the mean wait.
 
-    No step has a longer wait than the maximum.
+    The longest wait of each step is at most the longest wait of the trial.
     """
     if not run.whole:
         return

@@ -65,7 +65,7 @@ def windows_are_within_the_line(run: Run) -> Iterator[str]:
 
 
 def round_trips_over_time_are_those_of_the_flow(run: Run) -> Iterator[str]:
-    """The series of round trips has as many round trips as the flow, with the same extremes."""
+    """The series of round trips has the number, the minimum and the maximum of the flow's row."""
     groups = _by(run.tables["rtt"], "flow", "direction")
     for (app, way), rows in groups.items():
         for row in rows:

@@ -20,7 +20,7 @@ neither, because its server starts when a client's packet arrives and uses the s
 
 
 def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
-    """Under another discipline, applications start and send at the same times."""
+    """Under another discipline, the sources stay the same (`_same_sources`)."""
     kind = scenarios.Drawing(rng).kind("disciplines")
     way = rng.choice(["up", "down"])
     link = {**table["path"][way], "qdisc": kind}
@@ -32,7 +32,7 @@ def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def another_order(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """If applications are listed in another order, they start and send at the same times."""
+    """If applications are listed in another order, the sources stay the same (`_same_sources`)."""
     names = list(table["apps"])
     if len(names) == 1:
         return None
@@ -42,6 +42,7 @@ def another_order(table: Table, rng: random.Random) -> Iterator[str] | None:
 
 
 def _same_sources(one: Run, other: Run) -> Iterator[str]:
+    """First connections open at the same times, and sources without feedback send as much."""
     for name, about in one.apps.items():
         kind = about["app"]["kind"]
         ways = ("up", "down") if kind in BOTH_WAYS else ("up",) if kind in ONE_WAY else ()
@@ -68,7 +69,7 @@ def _opened(run: Run, app: str) -> float | None:
 
 
 def one_that_never_starts(table: Table, rng: random.Random) -> Iterator[str]:
-    """An application that starts after the end changes nothing for other applications."""
+    """An application that starts after the trial's end changes nothing for other applications."""
     late = scenarios.Drawing(rng).app() | {"start": "1 h", "kind": "ping"}
     ping = {key: value for key, value in late.items() if key in ("kind", "start", "rtt")}
     other = {**table, "apps": {**table["apps"], "late": ping}}

@@ -77,7 +77,7 @@ def _respelled(part: Any, rng: random.Random) -> Any:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The value as a decimal number, if it has a short decimal form."""
+    """The value as a decimal number; `None` if it needs more than twelve decimals."""
     for digits in range(13):
         scaled = value * 10**digits
         if scaled.denominator == 1:
@@ -87,7 +87,7 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
-    """A value for both directions equals two equal values; a kind in one line equals its table."""
+    """One text for both directions equals a value for each; a kind as a text equals its table."""
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
     if not down["rate"].endswith("%") and not up["rate"].endswith("%"):

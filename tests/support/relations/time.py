@@ -30,7 +30,10 @@ def _ms(text: str) -> float:
 
 
 def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """A trial that goes on after all traffic has ended has the same numbers."""
+    """A trial that goes on after all traffic has ended has the same numbers.
+
+    Averages over the whole trial are not compared.
+    """
     length_ms = _ms(table["duration"])
     apps = {}
     for name, app in table["apps"].items():
@@ -66,7 +69,11 @@ def _after_the_end(one: Run, other: Run, *, same_interval: bool) -> Iterator[str
 
 
 def later(table: Table, _: random.Random) -> Iterator[str] | None:
-    """A trial that begins later, by whole periods of every clock, has the same numbers."""
+    """A trial that begins later, by whole periods of every clock, has the same numbers.
+
+    Times and the utilisation of links are not compared, except that the times of connections are
+    later by the shift.
+    """
     plain = _without_own_clocks(table)
     if plain is None:
         return None
