@@ -128,7 +128,7 @@ class Request:
     def command(self) -> str:
         """The command that repeats the request.
 
-        `SCENARIO.toml` stands for a scenario or a household that is not from a file.
+        `SCENARIO.toml` stands for a `Scenario` or a `Household` object.
         """
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]

@@ -48,7 +48,7 @@ class ProgressLines(Silence):
 
 
 def receiver(progress: Progress | bool | None) -> Progress | None:
-    """The receiver of progress that an argument names; `True` prints lines.
+    """The receiver for the argument `progress`: `ProgressLines` for `True`, none for `False`.
 
     Raises `RequestError` for other values.
     """

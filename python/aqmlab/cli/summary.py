@@ -160,7 +160,7 @@ def _missed_name(verdict: Verdict) -> str:
 
 
 def close(results: CampaignResults, report: RunReport | None = None) -> None:
-    """Prints the folder and the digest of the results."""
+    """Prints the folder, the number of trials and the digest of the results."""
     trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":

@@ -55,7 +55,7 @@ class FlowSummary:
 
 
 def lines(results: CampaignResults) -> Iterator[FlowSummary]:
-    """Yields all summaries, in the campaign's order."""
+    """Yields the summary of each flow in each condition, in the campaign's order."""
     import polars as pl
 
     if "flows" not in results.tables:

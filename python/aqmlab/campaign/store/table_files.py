@@ -212,7 +212,7 @@ def state_of(path: Path) -> FileState | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
     The state includes the time of the last change (ctime), because programs can set the time of the
-    last write (mtime).
+    last write (mtime). It is `None` if the path does not exist.
     """
     try:
         found = path.stat()

@@ -108,7 +108,7 @@ class Hosts:
         )
 
     def name_of(self, address: str) -> str:
-        """The name of the host with `address`."""
+        """The name of the host with `address`, or `address` itself if no host has it."""
         for name, own in self.addresses.items():
             if address in own or address == name:
                 return name

@@ -121,7 +121,7 @@ def conditions(results: CampaignResults) -> dict[str, Look]:
 
 
 def chosen_queues(frame: pl.DataFrame, looks: Mapping[str, Look]) -> tuple[list[str], list[str]]:
-    """The queues of `frame` that have a look, and a note on the other queues."""
+    """The queues of `frame` with a look, or else its first queue, and a note on omitted queues."""
     values = ordered(frame, "queue_label")
     kept = [value for value in values if value in looks]
     return (kept, _left_out(values, kept, "queues")) if kept else (values[:1], [])

@@ -13,7 +13,7 @@ _MEANT = re.compile(r'^Did you mean "([^"]*)"', re.MULTILINE)
 
 
 def problem_of(message: str) -> str:
-    """The first sentence of DuckDB's message, and the position in the SQL.
+    """The first line of DuckDB's message, and the line of the SQL to which it refers.
 
     >>> problem_of('Parser Error: syntax error at or near "selec"\\n\\nLINE 1: selec 1\\n        ^')
     'syntax error at or near "selec": selec 1'

@@ -21,7 +21,7 @@ from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """One queue, rate or round-trip time whose conditions are the baseline of all others."""
+    """A queue, rate or round-trip time; its conditions are the baselines of other conditions."""
 
     part: Literal["queue", "rate", "rtt"]
     value: str
