@@ -91,7 +91,7 @@ def load(path: Path | str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A scenario with the requested changes."""
+    """A scenario, the requested changes, and the engines that run the trials."""
 
     scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()

@@ -134,7 +134,7 @@ def tiers_of(asked: str) -> list[Tier]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tiers to choose from, and the faster tiers that the line cannot carry."""
+    """The tiers to choose from, and a sentence on the tiers that the line cannot carry."""
 
     tiers: tuple[Tier, ...]
     left_out: tuple[Tier, ...] = ()

@@ -191,7 +191,7 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
 
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
-    """Groups trials by engine for estimates of their speed."""
+    """Groups trials by engine, for predictions of their run time."""
     name = f"{campaign.about.name}: {campaign.about.title}"
     return [
         Lot(

@@ -86,7 +86,7 @@ class Repetition:
         return [one for one in self.campaign.trials if one.id in self.wanted]
 
     def lots(self, trials: Sequence[Trial]) -> list[Lot]:
-        """Groups `trials` by engine for estimates of their speed."""
+        """Groups `trials` by engine, for predictions of their run time."""
         return campaigns.lots(self.campaign, trials)
 
 

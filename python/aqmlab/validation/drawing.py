@@ -71,7 +71,7 @@ def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: st
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
-    """Draws both distributions, and both series over time, for the worst cases."""
+    """Draws the distributions and the series of both sides for the `most` worst cases."""
     for number, case in enumerate(comparison.worst[:most], start=1):
         yield _pair(made, comparison, case, number)
 

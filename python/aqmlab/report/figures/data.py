@@ -1,4 +1,4 @@
-"""Data of figures: rows of flows with their labels, and a selection if there are too many."""
+"""Data of figures: rows of flows with their labels, and selections of conditions to show."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def spread(values: Sequence[T], most: int) -> list[T]:
 
 
 def ordered(frame: pl.DataFrame, column: str) -> list[str]:
-    """The values of a column in the order of the campaign."""
+    """The distinct values of a column, in the order of the campaign."""
     return frame[column].unique(maintain_order=True).to_list()
 
 

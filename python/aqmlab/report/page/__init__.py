@@ -35,7 +35,7 @@ class PageImage:
     """A drawing in the page."""
 
     source: str
-    """A data URL."""
+    """The drawing as a data URL."""
     caption: str
     name: str
 

@@ -123,7 +123,7 @@ def _score(n: Numbers, at: At) -> BySeed:
 
 
 def _page_ms(n: Numbers, at: At) -> BySeed:
-    """The median load time of pages.
+    """The median load time of pages, in ms.
 
     If no page was loaded, it is the whole duration of requests.
     """

@@ -92,7 +92,7 @@ ALL_SHOWN = tuple(case.trials(*SHOWN) for case in CASES)
 
 
 def against(at: At, **changed: str) -> At:
-    """The same condition with some changes."""
+    """The condition `at` with some changes."""
     return {**at, **changed}
 
 

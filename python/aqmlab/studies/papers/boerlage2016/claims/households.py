@@ -57,7 +57,7 @@ def rates_of(n: Numbers) -> list[str]:
 
 
 def up_mbit(rate: str) -> int:
-    """The upload speed of a rate."""
+    """The upload speed of a rate in Mbit/s."""
     return int(short(rate).partition("/")[2])
 
 
