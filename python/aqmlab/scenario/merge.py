@@ -98,7 +98,7 @@ def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
 
 
 def _unquoted(line: str) -> str | None:
-    """A hint for a line whose value is text without quotes."""
+    """A hint if the value of a line is text without quotes."""
     bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
     first, *members = re.split(r"[\[\]{},]", bare)
     for value in (first, *(one.partition("=")[2] or one for one in members)):
@@ -137,7 +137,7 @@ def split_address(address: str, place: str) -> Keys:
 
 
 def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    """Yields the members of nested tables that are not tables themselves."""
+    """Yields the keys and the value of each member of nested tables that is not a table."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield from leaves(member, (*above, str(key)))

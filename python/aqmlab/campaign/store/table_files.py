@@ -140,7 +140,7 @@ class TableFiles:
             raise self._folder.damaged(largest, f"in all files of its table, {problem}")
 
     def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
-        """Raises `RequestError` if a file of a table has changed since its verification.
+        """Raises `RequestError` if a verified file of a table, or of its `chunk`, has changed.
 
         Callers use it after they have read the file.
         """

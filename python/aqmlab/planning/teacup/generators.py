@@ -122,7 +122,7 @@ class Traffic:
 
 
 def _port(args: Arguments) -> int | None:
-    """The port of a server, from a separate argument or from 'host:port'."""
+    """The port of a server, from a separate argument or from 'host:port', if it is stated."""
     ends = (args.text(key, "").partition(":")[2] for key in ("server", "serv"))
     stated = (args.text("port", ""), args.text("serv_port", ""), *ends)
     return next((int(text) for text in stated if re.fullmatch("[0-9]{1,5}", text)), None)

@@ -213,7 +213,7 @@ def _names_linux(config: Config) -> bool:
 def tcp(
     hosts: Hosts, address: str, variables: Mapping[str, object], algorithm: str = ""
 ) -> TcpSpec:
-    """The TCP settings of the host at `address` in the simulator's form."""
+    """The TCP settings of the host at `address`. `algorithm` replaces its congestion control."""
     system = hosts.system(address)
     host = hosts.name_of(address)
     profile, settings = _profile(hosts, system)

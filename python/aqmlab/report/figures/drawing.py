@@ -169,7 +169,7 @@ def head(made: Canvas, title: str) -> None:
 
 
 def panel_title(axes: Axes, text: str, columns: int = 1) -> None:
-    """Writes the title of a panel, shortened to the panel's width."""
+    """Writes the title of a panel, shortened to the panel's width among `columns` columns."""
     axes.set_title(plain_text(shortened(text, _TITLE // columns - 4)))
 
 

@@ -25,7 +25,7 @@ def problem_of(message: str) -> str:
 
 
 def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str | None:
-    """A hint for an error; `columns` lists the columns of each table."""
+    """A hint for an error, if there is one; `columns` lists the columns of each table."""
     table = _TABLE.search(message)
     if table is not None:
         return suggestion(table[1], columns)

@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def closest(self) -> Verdict | None:
-        """The worst verdict with a margin; among equal verdicts, the verdict with less margin."""
+        """The worst verdict with a margin, if any; among equally bad verdicts, the least margin."""
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 

@@ -61,7 +61,7 @@ D-E3b calls losses "again negligible" that are below 1 % in D-E2b.
 
 
 def trials(scenario: int, *rates: str) -> Trials:
-    """The trials of a scenario at these `rates`."""
+    """The trials of a scenario at these `rates`, by default at all rates."""
     return Trials(f"iot{scenario}", {"rate": rates or RATES})
 
 

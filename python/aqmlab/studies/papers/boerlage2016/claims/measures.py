@@ -120,7 +120,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 def rate_of(
     n: Numbers, flow: str, where: At, span_s: tuple[float, float], take: Take = "mean"
 ) -> BySeed:
-    """A flow's throughput in Mbit/s, in the windows within a span."""
+    """A statistic of a flow's throughput in Mbit/s, over the windows within a span."""
     return n.rate(flow, where, span_s, direction=APPS[flow], take=take)
 
 

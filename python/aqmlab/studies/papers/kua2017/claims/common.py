@@ -51,7 +51,7 @@ FAR = 2.0
 
 
 def home(*rates: str, rtts: tuple[str, ...] = SHOWN) -> Trials:
-    """The trials of the whole home at these `rates`."""
+    """The trials of the whole home at these `rates`, by default at all rates."""
     return Trials("home", {"rate": rates or RATES, "rtt": rtts})
 
 
