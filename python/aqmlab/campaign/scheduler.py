@@ -140,7 +140,7 @@ class _Running:
 
 
 def _answer(future: Future[Answer]) -> Answer:
-    """The answer of a trial. A broken executor counts as a dead worker."""
+    """The answer of a trial. Errors of the executor, except `LabError`, become answers."""
     try:
         return future.result()
     except CancelledError:

@@ -125,7 +125,7 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the application with the worst verdict, with its deciding need.
+    It also shows the worst verdict with its deciding need, and the applications that are not good.
 
     The counts include applications that cannot be judged, so that a few good verdicts do not seem
     to cover all applications.
@@ -160,7 +160,7 @@ def _missed_name(verdict: Verdict) -> str:
 
 
 def close(results: CampaignResults, report: RunReport | None = None) -> None:
-    """Prints the folder, the number of trials and the digest of the results."""
+    """Prints the folder, the number of trials, the digest, and notes on the numbers."""
     trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":

@@ -70,7 +70,7 @@ def _numbers(number: Mapping[str, int], names: Sequence[str]) -> tuple[int, ...]
 
 
 def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
-    """Yields a warning for each application that starts or may start after the trial's end."""
+    """Yields warnings of applications that start, or may start, after the trial's end."""
     length = scenario.duration
     for app in spec.apps:
         if app.start_ns >= spec.duration_ns:

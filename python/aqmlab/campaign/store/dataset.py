@@ -216,7 +216,7 @@ class Dataset:
         self._folder.remove_parts([one.index for one in self.chunks[chunk]])
 
     def _write_tables(self, chunk: int) -> ChunkRecord:
-        """Writes the tables of the finished trials of a chunk."""
+        """Writes the tables of the finished trials of a chunk; returns their record."""
         self._folder.refuse_replaced()
         finished = self._finished(chunk)
         files = {
