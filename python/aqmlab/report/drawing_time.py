@@ -2,8 +2,8 @@
 
 The time of a drawing has a constant part, and a part that grows with the simulated time of the
 trials, whose rows are read. Earlier drawings of the scenario or figure with different simulated
-times determine both parts. If all have equal simulated times, the prediction is their mean. Without
-drawings of this scenario or figure, drawings of others count.
+times determine both parts. If the times of drawing do not grow with them, the prediction is the
+mean. Without drawings of this scenario or figure, drawings of all others count.
 """
 
 from __future__ import annotations

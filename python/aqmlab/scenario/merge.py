@@ -125,7 +125,7 @@ def from_address(address: str, value: Any, place: str) -> Layer:
 
 
 def split_address(address: str, place: str) -> Keys:
-    """The keys of a dotted address; raises `ScenarioError` if its first key is no known table."""
+    """The keys of a dotted address; raises `ScenarioError` for an address of no parameter."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
         if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
@@ -181,7 +181,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges two tables key by key. Returns `over` if one of the values is not a table."""
+    """Merges two tables of one kind key by key. Returns `over` for any other two values."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:

@@ -62,7 +62,7 @@ class Repetition:
     wanted: frozenset[str]
 
     def unrecorded(self) -> list[Trial]:
-        """The needed trials that are not in the folder's manifest."""
+        """The needed trials without a result in the folder's manifest, or without tables."""
         known: dict[str, str | None] = {}
         folder = Folder(self.folder)
         if folder.exists():

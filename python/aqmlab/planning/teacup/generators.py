@@ -61,8 +61,8 @@ class Traffic:
         """Adds an application that sends data from `sender` to `receiver`.
 
         An application with a parameter `duration` runs for that time from its actual start, like
-        the tool on the testbed. `adapt` changes the TCP of both ends. If both ends are on one side of
-        the bottleneck, the function only warns.
+        the tool on the testbed. `adapt` changes the TCP of both ends. If both ends are on the same
+        side of the bottleneck, the function only warns.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")

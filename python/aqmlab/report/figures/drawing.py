@@ -235,8 +235,8 @@ def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -
     """Gives panels with a common y-axis a scale on which all `sizes` are visible.
 
     `sizes` are positive and typical of each part of the data. If the data span less than a decade,
-    the axis is linear and begins at zero. Otherwise it is logarithmic, with a linear section below
-    its least decade if there are `zeros`.
+    the axis is linear from zero, or from just below zero if there are `zeros`. Otherwise it is
+    logarithmic, with a linear section below its least decade if there are `zeros`.
     """
     known = [size for size in sizes if math.isfinite(size) and size > 0]
     tops = [float(axes.dataLim.ymax) for axes in panels if axes.has_data()]
