@@ -120,7 +120,7 @@ class Facts(Struct, frozen=True):
 
 
 class Headline(Struct, frozen=True):
-    """The answer in one sentence."""
+    """The answer in one sentence, with its kind."""
 
     kind: Cause
     text: str

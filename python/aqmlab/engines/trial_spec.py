@@ -209,7 +209,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
         return {app.name: app for app in self.apps}
 
     def with_seed(self, seed: int) -> TrialSpec:
-        """The same trial with another seed."""
+        """This trial with the seed `seed`."""
         return msgspec.structs.replace(self, seed=seed)
 
     def members(self) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges two tables of one kind key by key. Returns `over` for any other two values."""
+    """Merges tables key by key. Returns `over` if a value is no table or the kinds differ."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:

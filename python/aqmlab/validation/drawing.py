@@ -141,7 +141,7 @@ def _over_time(
 
 
 def _points(record: TrialRecord, name: SeriesName, item: str) -> Sequence[Sequence[float]]:
-    """The times in seconds and the values of an item's series; windows in kB."""
+    """The times in seconds and the values of an item's series. Congestion windows are in kB."""
     series = record["series"]
     if name == "cwnd_bytes":
         curve = series["cwnd_bytes"].get(item, ())

@@ -58,7 +58,7 @@ class Columns:
         return pa.schema([("trial", pa.string()), *front, (LAST, pa.int64())])
 
     def arrays(self, rows: Sequence[tuple[Trial, pa.Table]], own: Sequence[str]) -> list[pa.Array]:
-        """The leading columns for `rows` of a table with the columns `own`, in the same order."""
+        """The leading columns of a table with the columns `own`: a value for each row of `rows`."""
         import numpy as np
         import pyarrow as pa
 

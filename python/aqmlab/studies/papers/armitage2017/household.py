@@ -64,7 +64,7 @@ def data_up(stack: Sequence[Need], *kinds: Class) -> float:
 
 
 def acks(stack: Sequence[Need], share: float = ACK_SHARE) -> float:
-    """The acknowledgements of TCP's downstream data, in Mbit/s."""
+    """The rate of acknowledgements of TCP's downstream data, in Mbit/s."""
     return share * down(stack, "streaming", "tolerant")
 
 

@@ -48,7 +48,7 @@ from aqmlab.studies.papers.boerlage2016.conditions import (
 CLAIMS = Claims()
 
 LEAST_UP_MBIT = 5
-"""V-E: the upload speed that all households but the first need."""
+"""V-E: the upload speed in Mbit/s that all households but the first need."""
 
 
 def rates_of(n: Numbers) -> list[str]:
