@@ -91,7 +91,7 @@ def load(path: Path | str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A scenario with the requested changes."""
+    """A scenario, the requested changes, and the engines that run the trials."""
 
     scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()
@@ -128,7 +128,7 @@ class Request:
     def command(self) -> str:
         """The command that repeats the request.
 
-        `SCENARIO.toml` stands for a scenario or a household that is not from a file.
+        `SCENARIO.toml` stands for a `Scenario` or a `Household` object.
         """
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]

@@ -52,7 +52,7 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """The answer to a question. Its results come only from trials that ran."""
+    """The answer to an `AdviceQuestion`. It rests only on trials that ran."""
 
     title: str
     offer: Offer
@@ -224,7 +224,7 @@ def _today(household: Household | None) -> Tier | None:
 
 
 def _apps(household: Household | None, bench: Bench) -> list[AppWords]:
-    """The applications in plain words.
+    """The applications of the campaign in plain words.
 
     An application without such words has the name of its group, or its own name.
     """

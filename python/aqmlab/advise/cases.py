@@ -70,7 +70,7 @@ class Setup:
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
-        """Each tier with each gateway and each share of the line's rate."""
+        """Each tier with each gateway, at each of the gateway's `shares`."""
         return [
             GatewayCase(tier, name, share)
             for tier in tiers

@@ -70,7 +70,7 @@ def _title(title: str) -> str:
 
 
 class GatewayChoice(Value):
-    """A gateway to choose from. A direction without a discipline keeps the line's own FIFO."""
+    """A gateway to choose from. A direction without a discipline keeps its unmanaged queue."""
 
     title: Annotated[str, AfterValidator(_title)]
     up: Managed | None = None
@@ -134,7 +134,7 @@ def tiers_of(asked: str) -> list[Tier]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tiers to choose from, and the faster tiers that the line cannot carry."""
+    """The tiers to choose from, and a sentence on the tiers that the line cannot carry."""
 
     tiers: tuple[Tier, ...]
     left_out: tuple[Tier, ...] = ()
@@ -191,7 +191,7 @@ def _sorted(texts: Sequence[str], where: Any) -> list[Tier]:
 
 
 def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
-    """The gateways in a list of names or in a file, today's gateway first.
+    """The gateways in a list of names or in a file (`DEFAULT` for `None`), today's gateway first.
 
     Raises `ScenarioError`.
     """

@@ -69,7 +69,7 @@ class Conclusion:
     sentences: Sequence[Sentence]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
-    """The gateway that serves everyone at the slowest tier.
+    """The gateway that needs the slowest tier to serve everyone.
 
     It is `None` if this gateway is today's gateway, or if no gateway serves everyone.
     """

@@ -69,7 +69,7 @@ class Cost(Struct, frozen=True):
 
 
 class BetterGateway(Struct, frozen=True):
-    """The gateway that serves everyone at the slowest tier."""
+    """The gateway that needs the slowest tier to serve everyone."""
 
     name: str
     tier: str
@@ -120,7 +120,7 @@ class Facts(Struct, frozen=True):
 
 
 class Headline(Struct, frozen=True):
-    """The answer in one sentence."""
+    """The answer in one sentence, with its kind."""
 
     kind: Cause
     text: str

@@ -11,7 +11,7 @@ from aqmlab.scenario.model import Modem
 from aqmlab.scenario.quantities import Rate
 
 ETHERNET = Device(linux="eth0", bsd="em0", counted=14)
-"""The network device of a gateway whose line is not one of the known lines."""
+"""The network device of a gateway whose line is not one of the built-in lines."""
 
 
 class ModemLine(Line):

@@ -73,7 +73,7 @@ def mismatch(
 def contents(path: Path, expected: Iterable[FileChecksum]) -> tuple[bytes, str | None]:
     """Reads the file at `path`. Returns its bytes and the result of `mismatch`.
 
-    The bytes are empty if the size of the file is not an expected size.
+    The bytes are empty if the file is missing or if its size is not an expected size.
     """
     data = b""
 

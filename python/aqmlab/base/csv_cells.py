@@ -20,7 +20,7 @@ _NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def cell(text: str) -> str:
-    """Escapes `text` for a cell.
+    """Escapes `text` for a cell of a CSV file.
 
     >>> cell("=1+1"), cell("-5"), cell("a\\x1b[31mb"), cell("12/1 Mbit/s")
     ("'=1+1", '-5', 'a?[31mb', '12/1 Mbit/s')

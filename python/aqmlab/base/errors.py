@@ -104,7 +104,7 @@ def _with_hint(text: str, hint: str | None) -> str:
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`, or lists all `known` names.
+    """Suggests the `known` name nearest to `got`, or lists the first `known` names.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'

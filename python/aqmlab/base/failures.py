@@ -45,7 +45,7 @@ class DiskError(LabError):
 
     @classmethod
     def of(cls, error: OSError, path: Path, needed: int | None = None) -> DiskError:
-        """The error for `needed` bytes that could not be written to `path`."""
+        """The error for a failed write to `path`, of `needed` bytes or of an unknown size."""
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             hint = "name a writable location" if error.errno in _FORBIDDEN else None
             return cls(f"{path}: cannot be written: {error.strerror or error}", hint)

@@ -6,7 +6,9 @@ import math
 
 
 def number(value: float | None) -> str:
-    """Formats a number with three significant digits, or as a whole number from 100 on.
+    """Formats a number with three significant digits, from 100 on as a whole number.
+
+    Values below 0.001, except zero, become "<0.001".
 
     >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
     ('0.123', '12.3', '2710', '0', '-')

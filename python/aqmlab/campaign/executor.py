@@ -23,7 +23,7 @@ class TrialExecutor(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of trials (at least 1) that the executor should hold, with waiting trials."""
+        """The number of trials, running or waiting, that the executor should hold (at least 1)."""
 
     @property
     def attempts(self) -> int:

@@ -68,7 +68,7 @@ class Pace:
         self._started_s = self._clock()
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Notes that `seconds` of a trial have passed."""
+        """Notes that a trial has reached `seconds` of its duration."""
         now = cost(trial, seconds), self._clock()
         before = self._running.get(trial.index)
         # A trial whose worker died begins again.
@@ -132,7 +132,7 @@ class Pace:
         return [self._running[index].trial for index in sorted(self._running)]
 
     def _at_once(self) -> float | None:
-        """The number of trials that run simultaneously."""
+        """The number of trials that run simultaneously, if it is known."""
         left = max(1, self._trials - self._ended)
         if self._processes is not None:
             return min(self._processes, left)
@@ -141,14 +141,14 @@ class Pace:
         return min(left, max(1.0, busy_s / passed_s)) if busy_s and passed_s > 0 else None
 
     def _in_part(self, engine: str) -> float:
-        """The cost of the finished parts of running trials."""
+        """The cost of the finished parts of an engine's running trials."""
         own = (one for one in self._running.values() if one.trial.engine == engine)
         return sum(one.last[0] for one in own)
 
     def _pace(self, engine: str) -> float | None:
         """The seconds per unit of an engine's cost.
 
-        They come from this run, or otherwise from earlier runs.
+        They come from this run, or otherwise from earlier runs. Without either, they are `None`.
         """
         work = self._engines[engine]
         cost_run, busy_s = work.timed, work.busy_s

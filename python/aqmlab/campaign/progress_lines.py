@@ -48,9 +48,9 @@ class ProgressLines(Silence):
 
 
 def receiver(progress: Progress | bool | None) -> Progress | None:
-    """The receiver of progress that an argument names; `True` prints lines.
+    """The receiver of progress for an argument: `ProgressLines` for `True`, none for `False`.
 
-    Raises `RequestError` for other values.
+    Raises `RequestError` for a value that is neither a switch nor a receiver.
     """
     if progress is True:
         return ProgressLines()

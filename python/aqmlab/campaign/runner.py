@@ -149,7 +149,7 @@ def follow(campaign: Campaign, path: Path) -> None:
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
-    """Returns whether the folder's manifest has results but describes the scenario differently."""
+    """Returns whether a manifest with results differs from `campaign` in the scenario."""
     before = folder.manifest()
     return before.files is not None and before.is_behind(_manifest(campaign))
 
@@ -191,7 +191,7 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
 
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
-    """Groups trials by engine for estimates of their speed."""
+    """Groups trials by engine, for predictions of their run time."""
     name = f"{campaign.about.name}: {campaign.about.title}"
     return [
         Lot(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` holds anything except files of `campaign`.
+    """Raises `RequestError` if `folder` is a file or holds results other than of `campaign`.
 
     The hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """

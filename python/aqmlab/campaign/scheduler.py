@@ -29,7 +29,7 @@ class Progress(Protocol):
         """Reports a damaged file, whose trials run again. The function is called before `begin`."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Reports the progress of a trial from any thread. Few engines support it."""
+        """Reports, from any thread, that a trial has reached `seconds`. Few engines do so."""
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         """Reports the end of a trial: its problem if it failed, and otherwise its run time."""
@@ -122,7 +122,7 @@ class _Running:
                 raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
     def ended(self) -> list[tuple[Trial, Answer]]:
-        """Waits a few seconds for a trial to end. Returns the trials that have ended."""
+        """Waits at most `_LOOK_S` for a trial to end. Returns the trials that have ended."""
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
         if gone or not ended:
@@ -140,7 +140,7 @@ class _Running:
 
 
 def _answer(future: Future[Answer]) -> Answer:
-    """The answer of a trial. A broken executor counts as a dead worker."""
+    """The answer of a trial. Errors of the executor, except `LabError`, become answers."""
     try:
         return future.result()
     except CancelledError:

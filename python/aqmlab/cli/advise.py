@@ -99,7 +99,7 @@ def _show(advice: Advice) -> None:
 def _cell(outcome: CaseOutcome | None) -> str:
     """The number of bad applications, or if none is bad, of applications that are not good.
 
-    If the gateway shapes, its share of the line's rate follows.
+    If the gateway shapes, its share of the line's rate follows. `None` is a case that was not run.
     """
     if outcome is None:
         return "not run"

@@ -118,7 +118,7 @@ def tally(verdicts: Sequence[ClaimResult]) -> str:
 
 
 def measured(verdict: ClaimResult) -> str:
-    """The deciding check of a claim as text, with the rule, the reason and the choices."""
+    """The deciding check of a claim in words, with the claim's rule, remarks and choices."""
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks

@@ -34,7 +34,7 @@ def command(given: DemandParameters) -> int:
 
 
 def as_json(household: Household, demand: HouseholdDemand) -> dict[str, Any]:
-    """The sums and their parts, in Mbit/s."""
+    """The sums of the household's demand and the parts of each, in Mbit/s."""
     sums = {way: {one: demand.data_mbit(way, one) for one in CATEGORIES} for way in WAYS}
     parts = [
         {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
-    """Yields lines on the trials, the engine, the folder and the expected time and size."""
+    """Yields lines on trials, engine, folder, expected run time and expected size of results."""
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
     product = _product(campaign.trials)
@@ -47,7 +47,7 @@ def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
 
 
 def unasked(unbuilt: Sequence[str]) -> str:
-    """The unknown facts about engines that are not built, and the command that builds them."""
+    """A line on the facts that are unknown until engines are built, with the build command."""
     return (
         f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` builds it), so"
         " recorded and refused trials are not known"

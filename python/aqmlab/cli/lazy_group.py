@@ -107,7 +107,7 @@ def _help(entry: CommandEntry) -> str:
 
 
 def _parameters(entry: CommandEntry) -> type | None:
-    """The class of a command's parameters."""
+    """The class of a command's parameters, if it has any."""
     if entry.parameters is None:
         return None
     found: type = resolve_name(f"aqmlab.cli.parameters.{entry.module}:{entry.parameters}")

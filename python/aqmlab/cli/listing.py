@@ -31,7 +31,7 @@ def command(given: ListingParameters) -> int:
 
 
 def _entries(topic: str, name: str | None) -> list[Listed]:
-    """The entries of a topic, from the module that knows them."""
+    """The entries of a topic, or only its entry `name`, from the topic's module."""
     found: list[Listed] = resolve_name(TOPICS[topic])(topic, name)
     return found
 

@@ -64,8 +64,9 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """A text with the number of trials, and the number and simulated seconds of the trials left to
-    run.
+    """A text with the numbers of all trials and of trials left to run, and the latter's seconds.
+
+    The seconds are simulated. If the trials left are unknown, the seconds of all trials count.
     """
     found = laboratory.count(needs)
     if found.missing is None:
@@ -75,7 +76,7 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
 
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
-    """Prints the expected run time and size of the trials that are left to run."""
+    """Prints the expected run time and size of results for the trials left to run."""
     found = laboratory.count(needs)
     if found.missing is None:
         print(forecast.unasked([laboratory.asked.engine]))

@@ -64,8 +64,8 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. Differences are relative to `baseline`. If it
-    is `None`, they are relative to the first condition.
+    With `brief`, prints the tally only. The table of numbers has at most `most` rows. Differences
+    are relative to `baseline`. If it is `None`, they are relative to the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -79,7 +79,7 @@ def show(
 
 
 def baseline_asked(trials: Sequence[TrialEntry], text: str | None) -> Baseline | None:
-    """The baseline that `--baseline` names; raises `RequestError` for an unknown condition."""
+    """The baseline that `--baseline` names, if any; raises `RequestError` for an unknown name."""
     return None if text is None else baseline_called(text, labels_of(trials).values())
 
 
@@ -90,7 +90,7 @@ def _show_flows(
     comparison: BaselineComparison,
     kept: str | None,
 ) -> None:
-    """Prints a row for each application and direction.
+    """Prints a row for each application and direction, up to `most` rows.
 
     The column `kept` is not omitted, because the user asked for it.
     """
@@ -125,7 +125,7 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the application with the worst verdict, with its deciding need.
+    It also shows the worst verdict with its deciding need, and the applications that are not good.
 
     The counts include applications that cannot be judged, so that a few good verdicts do not seem
     to cover all applications.
@@ -160,7 +160,7 @@ def _missed_name(verdict: Verdict) -> str:
 
 
 def close(results: CampaignResults, report: RunReport | None = None) -> None:
-    """Prints the folder and the digest of the results."""
+    """Prints the folder, the number of trials, the digest, and notes on the numbers."""
     trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":
@@ -235,7 +235,7 @@ def _cells(
 
 
 def _difference(verdict: Verdict | None, comparison: BaselineComparison) -> str:
-    """The difference of the deciding number from the same number in the baseline."""
+    """The deciding number's difference from the same number in the baseline; empty if unknown."""
     decided = verdict.deciding if verdict else None
     apart = comparison.of(verdict, decided) if verdict else None
     return "" if apart is None or decided is None else signed(apart, decided.unit)

@@ -63,7 +63,7 @@ class _TrialOptions:
     draw: int | None
 
     def check(self, *, regenerate: bool) -> None:
-        """Raises `RequestError` for options that exclude each other."""
+        """Raises `RequestError` for options that exclude each other or lack a needed option."""
         alone = [self.missing, self.renew, self.sample is not None]
         if not regenerate and any(alone):
             raise RequestError("--missing, --renew and --sample need --regenerate")

@@ -20,7 +20,7 @@ _MOST_WORST = 20
 
 
 def show(made: Validation, comparison: Comparison) -> None:
-    """Prints the errors of an engine against the kernel by metric, and the worst cells."""
+    """Prints an engine's errors by metric, the worst cases, refused cells, and the verdict."""
     target = console.stdout()
     target.print(_lines(comparison))
     worst = comparison.worst

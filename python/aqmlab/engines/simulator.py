@@ -12,7 +12,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 
 @dataclass(frozen=True)
 class Simulator:
-    """The simulator."""
+    """The engine `sim`, which has no options."""
 
     name: str = "sim"
     runner: str = "aqmlab._core:run"

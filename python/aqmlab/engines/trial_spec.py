@@ -97,7 +97,7 @@ class RouteSpec(_Spec, frozen=True, kw_only=True):
     delay_ns: Natural
     loss: float = 0.0
     jitter_ns: Natural | UnsetType = UNSET
-    """The largest extra delay per packet, drawn uniformly; by default none."""
+    """The largest extra delay of a packet, by default none. Extra delays are drawn uniformly."""
     reorder: bool | UnsetType = UNSET
     """Whether jitter may reorder packets (netem) or only delay them; by default it only delays."""
 
@@ -195,7 +195,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
 
     @property
     def duration_s(self) -> float:
-        """The simulated time."""
+        """The length of the trial in seconds."""
         return self.duration_ns / 1e9
 
     @property
@@ -209,7 +209,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
         return {app.name: app for app in self.apps}
 
     def with_seed(self, seed: int) -> TrialSpec:
-        """The same trial with another seed."""
+        """This trial with the seed `seed`."""
         return msgspec.structs.replace(self, seed=seed)
 
     def members(self) -> dict[str, Any]:

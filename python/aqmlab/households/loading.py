@@ -54,8 +54,8 @@ def find(source: str | Path) -> FoundHousehold:
 def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
     """The household that `source` names; `None` if `source` is not a household.
 
-    A household is a built-in household, or a file with people or things. A file that extends a
-    built-in household also counts, unless a built-in scenario has the same name as that household.
+    `source` may be a built-in name, or a file with people or things. A file that extends a built-in
+    household also counts, unless a built-in scenario has the same name as that household.
     """
     if str(source) in builtin_names():
         return _builtin(str(source))

@@ -202,7 +202,7 @@ def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
 
 
 def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
-    """The number of tokens at the front that name an activity, and the activity's key."""
+    """The number of tokens at the front that name an activity, and its key; `None` if none do."""
     known = activities.by_words()
     for length in range(min(len(tokens), _MOST_WORDS), 0, -1):
         words = " ".join(tokens[:length])

@@ -114,7 +114,7 @@ def _gateway(known: GatewayChoice) -> dict[str, Any]:
 
 
 def _managed(known: Managed | None) -> dict[str, Any] | None:
-    """The discipline of a direction, as scenarios state it and as the settings state it."""
+    """The discipline of a direction, if any, as scenarios and as the settings state it."""
     if known is None:
         return None
     qdisc = known.qdisc

@@ -70,7 +70,7 @@ def _numbers(number: Mapping[str, int], names: Sequence[str]) -> tuple[int, ...]
 
 
 def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
-    """Yields a warning for each application that starts or may start after the trial's end."""
+    """Yields warnings of applications that start, or may start, after the trial's end."""
     length = scenario.duration
     for app in spec.apps:
         if app.start_ns >= spec.duration_ns:
@@ -90,7 +90,7 @@ def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
 
 
 def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
-    """The start in ns and the round-trip time of each copy of an application."""
+    """The start in ns and the stated round-trip time, if any, of each copy of an application."""
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
         starts = [one.ns for one in start]

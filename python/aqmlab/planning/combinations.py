@@ -29,7 +29,7 @@ class Engines:
     build: bool
 
     def refusal(self, spec: TrialSpec) -> Refusal | None:
-        """The first reason why one of the engines cannot run a trial."""
+        """The first reason why one of the engines cannot run a trial, if there is one."""
         asked = (registry.engine(name).refusal(spec, build=self.build) for name in self.names)
         return next(filter(None, asked), None)
 

@@ -68,7 +68,8 @@ def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
 def _shaped(way: str, link: Link, rate_bps: int) -> tuple[Shaper, int, KindSpec]:
     """The shaper, the rate and the discipline of a link before a wire of `rate_bps`.
 
-    CAKE with a bandwidth is its own shaper. Without a bandwidth, its shaper has the link's rate.
+    CAKE with a bandwidth is its own shaper, unless the link states a shaper. If the link states the
+    shaper `cake` and CAKE has no bandwidth, the shaper has the link's rate.
     """
     qdisc = kind_spec(link.qdisc)
     bandwidth_bps = cast(int | None, qdisc.params.get("bandwidth")) if _is_cake(link) else None

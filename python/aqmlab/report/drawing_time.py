@@ -1,9 +1,9 @@
 """Predicts the time of drawing from earlier drawings on this machine.
 
 The time of a drawing has a constant part, and a part that grows with the simulated time of the
-trials, whose rows are read. Earlier drawings of the same scenario or figure with different
-simulated times determine both parts. Without such drawings, the prediction is the mean of the known
-drawings.
+trials, whose rows are read. Earlier drawings of the scenario or figure with different simulated
+times determine both parts. If the times of drawing do not grow with them, the prediction is the
+mean. Without drawings of this scenario or figure, drawings of all others count.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ExpectedDrawing:
     drawings: int
     """The number of drawings behind the prediction."""
     alike: bool
-    """Whether these drawings are of the same scenario or figures."""
+    """Whether these drawings are of the scenario or the figures that are to be drawn."""
 
 
 def expected(kind: Kind, wanted: Iterable[Wanted]) -> ExpectedDrawing | None:

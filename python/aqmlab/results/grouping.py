@@ -38,7 +38,7 @@ def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None
 
 
 def _difference(one: TrialEntry, other: TrialEntry) -> str | None:
-    """A property that differs between two trials although all seeds of a condition share it."""
+    """A property that all seeds of a condition share and that differs in two trials, if any."""
     if one is other:
         return None
     if _texts(one) != _texts(other):

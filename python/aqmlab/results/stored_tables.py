@@ -240,7 +240,7 @@ def _refuse_fork() -> None:
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
-    """A table from its verified files. A file may lack columns that other files have.
+    """A table, or a `chunk` of it, from verified files. Some files may lack columns of others.
 
     Raises `RequestError` if a file has changed since it was written.
     """

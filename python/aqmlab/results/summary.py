@@ -55,7 +55,7 @@ class FlowSummary:
 
 
 def lines(results: CampaignResults) -> Iterator[FlowSummary]:
-    """Yields all summaries, in the campaign's order."""
+    """Yields the summary of each flow with data in each condition, in the campaign's order."""
     import polars as pl
 
     if "flows" not in results.tables:
@@ -82,7 +82,7 @@ def lines(results: CampaignResults) -> Iterator[FlowSummary]:
 
 
 def sparse(results: CampaignResults) -> str:
-    """The flows with too few packets per trial for reliable numbers; empty if none."""
+    """A text on the flows with too few packets per trial for reliable numbers; empty if none."""
     import polars as pl
 
     if "flows" not in results.tables:

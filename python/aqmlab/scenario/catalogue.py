@@ -151,7 +151,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return kinds[name]
 
     def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
-        """The error for a setting `name` that `profile` lacks and another profile has."""
+        """The error if `profile` lacks the setting `name` and another profile has it."""
         kind, any_host = self.find("profiles", profile), self.any_profile()
         if any_host is None or name in kind.params or name not in any_host.params:
             return None
@@ -159,7 +159,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return BadValueError(problem, "docs/reference/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
-        """A combined profile with the settings of all host profiles."""
+        """A combined profile with the settings of all host profiles; `None` without profiles."""
         profiles = list(self["profiles"].values())
         if not profiles:
             return None

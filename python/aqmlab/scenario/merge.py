@@ -98,7 +98,7 @@ def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
 
 
 def _unquoted(line: str) -> str | None:
-    """A hint for a line whose value is text without quotes."""
+    """A hint if the value of a line is text without quotes."""
     bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
     first, *members = re.split(r"[\[\]{},]", bare)
     for value in (first, *(one.partition("=")[2] or one for one in members)):
@@ -125,7 +125,7 @@ def from_address(address: str, value: Any, place: str) -> Layer:
 
 
 def split_address(address: str, place: str) -> Keys:
-    """The keys of a dotted address; raises `ScenarioError` if its first key is no known table."""
+    """The keys of a dotted address; raises `ScenarioError` for an address of no parameter."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
         if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
@@ -137,7 +137,7 @@ def split_address(address: str, place: str) -> Keys:
 
 
 def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    """Yields the members of nested tables that are not tables themselves."""
+    """Yields the keys and the value of each member of nested tables that is not a table."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield from leaves(member, (*above, str(key)))
@@ -181,7 +181,7 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges two tables key by key. Returns `over` if one of the values is not a table."""
+    """Merges tables key by key. Returns `over` if a value is no table or the kinds differ."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:

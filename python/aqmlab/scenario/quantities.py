@@ -98,7 +98,7 @@ def _refuse_below(of: Quantity, amount: object, least: int, what: str) -> None:
 
 
 def _parsed(of: Quantity, amount: object) -> str | None:
-    """The hint for text in the place of a number of base units."""
+    """A hint if text is in the place of a number of base units."""
     name = type(of).__name__
     return f'write {name}.parse("{shown(amount)}")' if isinstance(amount, str) else None
 

@@ -175,7 +175,7 @@ def short_name(address: str) -> str:
 
 
 def label(value: Any) -> Condition:
-    """The label of a value: text and numbers unchanged, a table by its kind, `None` as "off"."""
+    """The label of a value: a number, text without parameters, a table's kind, or "off"."""
     if value is None:
         return "off"
     if isinstance(value, Mapping):

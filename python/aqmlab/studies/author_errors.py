@@ -87,7 +87,7 @@ def _relative(path: Path) -> str:
 
 
 def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
-    """The problem on one line, and a suggestion."""
+    """The problem on one line, and a suggestion, if there is one."""
     if isinstance(error, RequestError):
         return error.problem, error.hint
     if isinstance(error, SyntaxError):
@@ -101,7 +101,7 @@ def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
 
 
 def _meant(error: Exception, frame: FrameType | None) -> str | None:
-    """The existing name that is closest to the missing name."""
+    """The existing name that is most similar to the missing name, if any is similar."""
     if isinstance(error, NameError) and error.name and frame is not None:
         return nearest(error.name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:

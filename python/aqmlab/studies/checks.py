@@ -185,12 +185,12 @@ Known = BySeed | float
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at most `bound`."""
+    """A check that the numbers exceed `bound` by at most the share `slack` of it."""
     return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
 def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at least `bound`."""
+    """A check that the numbers fall short of `bound` by at most the share `slack` of it."""
     return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
@@ -202,22 +202,22 @@ def about(
 
 
 def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Check:
-    """A check that `these` exceed `those` by the factor `times` in each seed."""
+    """A check, seed by seed, that `these` are more than `times` as great as `those`."""
     return Check(what, _ratio(these, those), ">", times, 0.0, "×", ordering=True)
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check that in each seed `these` are at least `those` minus the share `slack` of `those`."""
+    """A check, seed by seed, that `these` are at least `those` minus the share `slack` of them."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 
 def alike(what: str, these: BySeed, those: BySeed, *, within: float) -> Check:
-    """A check that `these` equal `those` in each seed, within a relative tolerance."""
+    """A check, seed by seed, that `these` equal `those` within a relative tolerance."""
     return Check(what, _ratio(these, those), "≈", 1.0, within, "×", ordering=True)
 
 
 def part(name: str, checks: Iterable[Check]) -> list[Check]:
-    """The checks of one part of a sentence whose other parts make the same checks."""
+    """Assigns `checks` to a part of a sentence, so that other parts' checks count separately."""
     return [replace(check, part=name) for check in checks]
 
 
@@ -240,7 +240,7 @@ def spread(low: BySeed, high: BySeed) -> BySeed:
 
 
 def total(*parts: BySeed) -> BySeed:
-    """The sum in each seed."""
+    """The sum of `parts`, for each seed."""
     return {seed: sum(part[seed] for part in parts) for seed in parts[0]}
 
 

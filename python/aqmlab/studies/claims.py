@@ -155,7 +155,7 @@ class Evidence:
 
 
 Judge = Callable[..., Evidence | Check | Sequence[Check]]
-"""A function from the numbers of a claim's scenarios to its checks."""
+"""A function from the numbers of a claim's scenarios to the claim's checks."""
 
 
 @dataclass(frozen=True)

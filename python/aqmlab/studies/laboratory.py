@@ -62,7 +62,7 @@ class Repetition:
     wanted: frozenset[str]
 
     def unrecorded(self) -> list[Trial]:
-        """The needed trials that are not in the folder's manifest."""
+        """The needed trials without a result in the folder's manifest, or without tables."""
         known: dict[str, str | None] = {}
         folder = Folder(self.folder)
         if folder.exists():
@@ -86,7 +86,7 @@ class Repetition:
         return [one for one in self.campaign.trials if one.id in self.wanted]
 
     def lots(self, trials: Sequence[Trial]) -> list[Lot]:
-        """Groups `trials` by engine for estimates of their speed."""
+        """Groups `trials` by engine, for predictions of their run time."""
         return campaigns.lots(self.campaign, trials)
 
 

@@ -53,7 +53,7 @@ class Numbers:
 
     `take` is the statistic over many values: "mean", "min", "max", "deviation" (the standard
     deviation), or a share, such as 0.95 for the 95th percentile. A `span` is a start and an end, in
-    seconds.
+    seconds. Without a span, the whole trial counts.
     """
 
     def __init__(self, results: Selection) -> None:
@@ -72,7 +72,7 @@ class Numbers:
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
-        """A column of the table `flows`, for the direction that carries the flow's data."""
+        """A column of the table `flows`, for `direction` or else for the direction of the data."""
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:
@@ -120,7 +120,7 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """The throughput (Mbit/s) of a flow in the windows that lie wholly within `span`."""
+        """A statistic of a flow's throughput (Mbit/s) over the windows wholly within `span`."""
         rows = statistic.windows_within(self._series("windows", flow, at, direction), span)
         return self._taken(
             rows, "throughput_mbit", lambda own: statistic.of(own["throughput_mbit"], take)
@@ -135,7 +135,7 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """The round-trip time (ms) of a flow in the steps within `span`.
+        """A statistic of a flow's round-trip times (ms) over the steps within `span`.
 
         Mean, minimum and maximum cover all pairs. The other statistics use the medians of the
         steps, weighted by the number of pairs in each step. For exact values, vary `measure.from`
@@ -195,7 +195,7 @@ class Numbers:
         quantile: Take = 0.5,
         span: Span | None = None,
     ) -> BySeed:
-        """A quantile over a stream's chunks of `ar_mbit` or `rr_mbit`, in the measured interval."""
+        """A statistic of a column over a stream's chunks in the measured interval: "ar_mbit"."""
         rows = statistic.within(self._of("chunks", {"flow": flow}, at), span)
         return self._taken(rows, column, lambda own: statistic.of(own[column], quantile))
 

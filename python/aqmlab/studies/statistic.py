@@ -57,7 +57,7 @@ def of_rtt(steps: pl.DataFrame, take: Take) -> float:
 
 
 def within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
-    """The rows whose time lies in `span`."""
+    """The rows whose time lies in `span`; all rows without a span."""
     if span is None:
         return rows
     return rows.filter(rows["t_s"].is_between(span[0] - _HALF_STEP, span[1] + _HALF_STEP))

@@ -63,12 +63,12 @@ class Study:
 
     @property
     def seeds(self) -> int:
-        """The number of repetitions behind figures."""
+        """The number of repetitions on which figures are based."""
         return self._about.seeds
 
     @property
     def claim_seeds(self) -> int:
-        """The number of repetitions behind verdicts on claims."""
+        """The number of repetitions on which verdicts on claims are based."""
         return self._about.claim_seeds
 
     @property

@@ -183,7 +183,7 @@ def _error(pair: Pair) -> tuple[float, float]:
 
 
 def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-    """The typical variance of each metric by kin. The key "" contains all cells."""
+    """The typical variance of each metric by kin. The kin "" stands for all cells."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:

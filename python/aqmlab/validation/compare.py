@@ -181,8 +181,8 @@ def run(
 ) -> Validation:
     """Compares the simulator, and the named peer if any, with `reference`.
 
-    Only trials in the set are compared. Raises `RequestError` if there are none, and for an unknown
-    metric or peer.
+    Only trials in the set, up to the seed `seeds`, are compared. Raises `RequestError` if there are
+    none, and for an unknown metric or peer.
     """
     started = time.monotonic()
     chosen = _metrics(metrics)

@@ -17,7 +17,7 @@ _SERIES_S = 0.5
 
 
 def sample_s(spec: TrialSpec) -> float:
-    """The interval between samples of the congestion window."""
+    """The interval between samples of the congestion window, in seconds."""
     return spec.measure.sample_ns / 1e9
 
 

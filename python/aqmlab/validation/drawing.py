@@ -71,7 +71,7 @@ def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: st
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
-    """Draws both distributions, and both series over time, for the worst cases."""
+    """Draws the distributions and the series of both sides for the `most` worst cases."""
     for number, case in enumerate(comparison.worst[:most], start=1):
         yield _pair(made, comparison, case, number)
 
@@ -141,7 +141,7 @@ def _over_time(
 
 
 def _points(record: TrialRecord, name: SeriesName, item: str) -> Sequence[Sequence[float]]:
-    """The times in seconds and the values of an item's series; windows in kB."""
+    """The times in seconds and the values of an item's series. Congestion windows are in kB."""
     series = record["series"]
     if name == "cwnd_bytes":
         curve = series["cwnd_bytes"].get(item, ())

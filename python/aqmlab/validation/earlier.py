@@ -63,7 +63,7 @@ def _of_bulk(app: AppSpec) -> Mapping[str, Argument]:
 
 
 def _took_s(apps: Columns, name: str) -> float | None:
-    """The duration of a transfer that ended."""
+    """The duration of a transfer in seconds, if it ended."""
     rows = zip(apps.get("flow", ()), apps.get("metric", ()), apps.get("value", ()), strict=True)
     for flow, metric, value in rows:
         if (flow, metric) == (name, "completion_time_s"):

@@ -35,12 +35,12 @@ PEERS: dict[str, Peer] = {"ns3": Peer("aqmlab.engines.ns3:run", "aqmlab.engines.
 
 
 def simulator() -> Runner:
-    """The simulator."""
+    """The runner of the simulator."""
     return load_runner(registry.engine("sim").runner)
 
 
 def peer(name: str) -> Runner:
-    """The prepared peer called `name`; raises `RequestError` if there is none."""
+    """The runner of the prepared peer `name`; raises `RequestError` if there is none."""
     if name not in PEERS:
         hint = suggestion(name, PEERS) if PEERS else None
         raise RequestError(f"there is no peer called `{name}`", hint)

@@ -85,7 +85,7 @@ class Task:
 def jobs_of(
     cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
 ) -> list[Job]:
-    """All trials of `cells`, or only the `missing` trials.
+    """All trials of `cells` up to the seed `seeds`, or only the `missing` trials.
 
     All trials of a seed come before the trials of the next seed.
     """
@@ -95,7 +95,7 @@ def jobs_of(
 def sample(
     cells: Sequence[Cell], reference: Reference, count: int, draw: int, seeds: int | None = None
 ) -> list[Job]:
-    """One trial for each of `count` random cells of the set. `draw` is the seed of the choice."""
+    """One stored trial, up to the seed `seeds`, for each of `count` cells drawn by `draw`."""
     there: dict[str, list[Job]] = {}
     for job, old in _trials(cells, reference, seeds):
         if old is not None:
@@ -152,7 +152,7 @@ def renewals(
     say: Callable[[str], None],
     seeds: int | None = None,
 ) -> list[Task]:
-    """The tasks of this package's agent: missing trials, and trials made by other agents."""
+    """The tasks of this package's agent: trials that are missing, outdated or of other agents."""
     maker = engines.kernel(cells, say)
     return [
         Task(job, maker, old, renew=True)

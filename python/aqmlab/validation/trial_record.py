@@ -158,7 +158,7 @@ def _flow(row: Row, tables: RecordedTables, found: Items, packets: dict[str, flo
 
 
 def _other(row: Row, tables: RecordedTables) -> float | None:
-    """The rate of a flow's direction without data.
+    """The rate of a flow's direction without data, if it is known.
 
     Transfers that end are not compared, because earlier agents do not record the bytes that arrived
     before the transfer's end (`earlier`).

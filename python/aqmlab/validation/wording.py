@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rule(line: MetricSummary) -> str:
-    """The requirement on a metric, and the result."""
+    """The requirement on a metric and the result; empty without a requirement or a result."""
     if line.rule is None or line.meets is None:
         return ""
     asked = f"≤ {percent(line.rule.within)} or spread in {percent(line.rule.share)}"

@@ -58,7 +58,7 @@ class Columns:
         return pa.schema([("trial", pa.string()), *front, (LAST, pa.int64())])
 
     def arrays(self, rows: Sequence[tuple[Trial, pa.Table]], own: Sequence[str]) -> list[pa.Array]:
-        """The values for the rows of each trial in a table with the columns `own`, in order."""
+        """The leading columns of a table with the columns `own`: a value for each row of `rows`."""
         import numpy as np
         import pyarrow as pa
 

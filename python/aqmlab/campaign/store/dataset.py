@@ -184,7 +184,7 @@ class Dataset:
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
-        """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
+        """Raises `RequestError` unless `trials` has each recorded trial once, with its digest."""
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.chunk_path(TRIALS, chunk)
             expected = [
@@ -216,7 +216,7 @@ class Dataset:
         self._folder.remove_parts([one.index for one in self.chunks[chunk]])
 
     def _write_tables(self, chunk: int) -> ChunkRecord:
-        """Writes the tables of the finished trials of a chunk."""
+        """Writes the tables of the finished trials of a chunk; returns their record."""
         self._folder.refuse_replaced()
         finished = self._finished(chunk)
         files = {
@@ -299,7 +299,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes the records of the remaining chunks of a complete campaign with the files `files`."""
+    """Writes a record for each chunk of a complete campaign that has files in `files`."""
     digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK

@@ -129,7 +129,7 @@ class Folder:
             ) from None
 
     def _below(self) -> str | None:
-        """Suggests a campaign in this folder. The folder may be the folder of a study."""
+        """Suggests a campaign below this folder, if any. The folder may be a study's folder."""
         found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
         return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None
 

@@ -84,7 +84,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _fault_of(value: Any, kind: Any) -> str | None:
-    """Describes the first wrong value: its place, the expected value and the value found."""
+    """Describes the first wrong value, if any: its place, what was expected and what was found."""
     found = next(_faults((), value, kind), None)
     if found is None:
         return None

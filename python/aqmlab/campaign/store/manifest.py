@@ -164,7 +164,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
         return sorted({one.seed for one in self.trials})
 
     def is_behind(self, other: Manifest) -> bool:
-        """Returns whether `other` describes the scenario differently.
+        """Returns whether `other` describes the scenario differently from this manifest.
 
         A request in another spelling describes the same scenario.
         """

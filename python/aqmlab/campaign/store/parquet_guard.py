@@ -48,7 +48,7 @@ _TEXT_BYTES = 16
 
 
 class FileSize(NamedTuple):
-    """The size of a Parquet file."""
+    """The sizes of a Parquet file on the disk and in memory."""
 
     rows: int
     disk_bytes: int

@@ -44,7 +44,7 @@ class Snapshot:
 
     @cached_property
     def unsealed(self) -> list[Finished | None]:
-        """The trial files of each chunk whose trials are not in the tables."""
+        """For each chunk, its trial files, or `None` if its trials are in the tables."""
         if self._dataset is None:
             return []
         return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]

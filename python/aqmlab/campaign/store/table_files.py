@@ -140,7 +140,7 @@ class TableFiles:
             raise self._folder.damaged(largest, f"in all files of its table, {problem}")
 
     def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
-        """Raises `RequestError` if a file of a table has changed since its verification.
+        """Raises `RequestError` if a verified file of a table, or of its `chunk`, has changed.
 
         Callers use it after they have read the file.
         """
@@ -212,7 +212,7 @@ def state_of(path: Path) -> FileState | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
     The state includes the time of the last change (ctime), because programs can set the time of the
-    last write (mtime).
+    last write (mtime). It is `None` if the path does not exist.
     """
     try:
         found = path.stat()

@@ -90,7 +90,7 @@ def to_stderr(text: str) -> None:
 
 
 def ask(program: Path, spec: TrialSpec, words: Sequence[str] = ()) -> Refusal | None:
-    """The reason why `program` refuses a trial with the arguments `words` ("ours", "host")."""
+    """The reason why `program` refuses a trial with the arguments `words`, if it does."""
     done = subprocess.run(
         [program, "check", *words], input=spec.text(), capture_output=True, text=True, check=False
     )

@@ -90,7 +90,7 @@ class _HeadedFlow:
     def packet(
         self, chance: random.Random, wanted: int, length: Callable[[int], int]
     ) -> tuple[bytes, int, SentTcp | None]:
-        """The headers of a packet of about `wanted` bytes, its size, and the fields of TCP."""
+        """The headers of a packet of about `wanted` bytes, its size, and TCP's fields, if any."""
         if self._acks is None:
             size = length(wanted)
             return self._ip(17) + self._ports + struct.pack(">HH", size - _IP, 0), size, None

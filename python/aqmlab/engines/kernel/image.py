@@ -181,6 +181,7 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Archive
     """The archive entries of the `wanted` modules and the modules that they need.
 
     The entries are in a valid load order. Modules that are built into the kernel have no entry.
+    Modules that it lacks have none either; raises `MissingError` if such a module is indispensable.
     """
     base = _module_dir(release)
     needs = {}

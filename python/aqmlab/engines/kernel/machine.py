@@ -127,7 +127,7 @@ def _firmware(qemu: str) -> list[Path]:
 
 
 def _leash() -> list[str]:
-    """The command prefix that kills a machine when its parent process ends, even after kill -9."""
+    """The command prefix that kills a machine when its parent ends; empty without `setpriv`."""
     return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 

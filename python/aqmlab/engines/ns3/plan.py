@@ -59,7 +59,7 @@ tcp_cubic.c: HYSTART_DELAY_MAX, and the second after a recovery in which delays 
 
 @dataclass
 class Ns3Plan:
-    """The input of ns3.cc, with the facts that its output requires."""
+    """The input of ns3.cc, with the facts that are needed to read its output."""
 
     lines: list[str] = field(default_factory=list)
     starts_ns: list[int] = field(default_factory=list)

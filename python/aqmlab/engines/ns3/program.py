@@ -1,4 +1,4 @@
-"""Compiles the program that runs trials in ns-3 on first use, and runs it."""
+"""Runs the program that runs trials in ns-3, and compiles it on first use."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dic
 
 
 def retransmissions(mine: Passages) -> int:
-    """The number of segments of one direction that start below the highest sequence sent."""
+    """The number of segments that start below the highest sequence number sent before them."""
     import numpy as np
 
     count = 0

@@ -1,5 +1,5 @@
-// The runs of every tier with both gateways. The module draws the conclusion from them, as
-// `aqmlab advise` does.
+// The runs of every tier with both gateways. The WebAssembly module draws the conclusion from them,
+// as `aqmlab advise` does.
 
 import { choices } from "./choices.js";
 import { shapes, tiersOf } from "./home.js";
@@ -31,7 +31,8 @@ export function evidence(ladder, home, apps) {
   };
 }
 
-/** The owner and the title of an activity. A title of the speaker begins with "my", without an owner. */
+/** The owner and the title of an activity. If the owner describes the home ("me"), the owner is empty and
+    the title begins with "my". */
 function owned(who, title) {
   const isSpeaker = /^(me|i)$/i.test(who);
   return isSpeaker ? { who: "", title: `my ${title.replace(/^an? /, "")}` } : { who, title };

@@ -5,8 +5,8 @@
  *   tolerances: Record<string, string>}} Activity
  * @typedef {{down: string, up: string}} Queues
  * @typedef {{title: string, overhead: unknown, queue: Queues, device: object,
- *   fastest: string | null, limit: string}} Line `fastest` is the fastest tier that the line carries,
- *   and `limit` a sentence on it.
+ *   fastest: string | null, limit: string}} Line `fastest` is the fastest tier that the line carries
+ *   (`null` without a bound), and `limit` a sentence on it.
  * @typedef {{at: "gateway" | "line", qdisc: unknown, settings: {qdisc: string, params: object}}} Managed
  * @typedef {{title: string, up: Managed | null, down: Managed | null}} Gateway
  * @typedef {{name: string, does: string[]}} Person

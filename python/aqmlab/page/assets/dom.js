@@ -39,7 +39,8 @@ function filled(made, attributes, children) {
 }
 
 /**
- * Replaces the children of an element and keeps the focus on the control with the same `data-key`.
+ * Replaces the children of an element. If a control in it has the focus, the new control with this
+ * control's `data-key` gets the focus.
  * @param {Element} parent
  * @param {...(Child | Child[])} children
  */

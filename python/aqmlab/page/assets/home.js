@@ -14,8 +14,8 @@ import { choices, has } from "./choices.js";
 
 export const MOST_PEOPLE = 12;
 export const MOST_COUNT = 9;
-/** The least and the greatest rate of a speed that the visitor enters, in Mbit/s. A faster line
-    would take minutes in a browser. */
+/** The least and the greatest rate of a speed that the visitor enters, in Mbit/s. The simulation of
+    a faster line would take minutes in a browser. */
 export const SPEEDS = [0.1, 1000];
 /** The largest number of characters of a scenario's text in a link. */
 export const MOST_TOML = 12_000;
@@ -72,8 +72,8 @@ export function carries(line, tier) {
 }
 
 /**
- * The home with another line or list of tiers, at the tier on offer that is nearest to its own. An
- * own speed that the line cannot carry is dropped.
+ * The home with another line or list of tiers, at the tier on offer that is nearest to the home's. A
+ * speed that the visitor entered is dropped if the line cannot carry it.
  * @param {Home} home
  * @returns {Home} */
 export function onOffer(home) {
@@ -116,7 +116,7 @@ export function shapes({ kind }, way) {
 }
 
 /**
- * The part of a link behind "#".
+ * The part after "#" of a link to a home.
  * @param {Home} home
  */
 export function fragment(home) {

@@ -35,7 +35,7 @@ let concluded = {
   runs: /** @type {unknown[]} */ ([]),
   advice: /** @type {import("./answer.js").Advice | undefined} */ (undefined),
 };
-/** The data for the views of both gateways. */
+/** The data from which the views were last drawn. */
 const drawn = {
   today: /** @type {unknown} */ (null),
   better: /** @type {unknown} */ (null),
@@ -204,7 +204,7 @@ function judged(tier, side) {
 }
 
 /**
- * The advice that follows from the ladder. The module is asked only after a change.
+ * The advice that follows from the ladder. The WebAssembly module computes it only after a change.
  * @param {import("./answer.js").Ladder} ladder
  * @param {ReturnType<typeof applications>} apps
  * @returns {import("./answer.js").Advice | undefined}
@@ -219,7 +219,7 @@ function advised(ladder, apps) {
   return concluded.advice;
 }
 
-/** Whether the better gateway gives each flow its own queue in some direction. */
+/** Whether the better gateway runs FQ-CoDel or FQ-PIE, with a queue for each flow, in some direction. */
 function isFair() {
   const { up, down } = choices.gateways[home.better.kind];
   return [up, down].some((managed) => managed?.settings.qdisc.startsWith("fq_"));

@@ -16,11 +16,11 @@ export const WHOLE = { seconds: 60, measuredFrom: 5, seeds: [1] };
 /** Several evenings, because starts and sizes differ from one to the next. @type {Span} */
 export const SURE = { ...WHOLE, seeds: [1, 2, 3] };
 
-/** The number of packets of a quick trial, whose simulation takes 50 ms. */
+/** The approximate number of packets of a quick trial. Its simulation takes about 50 ms. */
 const QUICK_PACKETS = 20_000;
 const FULL_PACKET_BITS = 12_000;
 const MOST_QUICK_S = 15;
-/** The maximum packets per second of a home without a transfer. */
+/** The maximum number of packets per second of a home without a transfer. */
 const IDLE_PACKETS_PER_S = 4_000;
 
 /**
@@ -100,7 +100,7 @@ export function scenario(home, gateway, { seconds, measuredFrom }) {
   };
 }
 
-/** The path. The line is a modem with a queue at each end, and the gateway may shape. */
+/** The scenario's path. The line is a modem with a queue at each end, and the gateway may shape. */
 function path(home, gateway) {
   const { overhead, queue } = choices.lines[home.line];
   const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));

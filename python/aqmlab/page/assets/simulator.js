@@ -58,8 +58,8 @@ export class Simulator {
   }
 
   /**
-   * Sets the jobs that are wanted, the most urgent first. Other jobs are dropped. A long job is
-   * stopped if a short one waits, and starts again later.
+   * Sets the wanted jobs, the most urgent first. Other jobs are dropped, except short jobs that run. A
+   * long job is stopped if a short job waits, and starts again later.
    * @param {Job[]} jobs
    */
   want(jobs) {
@@ -132,7 +132,7 @@ export class Simulator {
     this.seats[place] = vacant();
   }
 
-  /** Ends a job that takes too long. */
+  /** Stops the worker of a place whose job took too long, and answers the job with an error. */
   stop(seat) {
     const { job } = seat;
     this.stopAt(this.seats.indexOf(seat));

@@ -49,7 +49,7 @@ function side(heading, answer, name, style) {
   );
 }
 
-/** The rates and the round trips. */
+/** The rates and the 95th percentile of round-trip times in words; empty without a rate. */
 function shortly({ throughput_mean_mbit: mbit, rtt_p95_ms: ms }, rates) {
   if (!mbit) return "";
   const said = rates.size > 1 ? eachWay(rate(rates.get("up")), rate(rates.get("down"))) : rate(mbit);
@@ -131,7 +131,7 @@ export function legend() {
   );
 }
 
-/** The direction with more data. */
+/** The direction in which an application received more data. */
 function busier({ tables }, name) {
   const { flow, direction, bytes_received: bytes } = tables.flows;
   const of = (way) =>
@@ -142,7 +142,7 @@ function busier({ tables }, name) {
   return of("up") > of("down") ? "up" : "down";
 }
 
-/** The direction that has measured round trips. */
+/** The direction `way` if the application has round trips in it, and otherwise the other direction. */
 function answered({ tables }, name, way) {
   const { flow, direction } = tables.rtt;
   const has = flow.some((one, row) => one === name && direction[row] === way);

@@ -1,7 +1,7 @@
 // Formats numbers for people.
 
 /**
- * Formats a number as verdicts show it: two digits, and whole numbers from ten on.
+ * Formats a number as verdicts show it: two digits, whole numbers from ten on, and halves exactly.
  * @param {number} value
  */
 function digits(value) {

@@ -7,7 +7,7 @@ nesting, the number of steps and the size of all values also limit time and memo
 statement is reported with its line and skipped.
 
 Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is supported:
-`print` and `execfile` are known, and `/` between whole numbers rounds down.
+`print` and `execfile` are recognised, and `/` between whole numbers rounds down.
 """
 
 from __future__ import annotations

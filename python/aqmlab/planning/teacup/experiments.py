@@ -77,7 +77,7 @@ def varied(
 
 
 def effects(loops: Iterable[Varied]) -> Effects:
-    """An `Effects` for `loops`, which finds values of a loop that give the same trials."""
+    """An `Effects` for `loops`, which finds values of a loop that give equal trials."""
     return Effects(
         [
             Loop(

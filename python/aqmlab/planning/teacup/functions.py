@@ -122,7 +122,7 @@ def product(left: Any, right: Any) -> Any:
 
 
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
-    """Returns the result of a comparison of numbers or texts."""
+    """Evaluates a comparison, a test of membership (`in`) or a test of identity (`is`)."""
     if isinstance(op, (ast.In, ast.NotIn)):
         if isinstance(right, (list, tuple)) and not all(isinstance(one, SCALARS) for one in right):
             raise UnreadError("passed over: this comparison is not read")

@@ -61,7 +61,8 @@ class Traffic:
         """Adds an application that sends data from `sender` to `receiver`.
 
         An application with a parameter `duration` runs for that time from its actual start, like
-        the tool on the testbed. `adapt` changes the TCP of both ends.
+        the tool on the testbed. `adapt` changes the TCP of both ends. If both ends are on the same
+        side of the bottleneck, the function only warns.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
@@ -122,7 +123,7 @@ class Traffic:
 
 
 def _port(args: Arguments) -> int | None:
-    """The port of a server, from a separate argument or from 'host:port'."""
+    """The port of a server, from a separate argument or from 'host:port', if it is stated."""
     ends = (args.text(key, "").partition(":")[2] for key in ("server", "serv"))
     stated = (args.text("port", ""), args.text("serv_port", ""), *ends)
     return next((int(text) for text in stated if re.fullmatch("[0-9]{1,5}", text)), None)

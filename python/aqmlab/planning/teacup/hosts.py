@@ -108,7 +108,7 @@ class Hosts:
         )
 
     def name_of(self, address: str) -> str:
-        """The name of the host with `address`."""
+        """The name of the host with `address`, or `address` itself if no host has it."""
         for name, own in self.addresses.items():
             if address in own or address == name:
                 return name
@@ -213,7 +213,7 @@ def _names_linux(config: Config) -> bool:
 def tcp(
     hosts: Hosts, address: str, variables: Mapping[str, object], algorithm: str = ""
 ) -> TcpSpec:
-    """The TCP settings of the host at `address` in the simulator's form."""
+    """The TCP settings of the host at `address`. `algorithm` replaces its congestion control."""
     system = hosts.system(address)
     host = hosts.name_of(address)
     profile, settings = _profile(hosts, system)

@@ -75,7 +75,7 @@ class Config:
     """The names that the config itself uses."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of `TPCONF_name`."""
+        """The value of `TPCONF_name`, or `default` if the config does not define it."""
         return self.names.get(f"TPCONF_{name}", default)
 
     def where(self, name: str) -> str:
@@ -222,7 +222,7 @@ class Arguments(dict[str, object]):
         return ScenarioError(f"{self.where}: {owner}{key}", problem, hint)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The value as text. Empty text counts as absent."""
+        """The value as text, or `default` if it is absent. Empty text counts as absent."""
         value = self.get(key, "")
         if value in ("", None):
             if default is None:
@@ -233,7 +233,7 @@ class Arguments(dict[str, object]):
         return str(value)
 
     def number(self, key: str, default: float | None = None) -> float:
-        """The value as a nonnegative number, which may be in quotes as in TEACUP."""
+        """The value or `default` as a nonnegative number, which may be in quotes as in TEACUP."""
         text = self.text(key, "" if default is None else str(default))
         number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
         if not 0.0 <= number <= 1e12:
@@ -241,11 +241,11 @@ class Arguments(dict[str, object]):
         return number
 
     def nanoseconds(self, key: str, per_unit: int, default: float | None = None) -> int:
-        """The value as a time, given in units of `per_unit` nanoseconds."""
+        """The value or `default`, stated in units of `per_unit` ns, as a time in ns."""
         return round(self.number(key, default) * per_unit)
 
     def whole(self, key: str, default: int | None = None) -> int:
-        """The value as a whole number."""
+        """The value or `default` as a whole number."""
         number = self.number(key, default)
         if number != int(number):
             raise self._wrong(key, f"`{shown(self.get(key))}` is not a whole number")

@@ -37,7 +37,7 @@ def applicable(results: CampaignResults) -> list[str]:
 
 
 def wanted(results: CampaignResults) -> list[str]:
-    """The figures of the report: the figures that the scenario selects; by default all figures."""
+    """The applicable figures that the scenario selects, or else all applicable figures."""
     asked = [name for name in results.manifest.figures if name in FIGURES]
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 

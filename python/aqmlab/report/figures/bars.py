@@ -43,7 +43,7 @@ def bar_panels(
 
 
 def share_if_alike(panels: Sequence[Axes]) -> list[str]:
-    """Gives the panels one y-axis if their largest values are similar; otherwise returns a note."""
+    """Gives panels a common y-range if their largest values are similar, or returns a note."""
     tops = [float(axes.get_ylim()[1]) for axes in panels]
     is_alike = max(tops) <= _ALIKE * min(tops)
     for axes, top in zip(panels, tops, strict=True):

@@ -1,4 +1,4 @@
-"""Data of figures: rows of flows with their labels, and a selection if there are too many."""
+"""Data of figures: rows of flows with their labels, and selections of conditions to show."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def spread(values: Sequence[T], most: int) -> list[T]:
 
 
 def ordered(frame: pl.DataFrame, column: str) -> list[str]:
-    """The values of a column in the order of the campaign."""
+    """The distinct values of a column, in the order of the campaign."""
     return frame[column].unique(maintain_order=True).to_list()
 
 
@@ -121,7 +121,7 @@ def conditions(results: CampaignResults) -> dict[str, Look]:
 
 
 def chosen_queues(frame: pl.DataFrame, looks: Mapping[str, Look]) -> tuple[list[str], list[str]]:
-    """The queues of `frame` that have a look, and a note on the other queues."""
+    """The queues of `frame` with a look, or else its first queue, and a note on omitted queues."""
     values = ordered(frame, "queue_label")
     kept = [value for value in values if value in looks]
     return (kept, _left_out(values, kept, "queues")) if kept else (values[:1], [])

@@ -111,7 +111,7 @@ def always(_: CampaignResults) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FigureDefinition:
-    """A figure: its title, the tables it needs, its condition, and its drawing function."""
+    """A figure: its title, the tables and campaigns that it needs, and its drawing function."""
 
     title: str
     tables: Sequence[str]
@@ -155,7 +155,7 @@ def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
 def stacked(
     count: int, height_inch: float, *, sharex: bool = True, sharey: bool = False
 ) -> tuple[Canvas, list[Axes]]:
-    """Panels one below another."""
+    """A canvas with `count` panels, one below another."""
     made = canvas(max(2.6, height_inch * count + 0.7))
     axes = made.subplots(count, 1, sharex=sharex, sharey=sharey, squeeze=False)
     return made, [row[0] for row in axes]
@@ -169,7 +169,7 @@ def head(made: Canvas, title: str) -> None:
 
 
 def panel_title(axes: Axes, text: str, columns: int = 1) -> None:
-    """Writes the title of a panel, shortened to the panel's width."""
+    """Writes the title of a panel, shortened to the panel's width among `columns` columns."""
     axes.set_title(plain_text(shortened(text, _TITLE // columns - 4)))
 
 
@@ -206,7 +206,7 @@ _TICKS, _LONGEST_TICK = 118, 40
 
 
 def grid(count: int, columns: int, height_inch: float) -> tuple[Canvas, list[Axes]]:
-    """Panels in rows of at most `columns`, with common axes; surplus panels stay empty."""
+    """A canvas with panels in rows of at most `columns`, with common axes."""
     columns = min(columns, count)
     rows = -(-count // columns)
     made = canvas(max(2.6, height_inch * rows + 0.7))
@@ -235,8 +235,8 @@ def show_range(panels: Sequence[Axes], sizes: Sequence[float], *, zeros: bool) -
     """Gives panels with a common y-axis a scale on which all `sizes` are visible.
 
     `sizes` are positive and typical of each part of the data. If the data span less than a decade,
-    the axis is linear and begins at zero. Otherwise it is logarithmic, with a linear section below
-    its least decade if there are `zeros`.
+    the axis is linear from zero, or from just below zero if there are `zeros`. Otherwise it is
+    logarithmic, with a linear section below its least decade if there are `zeros`.
     """
     known = [size for size in sizes if math.isfinite(size) and size > 0]
     tops = [float(axes.dataLim.ymax) for axes in panels if axes.has_data()]

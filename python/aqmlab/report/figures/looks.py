@@ -40,7 +40,7 @@ class Look:
     marker: str = "o"
 
     def handle(self, *, marked: bool = False) -> Line2D:
-        """A line for a legend."""
+        """The legend's line in this look, with the look's marker if `marked`."""
         from matplotlib.lines import Line2D
 
         marker = self.marker if marked else ""
@@ -80,7 +80,7 @@ def _lines(turn: int) -> tuple[Line, Line]:
 
 
 def condition_looks(names: Sequence[str]) -> dict[str, Look]:
-    """The look of each of several conditions."""
+    """The look of each condition, by its position in `names`."""
     return {
         name: Look(
             CONDITION_COLOURS[number % len(CONDITION_COLOURS)],

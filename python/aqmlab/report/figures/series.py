@@ -124,7 +124,7 @@ def _first_trial(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(frame: pl.DataFrame) -> Iterator[tuple[object, pl.DataFrame]]:
-    """Each line separately, with breaks in intervals without values."""
+    """Yields each line separately, with breaks in intervals without values."""
     keys = [name for name in ("flow", "direction", "side", "conn") if name in frame.columns]
     for key, line in frame.group_by(keys, maintain_order=True):
         yield key, with_gaps(line.sort("t_s"))

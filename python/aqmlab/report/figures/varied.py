@@ -142,7 +142,7 @@ def _quantity(
 def _joined(
     texts: Mapping[str, Sequence[str]], names: Sequence[str], at: int, heads: Sequence[str] = ()
 ) -> str:
-    """The values of some conditions of trial number `at`."""
+    """The values of some conditions of trial number `at`, each after its text in `heads`."""
     words = heads or [""] * len(names)
     return ", ".join(f"{word}{texts[name][at]}" for word, name in zip(words, names, strict=True))
 

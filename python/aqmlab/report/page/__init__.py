@@ -35,7 +35,7 @@ class PageImage:
     """A drawing in the page."""
 
     source: str
-    """A data URL."""
+    """The drawing as a data URL."""
     caption: str
     name: str
 
@@ -56,8 +56,8 @@ def write(
 ) -> Path:
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
-    `names` selects the figures; by default the report has the figures that the scenario selects,
-    and otherwise all figures. `watched` yields the figures to draw and can show the progress.
+    `names` selects the figures; by default the report has the applicable figures that the scenario
+    selects, or else all. `watched` yields the figures to draw and can show the progress.
     Raises `RequestError` before it writes anything if a file of the results has changed since it
     was written.
     """

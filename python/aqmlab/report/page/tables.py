@@ -153,7 +153,7 @@ def tally_words(results: CampaignResults) -> list[str]:
 
 
 def tallies(results: CampaignResults) -> list[TallyRow]:
-    """The tally of each condition, with the need that is closest to its limit."""
+    """The tally of each condition, with the deciding need of its worst verdict."""
     words = tally_words(results)
     return [
         TallyRow(

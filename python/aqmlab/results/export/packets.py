@@ -94,8 +94,8 @@ def _address(number: int) -> str:
 def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
     """Yields the captures at the home's and the internet's end, which exist within the context.
 
-    Raises `RequestError` if the engine keeps no packets or the trial has more applications than
-    hosts.
+    Raises `RequestError` if the engine keeps no packets, or if the trial has more than `_MOST_APPS`
+    applications.
     """
     if len(trial.spec.apps) > _MOST_APPS:
         raise RequestError(

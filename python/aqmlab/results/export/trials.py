@@ -87,7 +87,7 @@ def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEnt
 
 
 def unknown_trial(name: str, known: Collection[str]) -> RequestError:
-    """The error for an unknown trial; suggests a name in `known` that has all parts of `name`."""
+    """The error for an unknown trial; suggests a name with all parts of `name`, or the nearest."""
     given = set(name.split(","))
     having = [one for one in known if given <= set(one.split(","))]
     problem = f"--trial: unknown trial `{shown(name)}`"

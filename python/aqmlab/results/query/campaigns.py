@@ -49,7 +49,7 @@ def find(path: Path) -> CampaignTables:
 
 
 def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
-    """The campaigns at the least depth, and the other folders that hold deeper campaigns."""
+    """The campaigns at the least depth, and the folders beside them that hold deeper campaigns."""
     for at, depth in enumerate(_DEPTHS):
         if found := [manifest.parent for manifest in sorted(path.glob(f"{depth}{MANIFEST}"))]:
             others = {

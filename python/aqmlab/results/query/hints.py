@@ -13,7 +13,7 @@ _MEANT = re.compile(r'^Did you mean "([^"]*)"', re.MULTILINE)
 
 
 def problem_of(message: str) -> str:
-    """The first sentence of DuckDB's message, and the position in the SQL.
+    """The first line of DuckDB's message, and the line of the SQL to which it refers.
 
     >>> problem_of('Parser Error: syntax error at or near "selec"\\n\\nLINE 1: selec 1\\n        ^')
     'syntax error at or near "selec": selec 1'
@@ -25,7 +25,7 @@ def problem_of(message: str) -> str:
 
 
 def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str | None:
-    """A hint for an error; `columns` lists the columns of each table."""
+    """A hint for an error, if there is one; `columns` lists the columns of each table."""
     table = _TABLE.search(message)
     if table is not None:
         return suggestion(table[1], columns)

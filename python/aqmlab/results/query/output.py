@@ -34,8 +34,9 @@ Note = Callable[[str], None]
 
 
 def form_of(form: str | None, out: Path | None) -> str:
-    """The format of an answer: `form` if it is given, and otherwise the format of the file's
-    suffix.
+    """The format of an answer: `form` if it is given, and otherwise the suffix of the file.
+
+    A file without a suffix is CSV. Without a file, the format is `table`.
     """
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:

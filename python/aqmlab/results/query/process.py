@@ -54,7 +54,7 @@ def seconds(value: float) -> float:
 
 @dataclass(slots=True)
 class _Try:
-    """The outcome of one attempt."""
+    """The outcome of one attempt to answer a query."""
 
     found: CampaignTables | None = None
     """The files to query."""

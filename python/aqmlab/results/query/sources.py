@@ -55,7 +55,7 @@ class CampaignTables:
     """The number of planned trials that are not in the tables."""
     planned: int
     deeper: list[str]
-    """Folders with campaigns that the query leaves out because they are deeper."""
+    """Folders with campaigns that the query leaves out, because they are below its depth."""
 
 
 class Sources:

@@ -21,7 +21,7 @@ from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """One queue, rate or round-trip time whose conditions are the baseline of all others."""
+    """A queue, rate or round-trip time; its conditions are the baselines of other conditions."""
 
     part: Literal["queue", "rate", "rtt"]
     value: str
@@ -59,7 +59,7 @@ class BaselineComparison:
         return len(self.labels) > 1
 
     def of(self, verdict: Verdict, finding: Finding | None) -> Estimate | None:
-        """The paired difference of `finding` from the baseline's finding on the same need."""
+        """The paired difference of `finding` from the baseline's finding, if both exist."""
         other = self._other(verdict)
         if finding is None or other is None:
             return None
@@ -67,7 +67,7 @@ class BaselineComparison:
         return None if same is None else finding.less(same)
 
     def of_quality(self, verdict: Verdict) -> Estimate | None:
-        """The paired difference of the Quality of Outcome from the baseline's."""
+        """The paired difference of the Quality of Outcome from the baseline's, if both exist."""
         other = self._other(verdict)
         if verdict.quality is None or other is None or other.quality is None:
             return None

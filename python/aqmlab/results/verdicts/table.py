@@ -107,7 +107,11 @@ class VerdictRow(NamedTuple):
 
 
 def _rows(trial: str, verdict: Verdict, comparison: BaselineComparison) -> Iterator[VerdictRow]:
-    """A row for each measured need, and a row for a transfer's time if that time is not judged."""
+    """Yields the rows of a verdict.
+
+    Each measured need has a row. If no need is measured, every need has a row. An application
+    without needs has one row. A transfer's time that is not judged also has a row.
+    """
     bare = VerdictRow(trial, verdict.app, verdict.kind, seeds=verdict.seeds)
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:

@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def closest(self) -> Verdict | None:
-        """The worst verdict with a margin; among equal verdicts, the verdict with the least."""
+        """The worst verdict with a margin, if any; among equally bad verdicts, the least margin."""
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 
@@ -59,9 +59,9 @@ def tallies(verdicts: Iterable[Verdict]) -> list[Tally]:
 def conclusion(found: Sequence[Tally]) -> list[str]:
     """The applications that each condition serves, as sentences.
 
-    One sentence names the conditions that serve every application. Each other condition has a
-    sentence that names the applications it does not serve, the worst first. A sentence also names
-    the applications whose verdicts are not sure.
+    The first sentence names the conditions that serve every application, or says that all or none
+    do. Each other condition has a sentence that names the applications it does not serve, the worst
+    first. A sentence also names the applications whose verdicts are not sure.
     """
     if not found:
         return []

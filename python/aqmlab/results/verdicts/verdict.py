@@ -77,7 +77,10 @@ class Finding(msgspec.Struct, frozen=True):
     by_seed: BySeed
 
     def less(self, other: Finding) -> Estimate | None:
-        """The paired difference from the same need in another condition, over the common seeds."""
+        """The paired difference from the same need in another condition; `None` if unknown.
+
+        It is over the common seeds.
+        """
         found = _core.difference(self.by_seed, other.by_seed)
         return None if found is None else Estimate(*found)
 
@@ -165,12 +168,12 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> Finding | None:
-        """The worst finding; among equally bad findings, the finding with the least margin."""
+        """The worst finding, if any; among equally bad findings, the one with the least margin."""
         return next((one for one in self.findings if one.decides), None)
 
     @property
     def margin(self) -> float | None:
-        """The margin of the deciding finding."""
+        """The margin of the deciding finding, if known."""
         return self.deciding.margin if self.deciding else None
 
     @property
@@ -179,7 +182,7 @@ class Verdict(VerdictReport, frozen=True, kw_only=True):
         return all(one.is_sure for one in self.findings if one.word == self.word)
 
     def finding(self, need: str) -> Finding | None:
-        """The finding on a need by its name."""
+        """The finding on the need with this name, if there is one."""
         return next((one for one in self.findings if one.need == need), None)
 
 

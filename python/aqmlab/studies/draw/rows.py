@@ -141,7 +141,7 @@ def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
 
 
 def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
-    """The cumulative distribution of round-trip times, at the percentiles in `flows`."""
+    """The distribution of round-trip times, or of induced RTTs, at the percentiles in `flows`."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl

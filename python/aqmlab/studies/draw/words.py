@@ -37,7 +37,7 @@ def finish(
     labels: Sequence[str],
     bound: Bound | None = None,
 ) -> None:
-    """Draws the bound, and the legend if there is more than one entry."""
+    """Draws the bound, if any, and the legend, which omits a series without companions."""
     handles, labels = list(handles), list(labels)
     if len(labels) == 1:  # The title names the only entry.
         handles, labels = [], []

@@ -90,7 +90,7 @@ class Metadata(RunMetadata, TestMetadata):
 
 
 class Document(TypedDict):
-    """A file.
+    """A Flent file.
 
     `x_values` holds times in seconds. Each list in `results` has one value for each of these times.
     """

@@ -64,7 +64,7 @@ def data_up(stack: Sequence[Need], *kinds: Class) -> float:
 
 
 def acks(stack: Sequence[Need], share: float = ACK_SHARE) -> float:
-    """The acknowledgements of TCP's downstream data, in Mbit/s."""
+    """The rate of acknowledgements of TCP's downstream data, in Mbit/s."""
     return share * down(stack, "streaming", "tolerant")
 
 
@@ -74,7 +74,7 @@ def up(stack: Sequence[Need]) -> float:
 
 
 def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
-    """The stack with video streams of other rates (VI-F)."""
+    """The stack with video streams at these rates in place of its own (VI-F)."""
     others = [one for one in stack if one.kind != "streaming" or one.name == "music"]
     return (*(Need("stream", "streaming", rate, 0) for rate in rates_mbit), *others)
 

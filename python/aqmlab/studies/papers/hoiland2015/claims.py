@@ -123,7 +123,7 @@ def _score(n: Numbers, at: At) -> BySeed:
 
 
 def _page_ms(n: Numbers, at: At) -> BySeed:
-    """The median load time of pages.
+    """The median load time of pages, in ms.
 
     If no page was loaded, it is the whole duration of requests.
     """
@@ -256,7 +256,10 @@ def _converged_s(n: Numbers, at: At) -> BySeed:
 
 
 def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
-    """The start of the first second, after the queue has filled, with a median up to `bound`."""
+    """The start of the first second, after the queue has filled, with a median up to `bound`.
+
+    0 if the queue never fills, 60 if the median stays above `bound`.
+    """
     seconds = [
         statistics.median([added for t_s, added in own if second <= t_s < second + 1] or [0.0])
         for second in range(60)

@@ -26,7 +26,7 @@ NAMES = {"scenario": "access line, Mbit/s", **LINES}
 CAKES = ("CAKE", "CAKE, hosts", "CAKE, tins", "CAKE, tins, hosts")
 CLASSIC = ("FIFO", "PIE", "FQ-CoDel")
 _MOST = (*CLASSIC, *CAKES[:2], "DualPI2", "DualPI2, L4S")
-"""All gateways but the two whose tins matter to the call with a codepoint alone."""
+"""All gateways except the two whose tins matter only to the call with a codepoint."""
 _HOME = "a family of four in the evening; shapers at 95 % of the line's rate"
 _GROUPS = ("scenario",)
 

@@ -26,13 +26,13 @@ LINE_MBIT = {
 """The rates of the lines."""
 
 BULK = {"down": ("mother-update", "teenager-download"), "up": ("mother-backup",)}
-"""The transfers that use what the others leave."""
+"""The transfers that use the capacity that other applications leave."""
 
 _PARTS = {"least": 0.05, "low": 0.25, "middle": 0.5, "high": 0.75, "most": 0.95}
 
 
 def worse(app: str, metric: str, pick: Literal["min", "max"]) -> Rows:
-    """The worse direction of a call's metric with the directions `{}`, such as "mos_{}"."""
+    """The worse direction's value of a call's metric. In "mos_{}", `{}` is the direction."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -61,7 +61,7 @@ def line_share(way: str, flows: Mapping[str, Sequence[str]] | None = None) -> Ro
 
 
 def host_share(one: str, many: str) -> Rows:
-    """The share of one download, in per cent of two downloads."""
+    """The share of the download `one` in the goodput of `one` and `many`, in per cent."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl

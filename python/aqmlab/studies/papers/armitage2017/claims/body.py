@@ -57,7 +57,7 @@ def call_rtt(n: Numbers, at: At) -> BySeed:
 
 
 def mbit(rate: str) -> float:
-    """A rate as a number."""
+    """The number of a rate in Mbit/s."""
     return float(rate.removesuffix(" Mbit/s"))
 
 

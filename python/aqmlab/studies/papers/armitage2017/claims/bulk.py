@@ -67,7 +67,7 @@ class BulkCase:
         return tuple(part for part in parts if part)
 
     def trials(self, *values: str, tcp: str | tuple[str, ...] = "NewReno") -> Trials:
-        """The trials of the case at these `rates`."""
+        """The trials of the case at the rates `values`."""
         return Trials(self.scenario, {"rate": values, "tcp": tcp})
 
     def name(self, rate: str) -> str:
@@ -92,7 +92,7 @@ ALL_SHOWN = tuple(case.trials(*SHOWN) for case in CASES)
 
 
 def against(at: At, **changed: str) -> At:
-    """The same condition with some changes."""
+    """The condition `at` with some changes."""
     return {**at, **changed}
 
 

@@ -28,12 +28,12 @@ def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
 
 
 def mean(values: Sequence[BySeed]) -> BySeed:
-    """The mean in each seed."""
+    """The mean of `values`, for each seed."""
     return each(lambda *own: sum(own) / len(own), *values)
 
 
 def ratio(these: BySeed, those: BySeed) -> BySeed:
-    """The ratio in each seed."""
+    """The ratio of `these` to `those`, for each seed."""
     return each(truediv, these, those)
 
 
@@ -57,7 +57,7 @@ def jain(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
 
 
 def jain_index(shares: Sequence[BySeed]) -> BySeed:
-    """Jain's index in each seed."""
+    """Jain's index of `shares`, for each seed."""
     return each(_jain, *shares)
 
 

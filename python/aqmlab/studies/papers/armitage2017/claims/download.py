@@ -92,7 +92,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def download_over_stream(n: Numbers, rate: str, times: float, rtts: tuple[str, ...]) -> list[Check]:
-    """Checks that the download gets more throughput than the stream."""
+    """Checks that the download gets more than `times` the throughput of the stream."""
     return [
         more(f"download over stream, {queue} {rtt}",
              *(rate_of(n, flow, at(rate, queue, rtt)) for flow in (DOWNLOAD, DASH)), times=times)

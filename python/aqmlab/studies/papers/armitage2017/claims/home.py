@@ -61,7 +61,7 @@ D-E3b calls losses "again negligible" that are below 1 % in D-E2b.
 
 
 def trials(scenario: int, *rates: str) -> Trials:
-    """The trials of a scenario at these `rates`."""
+    """The trials of a scenario at these `rates`, by default at all rates."""
     return Trials(f"iot{scenario}", {"rate": rates or RATES})
 
 
@@ -257,7 +257,7 @@ def full_rates(n: Numbers, rate: str) -> list[Check]:
 def falls(
     n: Numbers, flow: Flow, rate: str, queues: Sequence[str], times: float = 1.0
 ) -> list[Check]:
-    """Checks that a flow gets less throughput at an RTT of 340 ms than at 40 ms."""
+    """Checks that a flow's throughput at an RTT of 40 ms is more than `times` that at 340 ms."""
     return [
         more(f"{name(flow)}, {queue}: 40 over 340 ms",
              *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in RTTS), times=times)
@@ -266,13 +266,13 @@ def falls(
 
 
 def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) -> Check:
-    """A check that a flow gets more throughput under one condition than under another condition."""
+    """A check that a flow's throughput `here` is more than `times` its throughput `there`."""
     own, other = (rate_of(n, flow, one) for one in (here, there))
     return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow gets less throughput under one condition than under other conditions."""
+    """Checks that a flow's throughput in each of `than` is more than `times` that `here`."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 

@@ -129,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Checks that at 40 ms the stream gets less throughput under FIFO than under each AQM."""
+    """Checks that at 40 ms the stream's throughput under each AQM exceeds `times` FIFO's."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 

@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """The ratio of the median 2 to 4 s after the first congestion to the maximum before it."""
+    """The median 2 to 4 s after the first congestion, relative to the maximum before it."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 

@@ -48,7 +48,7 @@ from aqmlab.studies.papers.boerlage2016.conditions import (
 CLAIMS = Claims()
 
 LEAST_UP_MBIT = 5
-"""V-E: the upload speed that all households but the first need."""
+"""V-E: the upload speed in Mbit/s that all households but the first need."""
 
 
 def rates_of(n: Numbers) -> list[str]:
@@ -57,7 +57,7 @@ def rates_of(n: Numbers) -> list[str]:
 
 
 def up_mbit(rate: str) -> int:
-    """The upload speed of a rate."""
+    """The upload speed of a rate in Mbit/s."""
     return int(short(rate).partition("/")[2])
 
 

@@ -54,25 +54,25 @@ def short(rate: str) -> str:
 
 
 def mean_of(columns: Iterable[BySeed]) -> BySeed:
-    """The mean in each seed."""
+    """The mean of `columns`, for each seed."""
     rows = list(columns)
     return {seed: statistics.fmean(row[seed] for row in rows) for seed in rows[0]}
 
 
 def greatest(columns: Iterable[BySeed]) -> BySeed:
-    """The maximum in each seed."""
+    """The maximum of `columns`, for each seed."""
     rows = list(columns)
     return {seed: max(row[seed] for row in rows) for seed in rows[0]}
 
 
 def least(columns: Iterable[BySeed]) -> BySeed:
-    """The minimum in each seed."""
+    """The minimum of `columns`, for each seed."""
     rows = list(columns)
     return {seed: min(row[seed] for row in rows) for seed in rows[0]}
 
 
 def less(these: BySeed, those: BySeed) -> BySeed:
-    """The difference in each seed."""
+    """The difference `these` minus `those`, for each seed."""
     return {seed: value - those[seed] for seed, value in these.items()}
 
 
@@ -120,7 +120,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 def rate_of(
     n: Numbers, flow: str, where: At, span_s: tuple[float, float], take: Take = "mean"
 ) -> BySeed:
-    """A flow's throughput in Mbit/s, in the windows within a span."""
+    """A statistic of a flow's throughput in Mbit/s, over the windows within a span."""
     return n.rate(flow, where, span_s, direction=APPS[flow], take=take)
 
 

@@ -51,22 +51,22 @@ FAR = 2.0
 
 
 def home(*rates: str, rtts: tuple[str, ...] = SHOWN) -> Trials:
-    """The trials of the whole home at these `rates`."""
+    """The trials of the whole home at these `rates`, by default at all rates."""
     return Trials("home", {"rate": rates or RATES, "rtt": rtts})
 
 
 def induced(n: Numbers, flow: Flow, at: At, part: int = 50) -> BySeed:
-    """A percentile of a flow's induced RTT."""
+    """A percentile of a flow's induced RTT, in ms."""
     return n.flow(flow[1], f"induced_p{part}_ms", at, flow[2])
 
 
 def spread_of(n: Numbers, flow: Flow, at: At) -> BySeed:
-    """The distance from the 25th to the 75th percentile of a flow's induced RTT."""
+    """The distance from the 25th to the 75th percentile of a flow's induced RTT, in ms."""
     return spread(induced(n, flow, at, 25), induced(n, flow, at, 75))
 
 
 def mean_induced(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
-    """The mean over flows of their median induced RTTs."""
+    """The mean over flows of their median induced RTTs, in ms."""
     summed = total(*(induced(n, flow, at) for flow in flows))
     return {seed: value / len(flows) for seed, value in summed.items()}
 
@@ -91,7 +91,7 @@ def where(rate: str, queue: str, rtt: str) -> At:
 
 
 def against(words: str, at: At, other: str) -> tuple[str, At]:
-    """The same condition under another queue."""
+    """The condition `at` under the queue `other`, in words and as keywords."""
     return f"{words} over {other}", {**at, "qdisc": other}
 
 

@@ -33,18 +33,18 @@ def copies(name: str, count: int) -> list[str]:
 
 
 def mean_of(parts: Iterable[BySeed]) -> BySeed:
-    """The mean in each seed."""
+    """The mean of `parts`, for each seed."""
     known = list(parts)
     return {seed: statistics.fmean(one[seed] for one in known) for seed in known[0]}
 
 
 def ratio(these: BySeed, those: BySeed) -> BySeed:
-    """The ratio in each seed."""
+    """The ratio of `these` to `those`, for each seed."""
     return {seed: these[seed] / those[seed] for seed in these}
 
 
 def percent(these: BySeed, whole: BySeed) -> BySeed:
-    """The share in per cent in each seed."""
+    """The share of `these` in `whole` in per cent, for each seed."""
     return {seed: 100 * share for seed, share in ratio(these, whole).items()}
 
 

@@ -22,7 +22,7 @@ MANY = ("16", "64")
 LINE_MBIT = 20.0
 WITHIN = (("10 ms", "10 ms"), ("10 ms", "50 ms"), ("100 ms", "10 ms"), ("100 ms", "50 ms"),
           ("100 ms", "200 ms"))  # fmt: skip
-"""Settings of CAKE, and round-trip times within an order of magnitude of them."""
+"""Values of CAKE's `rtt`, and round-trip times within an order of magnitude of them."""
 
 
 def _modem(n: Numbers, shaping: str, column: str) -> BySeed:

@@ -42,5 +42,5 @@ def flows(level: str) -> list[str]:
 
 
 def ratio(these: BySeed, those: BySeed) -> BySeed:
-    """The ratio in each seed."""
+    """The ratio of `these` to `those`, for each seed."""
     return {seed: these[seed] / those[seed] for seed in these}
