@@ -47,7 +47,7 @@ fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> 
 }
 
 /// Returns the script of sqm-scripts that sets up these parameters of CAKE in both directions, and
-/// the script's options for egress and for ingress. Returns `None` if no script can do this.
+/// the options that the script needs. Returns `None` if no script can do this.
 pub(crate) fn script(
     up: Option<&Bottleneck>,
     down: Option<&Bottleneck>,

@@ -38,7 +38,7 @@ const LIMIT: &str = "1000";
 const SHARED: [&str; 9] =
     ["alpha", "beta", "ecn", "flows", "interval", "limit", "quantum", "target", "tupdate"];
 
-/// Returns the commands, one per line.
+/// Returns the commands, one per line; an empty text for a gateway without a shaper.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let ways =
         [(&gateway.up, 1, "out xmit", "leave the home"), (&gateway.down, 2, "in recv", "arrive")];

@@ -12,8 +12,8 @@ use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line. The first commands remove an earlier shaper, because the
-/// kernel cannot change the options of HTB's root.
+/// Returns the commands, one per line; an empty text for a gateway without a shaper. The first
+/// commands remove an earlier shaper, because the kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let device = &gateway.device;
     if gateway.up.is_none() && gateway.down.is_none() {

@@ -110,8 +110,8 @@ pub(crate) fn flag(at: &str, value: &Plain) -> Result<bool, SpecError> {
     }
 }
 
-/// Returns the texts before and after the slash of a pair of rates, such as "12/1 Mbit/s" or "90/95
-/// %", down before up. For a single rate, both are the whole text.
+/// Returns the two rates of a pair such as "12/1 Mbit/s" or "90/95 %", down before up, each with
+/// its unit. For a single rate, returns the whole text twice.
 pub(crate) fn pair(text: &str) -> (String, String) {
     let Some((down, up)) = text.split_once('/').filter(|(down, _)| split(down).is_some()) else {
         return (text.to_owned(), text.to_owned());

@@ -22,7 +22,7 @@ const BETWEEN_TAPS: usize = 1 << 20;
 /// The number of bins allocated at once, more than any figure shows.
 const ROOM: usize = 1 << 16;
 
-/// The identity of a packet that passes the tap on the sender's side.
+/// The properties of a packet that passes the tap on the sender's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The flow of the packet.

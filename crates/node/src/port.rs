@@ -218,8 +218,8 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// Returns the next packet and its sojourn time. A driver that decides itself when the link is
-    /// free calls this function.
+    /// Returns the next packet and its sojourn time. This function is for a driver that decides
+    /// itself when the link is free.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
@@ -231,7 +231,8 @@ impl Port {
     }
 
     /// Returns the time of the next poll if no packet is offered before: the time at which the link
-    /// is free and the discipline ready. The time is in the past if credit is left.
+    /// is free and the discipline ready. The time is in the past if credit is left. Returns `None`
+    /// if no packet waits.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.log.waiting == 0 {
@@ -259,7 +260,7 @@ impl Port {
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
         // The credit of a pipe is exact, but the transmission time of each packet is rounded up to
-        // a nanosecond. The difference may therefore exceed `end`.
+        // a nanosecond. The sum of the transmission times may therefore exceed `end`.
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 

@@ -206,8 +206,8 @@ impl<S> Flows<S> {
         !stays
     }
 
-    /// Drops packets from the head of queue `index` until `enough` packets or at least `bytes` are
-    /// gone. Drops at least one packet. Returns the number of drops.
+    /// Drops packets from the head of queue `index` until `enough` packets, or packets of at least
+    /// `bytes`, are gone. A queue with packets loses at least one. Returns the number of drops.
     pub fn shed(&mut self, index: usize, enough: u64, bytes: Bytes, cx: &mut Cx<'_>) -> u32 {
         let (mut turn, _) = self.turn(index);
         let (mut packets, mut size) = (0, Bytes(0));

@@ -14,7 +14,7 @@ pub struct Backlog {
 /// A FIFO of packets that records each arrival time.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
-    /// Every element of the ring is `Some`.
+    /// Every value in the ring is `Some`; unused places of the ring hold `None`.
     waiting: Ring<Option<Packet>>,
     bytes: Bytes,
 }

@@ -6,10 +6,10 @@ use crate::streams::Schedule;
 
 /// The smallest datagram with an Initial packet of the client (RFC 9000 §14.1).
 pub const MIN_INITIAL: u32 = 1_200;
-/// The headers of IPv4 and UDP.
+/// The length in bytes of the headers of IPv4 and UDP.
 pub const HEADERS: u32 = 28;
-/// The largest payload of a datagram that stacks try when they search for the path's MTU: Ethernet's
-/// MTU with IPv6 (quinn-proto 0.11 `MtuDiscoveryConfig`; ngtcp2).
+/// The largest payload in bytes of a datagram that stacks try when they search for the path's MTU:
+/// Ethernet's MTU with IPv6 (quinn-proto 0.11 `MtuDiscoveryConfig`; ngtcp2).
 const MOST_PAYLOAD: u32 = 1_452;
 
 /// The configuration of a [`crate::Connection`].
@@ -34,8 +34,8 @@ impl Config {
         Self { cc, mtu: 1_500, ecn: false, zero_rtt: false, schedule: Schedule::default() }
     }
 
-    /// Returns the largest payload of a datagram after the handshake (`max_datagram_size`). The
-    /// search for it is not modelled.
+    /// Returns the largest payload in bytes of a datagram after the handshake
+    /// (`max_datagram_size`). The search for the path's MTU is not modelled.
     pub(crate) fn max_datagram_size(&self) -> u32 {
         self.mtu.saturating_sub(HEADERS).clamp(MIN_INITIAL, MOST_PAYLOAD)
     }

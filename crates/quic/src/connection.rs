@@ -23,7 +23,7 @@ const BURST_DATAGRAMS: u64 = 10;
 /// A notification to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The application may send. With 0-RTT the client's event comes at once.
+    /// The application may send. With 0-RTT, the client gets this event at once.
     Established,
     /// The application has read this many further bytes of a stream, in order.
     Readable {
@@ -56,7 +56,8 @@ pub struct Transmit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// The end has closed the connection and repeats this until the given time (RFC 9000 §10.2.1).
+    /// The end has closed the connection, and repeats `CONNECTION_CLOSE` until the given time (RFC
+    /// 9000 §10.2.1).
     Closing(Instant),
     /// Nothing is sent any more (§10.2.2).
     Draining,
@@ -83,7 +84,7 @@ pub struct Stats {
     pub recovery: crate::RecoveryStats,
 }
 
-/// The state of a connection that is plotted.
+/// The state of a connection, for plots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// The congestion window.
@@ -124,7 +125,7 @@ pub struct Connection {
     /// Whether `CONNECTION_CLOSE` must be sent.
     pub(crate) must_close: bool,
     pub(crate) idle_at: Instant,
-    /// Whether a packet was sent since the last one was received.
+    /// Whether a packet was sent since a packet was last received.
     pub(crate) has_sent: bool,
     pub(crate) acted: bool,
     pub(crate) events: VecDeque<Event>,
@@ -228,7 +229,7 @@ impl Connection {
         self.must_close = false;
     }
 
-    /// Whether [`Self::poll_transmit`] may return a datagram.
+    /// Returns whether [`Self::poll_transmit`] may return a datagram.
     pub const fn has_output(&self) -> bool {
         self.acted
     }

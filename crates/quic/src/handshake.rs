@@ -9,12 +9,15 @@ use aqmlab_core::QuicSpace;
 
 use crate::streams::{ReceiveBuffer, SendBuffer};
 
-/// The sizes of TLS messages in bytes.
+/// The length in bytes of the `ClientHello` message.
 const CLIENT_HELLO: u64 = 517;
+/// The length in bytes of the `ServerHello` message.
 const SERVER_HELLO: u64 = 123;
-/// The server's messages after its first one, with and without its certificate.
+/// The length in bytes of the server's messages after its `ServerHello`, with a certificate.
 const CERTIFICATE_FLIGHT: u64 = 2_500;
+/// The length in bytes of the server's messages after its `ServerHello`, without a certificate.
 const RESUMED_FLIGHT: u64 = 150;
+/// The length in bytes of the client's `Finished` message.
 const FINISHED: u64 = 36;
 
 /// The role of an end.
@@ -113,12 +116,13 @@ impl Handshake {
         matches!(self.role, Role::Client) && self.zero_rtt && !self.is_complete
     }
 
-    /// Returns whether the client sent, or may have sent, data before the handshake was complete.
+    /// Returns whether the connection uses 0-RTT: the client may send data before the handshake is
+    /// complete.
     pub(crate) const fn has_early_data(&self) -> bool {
         self.zero_rtt
     }
 
-    /// Returns whether the end can read a packet.
+    /// Returns whether the end has the keys to read a packet of this space and protection.
     pub(crate) fn can_read(&self, space: QuicSpace, zero_rtt: bool) -> bool {
         match space {
             QuicSpace::Initial => !self.discarded[0],
@@ -128,7 +132,8 @@ impl Handshake {
         }
     }
 
-    /// Returns whether the end will get the keys of a space.
+    /// Returns whether the end has or will get the keys of a space, because it has not discarded
+    /// them.
     pub(crate) fn will_read(&self, space: QuicSpace) -> bool {
         self.discarded.get(space.index()) != Some(&true)
     }

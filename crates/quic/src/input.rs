@@ -22,7 +22,7 @@ impl Connection {
         self.acted = true;
         match self.state {
             State::Open => {}
-            // Every datagram of the peer shows that it has not received the close.
+            // Every datagram of the peer shows that the peer has not received `CONNECTION_CLOSE`.
             State::Closing(_) => {
                 self.must_close = true;
                 return;
@@ -38,7 +38,8 @@ impl Connection {
         self.set_timer(now);
     }
 
-    /// Processes a packet, or lets it wait for its keys.
+    /// Processes a packet, or keeps it until its keys are known. Drops it if its keys were
+    /// discarded or if too many packets wait.
     fn receive(&mut self, packet: &QuicPacket, ecn: Ecn, now: Instant) {
         if self.handshake.can_read(packet.space, packet.zero_rtt) {
             self.handle_packet(packet, ecn, now);
@@ -143,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// Sends the frames of lost packets again.
+    /// Queues the frames of lost packets to be sent again.
     pub(crate) fn requeue(&mut self, space: QuicSpace, lost: &[SentPacket]) {
         for sent in lost {
             self.requeue_frames(space, &sent.frames);

@@ -13,7 +13,7 @@ use crate::recovery::SentPacket;
 use crate::streams::Chunk;
 use crate::wire::{frame_len, number_len, overhead, packet_len, stream_overhead, varint};
 
-/// The space in a packet below which no packet is begun.
+/// The number of free bytes in a datagram below which no packet and no further data frame is begun.
 const LEAST_ROOM: u32 = 32;
 
 /// Whether the congestion window and pacing let a packet leave.
@@ -161,15 +161,16 @@ impl Connection {
         Some(Built { packet, bytes, is_eliciting, repeats })
     }
 
-    /// Sends the frames of the oldest packet in flight again, for a probe without new data.
+    /// Queues the frames of the oldest packet in flight to be sent again, for a probe without new
+    /// data.
     fn requeue_oldest(&mut self, space: QuicSpace) {
         if let Some(frames) = self.recovery.oldest_frames(space).map(<[QuicFrame]>::to_vec) {
             self.requeue_frames(space, &frames);
         }
     }
 
-    /// Adds data to a packet. Returns whether any of it was sent before. A packet without data,
-    /// which is a probe, gets a PING.
+    /// Adds data frames to a packet. Returns whether any of the data was sent before. A packet
+    /// without data is a probe and gets a PING.
     fn fill(&mut self, space: QuicSpace, mut left: u32, frames: &mut Vec<QuicFrame>) -> bool {
         let (before, mut repeats) = (frames.len(), false);
         while left > LEAST_ROOM && self.handshake.has_data(space) {

@@ -154,7 +154,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Returns the number of drops for any reason.
+    /// Returns the number of drops by the discipline, for any reason.
     pub fn all(&self) -> u64 {
         let Self { overlimit, sojourn, early, forced, filtered } = self;
         overlimit + sojourn + early + forced.unwrap_or(0) + filtered

@@ -277,7 +277,7 @@ pub struct AppSpec {
     /// The application's route from the internet to the home.
     pub down: RouteSpec,
     /// Linux's `skb->priority` of the application's packets, 0 to 15. If it is absent, the
-    /// codepoint determines the priority, or else the application.
+    /// codepoint determines the priority. Without a codepoint, the application determines it.
     #[serde(default)]
     pub priority: Option<u8>,
     /// The host of the home that runs the application. Applications of one host share its address.
@@ -319,8 +319,8 @@ pub struct RouteSpec {
 }
 
 impl AppSpec {
-    /// Returns the priority of the application's packets, unless the application chooses it. Linux
-    /// derives it from the codepoint when a router forwards a packet.
+    /// Returns the priority of the application's packets; `None` if the application chooses it.
+    /// Linux derives the priority from the codepoint when a router forwards a packet.
     pub fn packet_priority(&self) -> Option<u8> {
         self.priority.or(self.dscp.map(dscp::priority))
     }

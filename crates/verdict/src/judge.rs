@@ -174,7 +174,7 @@ impl Judged {
         }
     }
 
-    /// Returns the findings on the needs that apply, over some of the seeds.
+    /// Returns the findings on the needs that apply, over `seeds`.
     fn findings(&self, seeds: &[Seed]) -> Vec<Finding> {
         let by_seed = |value: &dyn Fn(&Seed) -> Option<f64>| {
             seeds.iter().map(|seed| (seed.number, value(seed))).collect()

@@ -63,7 +63,7 @@ pub struct Cell {
     /// The time from which backoff slots are counted.
     contention: Instant,
     on_air: Option<Exchange>,
-    /// The radios that are sending.
+    /// The radios that are sending or that sent last.
     senders: Vec<usize>,
 }
 
@@ -112,7 +112,7 @@ impl Cell {
 
     /// Returns the time at which a radio sends, unless another radio sends first. This time is the
     /// end of the radio's backoff. If the backoff ended before the radio had a frame, the time is
-    /// the start of the next slot.
+    /// the start of the next slot. Returns `None` for a radio without a frame.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));

@@ -92,7 +92,8 @@ pub struct Radio {
     fresh: VecDeque<Frame>,
     ready: VecDeque<Aggregate>,
     pending: usize,
-    /// The frames from number `first_slot` on; the first frame is missing.
+    /// The states of the frames from number `first_slot` on. If there are any, the first is
+    /// missing.
     slots: VecDeque<Slot>,
     first_slot: u64,
     held: usize,
@@ -204,7 +205,7 @@ impl Radio {
         !self.ready.is_empty()
     }
 
-    /// Returns the airtime of the next transmission.
+    /// Returns the airtime of the next transmission; zero if no frame is ready.
     pub(super) fn airtime(&self) -> Duration {
         self.ready.front().map_or(Duration::ZERO, |aggregate| aggregate.airtime)
     }
@@ -227,7 +228,7 @@ impl Radio {
         aggregate.frames.iter().any(|frame| frame.through)
     }
 
-    /// Draws the slots to wait before the next transmission.
+    /// Draws the number of slots to wait before the next transmission.
     pub(super) fn draw_backoff(&mut self, window: u32) {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }

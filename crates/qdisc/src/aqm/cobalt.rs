@@ -6,8 +6,8 @@
 //!
 //! COBALT differs from [`super::codel`] in these points:
 //!
-//! - one schedule is both the delay before the first signal and the spacing of signals;
-//! - `count` decays by one for each signal that was due below the target;
+//! - one schedule sets both the delay before the first signal and the spacing of signals;
+//! - `count` decays by one for each signal that fell due while no packet waited too long;
 //! - the reciprocal square roots of `count` below 16 come from a table, whose entry 0 is 1;
 //! - a new queue starts with a reciprocal of zero, so its first episode signals the second packet
 //!   above the target at once (C-167).
@@ -154,8 +154,8 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Decrements the count for each signal that was due below the target. Returns the time of the
-    /// next signal.
+    /// Decrements the count for each signal that fell due while no packet waited too long. Returns
+    /// the time of the next signal.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;

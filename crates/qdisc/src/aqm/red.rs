@@ -70,8 +70,8 @@ pub struct Red {
     thresholds: Thresholds,
     /// The average queue length, scaled by `2^wlog`.
     qavg: u64,
-    /// The number of packets since the last signal. `None` is the kernel's −1: the average was
-    /// outside the thresholds.
+    /// The number of packets since the last signal. `None` is the kernel's −1: the average was not
+    /// between the thresholds.
     since: Option<u64>,
     /// The random number in use until the next signal.
     drawn: u64,

@@ -14,7 +14,7 @@ use super::tin::{Hashes, Tin, Waiting};
 use crate::flows::{memory_of, spread};
 
 impl Cake {
-    /// Queues a packet, and drops other packets if the buffer overflows.
+    /// Queues a packet, and drops packets of the longest queues if the buffer overflows.
     #[inline]
     pub(super) fn arrive(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         let now = cx.now + UPTIME;

@@ -56,8 +56,8 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source, and whether the destination, takes part in the choice of the queue or in
-    /// the limits.
+    /// Whether the source address, and whether the destination address, affects the choice of the
+    /// queue or the limits.
     pub hosts: [bool; 2],
     /// Whether the flows of one source, or to one destination, share one part of the rate.
     pub limits: [bool; 2],

@@ -106,7 +106,7 @@ impl Path {
         &mut self.ends[0]
     }
 
-    /// Runs the connections until `ms`.
+    /// Runs the connections until `ms` milliseconds after the start.
     pub(crate) fn run_until(&mut self, ms: u64) {
         let end = Instant::from_millis(ms);
         let mut steps = 0;
