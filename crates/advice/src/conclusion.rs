@@ -168,7 +168,7 @@ fn by_median(
 }
 
 /// Returns the index of the slowest case such that the median round-trip times of this case and of
-/// all faster cases are within the limit.
+/// all faster cases are within the limit. Returns `None` if the fastest case exceeds the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);

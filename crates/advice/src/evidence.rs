@@ -98,7 +98,7 @@ impl Case {
         self.service().serves()
     }
 
-    /// Returns the verdict on an application.
+    /// Returns the verdict on the application `app`, if there is one.
     pub(crate) fn verdict(&self, app: &str) -> Option<&Report> {
         self.verdicts.iter().find(|verdict| verdict.app == app)
     }
@@ -140,8 +140,8 @@ pub(crate) fn is_transfer(verdict: &Report) -> bool {
     aqmlab_verdict::is_transfer(&verdict.kind)
 }
 
-/// Returns the tolerable limit in ms of an application that misses only the need for short round
-/// trips.
+/// Returns the tolerable limit in ms of the round trips of an application, if it misses only the
+/// need for short round trips.
 pub(crate) fn round_trip_limit(verdict: &Report) -> Option<f64> {
     let mut missed = verdict.findings.iter().filter(|finding| finding.word == Word::Bad);
     let first = missed.next().filter(|finding| finding.measure == MeasureName::RoundTrip)?;

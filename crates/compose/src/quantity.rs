@@ -130,7 +130,7 @@ pub(crate) fn pair(text: &str) -> (String, String) {
     (down, up.trim().to_owned())
 }
 
-/// Splits a text into a number and its unit.
+/// Splits a text into a number and its unit; `None` if the text does not begin with a number.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(text.len());
@@ -158,7 +158,7 @@ fn base_units(
 }
 
 /// Returns `number` times `scale`, rounded to the nearest integer. A value in the middle is rounded
-/// to an even integer.
+/// to an even integer. Returns `None` on overflow.
 fn nearest(number: &str, scale: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;

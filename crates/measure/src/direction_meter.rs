@@ -71,9 +71,10 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at the packet's sender before the packet was sent, and its serial number.
-    /// They are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    /// The last arrival at the packet's sender before the packet was sent. This field and `serial`
+    /// are not an [`Out`], because its padding would lengthen each flight by a sixth.
     out: Passage,
+    /// The serial number of `out`.
     serial: u32,
 }
 

@@ -111,7 +111,7 @@ impl Port {
     }
 
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
-    /// discipline.
+    /// discipline. Returns `None` if the packet was dropped or waits.
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
         if self.pipe.is_some() {
@@ -218,8 +218,8 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// Returns the next packet and its sojourn time. This function is for a driver that decides
-    /// itself when the link is free.
+    /// Removes and returns the next packet, if there is one, with its sojourn time. This function
+    /// is for a driver that decides itself when the link is free.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;

@@ -82,7 +82,8 @@ pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
 }
 
 /// Returns the statistics of [`estimate`] for the paired differences of `these` from `baseline`.
-/// Both arguments are lists of pairs of a seed and its value.
+/// Both arguments are lists of pairs of a seed and its value. Returns `None` without a seed that
+/// has a value in both.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {

@@ -223,7 +223,7 @@ impl<S> Flows<S> {
     }
 
     /// Returns the queue with the largest `size`. Among equal queues, returns the queue with the
-    /// lowest index.
+    /// lowest index. Returns `None` if every `size` is zero.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.
         let mut best: Option<(u64, usize)> = None;
@@ -323,13 +323,13 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Returns the packet at the head and leaves it in place.
+    /// Returns the packet at the head, if there is one, and leaves it in place.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.queue.front()
     }
 
-    /// Removes the packet at the head.
+    /// Removes the packet at the head, if there is one.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
         let packet = self.queue.take();
@@ -339,7 +339,7 @@ impl Turn<'_> {
         packet
     }
 
-    /// Removes the packet at the head; returns it with its sojourn time.
+    /// Removes the packet at the head, if there is one; returns it with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let packet = self.take()?;
@@ -433,7 +433,7 @@ impl List {
         named(self.head)
     }
 
-    /// Appends `index`; returns the previous last flow.
+    /// Appends `index`; returns the previous last flow, if there was one.
     fn push(&mut self, index: usize) -> Option<usize> {
         let last = named(self.tail);
         self.tail = index as u32;

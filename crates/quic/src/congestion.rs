@@ -130,7 +130,7 @@ impl Congest {
         self.cc.gauges()
     }
 
-    /// Returns the controller's own pacing rate.
+    /// Returns the controller's pacing rate, if the controller sets one.
     pub(crate) fn pacing_rate(&self) -> Option<BitRate> {
         self.cc.pacing_rate()
     }

@@ -138,7 +138,7 @@ impl Handshake {
         self.discarded.get(space.index()) != Some(&true)
     }
 
-    /// Receives TLS bytes.
+    /// Receives TLS bytes. Returns the step that they complete, if any.
     pub(crate) fn receive(&mut self, space: QuicSpace, offset: u64, len: u32) -> Option<Step> {
         self.incoming[space.index()].receive(offset, u64::from(len), false);
         let read = |space: QuicSpace| self.incoming[space.index()].read();

@@ -103,17 +103,17 @@ impl Recovery {
         }
     }
 
-    /// Returns the time of the loss timer.
+    /// Returns the time at which the loss timer expires, if it is set.
     pub(crate) const fn timer(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// Returns the largest acknowledged number of a space.
+    /// Returns the largest acknowledged number of a space, if a packet was acknowledged.
     pub(crate) fn largest_acked(&self, space: QuicSpace) -> Option<u64> {
         self.spaces[space.index()].largest_acked
     }
 
-    /// Returns the frames of the oldest packet in flight of a space.
+    /// Returns the frames of the oldest packet in flight of a space, if there is one.
     pub(crate) fn oldest_frames(&self, space: QuicSpace) -> Option<&[QuicFrame]> {
         self.spaces[space.index()].oldest().map(|sent| sent.frames.as_slice())
     }

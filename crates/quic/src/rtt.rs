@@ -60,12 +60,12 @@ impl Rtt {
         self.smoothed
     }
 
-    /// Returns the minimum sample.
+    /// Returns the minimum sample, if there is a sample.
     pub(crate) const fn min(&self) -> Option<Duration> {
         self.min
     }
 
-    /// Returns the time of the first sample.
+    /// Returns the time of the first sample, if there is one.
     pub(crate) const fn first_sample(&self) -> Option<Instant> {
         self.first_sample
     }

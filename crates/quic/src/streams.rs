@@ -84,7 +84,7 @@ impl SendBuffer {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
 
-    /// Removes up to `most` bytes to send; lost bytes come first.
+    /// Removes up to `most` bytes to send, if there are any; lost bytes come first.
     pub(crate) fn take(&mut self, most: u32) -> Option<Chunk> {
         let (start, end, is_repeated) = match self.lost.first() {
             Some((start, end)) => (start, end, true),
@@ -214,7 +214,7 @@ impl Streams {
             .is_some_and(|stream| stream.send.is_delivered() && stream.receive.is_finished())
     }
 
-    /// Returns the next stream that has data to send.
+    /// Returns the next stream that has data to send, if there is one.
     pub(crate) fn next_ready(&mut self) -> Option<u32> {
         let count = self.all.len();
         let from = match self.schedule {

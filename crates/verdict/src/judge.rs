@@ -212,7 +212,8 @@ impl Judged {
         })
     }
 
-    /// Returns the fair share with the median over seeds of each part.
+    /// Returns the fair share with the median over seeds of each part; `None` if no seed has a fair
+    /// share.
     fn share(&self) -> Option<FairShare> {
         let of = |part: fn(FairShare) -> f64| {
             median(&self.seeds.iter().filter_map(|seed| seed.share.map(part)).collect::<Vec<_>>())

@@ -68,7 +68,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns a measure of the application itself.
+    /// Returns the measure `name` of the application itself, if it was recorded.
     pub(crate) fn own(&self, name: &str) -> Option<f64> {
         self.own.get(name).copied()
     }
@@ -83,9 +83,9 @@ impl<'a> Measured<'a> {
         self.flows.iter().any(|row| self.is_dead(row)).then_some(0.0)
     }
 
-    /// Returns the loss in a direction in per cent. If nothing arrived within the time that a first
-    /// packet may take, the loss is 100 %. The table alone would not distinguish lost packets from
-    /// packets in transit.
+    /// Returns the loss in a direction in per cent, if it is known. If nothing arrived within the
+    /// time that a first packet may take, the loss is 100 %. The table alone would not distinguish
+    /// lost packets from packets in transit.
     fn loss_percent(&self, row: &FlowRow) -> Option<f64> {
         if self.is_dead(row) { Some(100.0) } else { row.get("loss_percent") }
     }
@@ -113,7 +113,8 @@ impl<'a> Measured<'a> {
         rows.filter(move |row| path.has(&row.direction) && (path != Path::Both || row.primary))
     }
 
-    /// Returns the worst value of the column `name` among the directions that carry data.
+    /// Returns the worst value of the column `name` among the directions that carry data, if one
+    /// has a value.
     pub(crate) fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }

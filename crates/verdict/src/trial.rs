@@ -153,7 +153,7 @@ impl App {
 }
 
 impl Link {
-    /// Returns the IP capacity with full-sized packets, in Mbit/s; unknown for a radio.
+    /// Returns the IP capacity with full-sized packets, in Mbit/s; `None` for a radio.
     pub(crate) fn capacity_mbit(&self) -> Option<f64> {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;

@@ -121,6 +121,7 @@ impl Flows {
     }
 
     /// Returns the flow of a packet, and whether the packet has the direction of the flow's tuple.
+    /// Returns `None` if the flow has not begun or exceeds [`Options::max_flows`].
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {

@@ -109,7 +109,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the capture to read next, so that both are read up to the same time.
+    /// Returns the capture to read next, so that both are read up to the same time; `None` if both
+    /// have ended.
     fn choose(&self, open: [bool; 2]) -> Option<usize> {
         match open {
             [false, false] => return None,

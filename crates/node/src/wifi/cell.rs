@@ -119,9 +119,9 @@ impl Cell {
         radio.wants().then(|| self.contention + SLOT * slots)
     }
 
-    /// Begins or ends an exchange, whichever is due at `now`, and appends to `out` the packets that
-    /// have left the cell. Returns the length of an exchange that ended; [`senders`](Self::senders)
-    /// then names its radios.
+    /// Begins or ends an exchange, if either is due at `now`, and appends to `out` the packets that
+    /// have left the cell. Returns the length of an exchange if one ended;
+    /// [`senders`](Self::senders) then names its radios.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
         if self.poll_timeout().is_none_or(|due| due > now) {
             return None;

@@ -13,7 +13,8 @@ use aqmlab_core::{Header, PacketFields, TcpFlags, TcpHeader};
 use super::settings::AckFilter;
 use super::tin::Waiting;
 
-/// Returns the place of an acknowledgement that the last packet of `queue` makes redundant.
+/// Returns the place of an acknowledgement to remove because the last packet of `queue` makes it
+/// redundant; `None` if `filter` removes none.
 pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<usize> {
     let last = queue.len().checked_sub(1).filter(|&last| last > 0 && filter != AckFilter::Off)?;
     let trigger = &queue[last].packet;

@@ -85,7 +85,8 @@ impl Cake {
         charged
     }
 
-    /// Removes an acknowledgement that the packet just queued makes redundant. Returns its length.
+    /// Removes an acknowledgement that the packet just queued makes redundant, if there is one.
+    /// Returns the length of the acknowledgement.
     #[inline(never)]
     fn filter_ack(&mut self, at: QueueId, now: Instant, cx: &mut Cx<'_>) -> Option<u32> {
         let tin = &mut self.tins[at.tin];

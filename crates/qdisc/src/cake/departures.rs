@@ -21,7 +21,7 @@ enum Taken {
 }
 
 impl Cake {
-    /// Removes the next packet that leaves.
+    /// Removes the next packet to send, if there is one and the shaper lets it leave.
     #[inline]
     pub(super) fn depart(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let now = cx.now + UPTIME;

@@ -3,7 +3,7 @@
 //! Source: Linux 6.1 `sch_cake.c`, `cake_hash`. A flow takes its own slot, or another way of its
 //! set. Two flows share a queue only if all eight ways are in use.
 
-/// The number of slots, of flows and of hosts.
+/// The number of slots of flows, which is also the number of slots of hosts.
 pub(super) const SLOTS: usize = 1_024;
 const WAYS: usize = 8;
 

@@ -190,7 +190,7 @@ impl Tin {
         self.backlog = self.backlog + len - removed;
     }
 
-    /// Takes the first packet of a queue.
+    /// Removes the first packet of a queue, if there is one.
     #[inline]
     pub(super) fn take(&mut self, slot: usize) -> Option<Waiting> {
         let flow = &mut self.flows[slot];

@@ -172,7 +172,7 @@ impl Sfq {
         }
     }
 
-    /// Removes the oldest or the newest packet of slot `index`.
+    /// Removes the oldest or the newest packet of slot `index`, if there is one.
     fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
         let queue = &mut self.slots[index].queue;
         let depth = queue.len();
@@ -342,7 +342,7 @@ impl Depths {
         depths
     }
 
-    /// Returns the slot that reached `depth` packets last.
+    /// Returns the slot with `depth` packets that reached this depth last, if there is one.
     fn first(&self, depth: usize) -> Option<usize> {
         let next = self.links[self.slots + depth].next;
         (next < self.slots).then_some(next)

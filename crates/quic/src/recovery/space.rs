@@ -115,7 +115,7 @@ impl Space {
         })
     }
 
-    /// Returns the oldest packet in flight.
+    /// Returns the oldest packet in flight, if there is one.
     pub(super) fn oldest(&self) -> Option<&SentPacket> {
         self.in_flight().next()
     }

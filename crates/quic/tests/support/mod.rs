@@ -172,7 +172,7 @@ impl Path {
         self.log.iter().filter(move |sent| sent.from == end)
     }
 
-    /// Returns the time of the first event that `is` accepts at an end.
+    /// Returns the time of the first event that `is` accepts at an end, if there was one.
     pub(crate) fn time_of(&self, end: End, is: impl Fn(&Event) -> bool) -> Option<Instant> {
         self.events.iter().find(|(_, at, event)| *at == end && is(event)).map(|(at, ..)| *at)
     }

@@ -30,7 +30,7 @@ impl ReadMarks {
         Self { schedule, passed: 0, set: vec![Default::default(); spec.apps.len()] }
     }
 
-    /// Returns the time of the next mark.
+    /// Returns the time of the next mark, if there is one.
     pub(super) fn next(&self) -> Option<Instant> {
         self.schedule.get(self.passed).map(|(at, ..)| *at)
     }
