@@ -1,9 +1,9 @@
 //! CAKE in the words of `tc` and of sqm-scripts.
 //!
 //! CAKE is its own shaper and charges the framing of the line itself, so it needs neither HTB nor
-//! `stab`. A home gateway translates addresses. With `nat`, CAKE tells the hosts behind it apart.
-//! Source: tc-cake(8); sqm-scripts `functions.sh` (`get_cake_lla_string`), `piece_of_cake.qos` and
-//! `layer_cake.qos`.
+//! `stab`. A home gateway translates addresses. With `nat`, CAKE tells the hosts behind the gateway
+//! apart. Source: tc-cake(8); sqm-scripts `functions.sh` (`get_cake_lla_string`),
+//! `piece_of_cake.qos` and `layer_cake.qos`.
 
 use std::collections::BTreeMap;
 

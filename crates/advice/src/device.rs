@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Gateway {
     /// The network device of a Linux gateway on the side of the line.
     pub device: String,
-    /// The same device of a FreeBSD gateway.
+    /// The network device of a FreeBSD gateway on the side of the line.
     pub bsd_device: String,
     /// The framing of the line.
     pub framing: Framing,
@@ -90,8 +90,8 @@ impl Bottleneck {
         (self.bps / 1000).max(1)
     }
 
-    /// Returns the rate in whole kbit/s, counted in IP bytes without framing, at which the same
-    /// number of full-sized packets per second passes.
+    /// Returns the rate in whole kbit/s, counted in IP bytes without framing, at which as many
+    /// full-sized packets per second pass as at the shaper's rate.
     pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
         const FULL: u32 = 1500;
         (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)

@@ -1,10 +1,11 @@
 //! `dnctl` and `ipfw` commands of FreeBSD and OPNsense.
 //!
-//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the rate at which full-sized
-//! packets fill the same share of the line. A line full of small packets needs a lower rate.
-//! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
-//! of their own. The commands state each parameter whose default differs between dummynet and
-//! Linux, so that both have the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the IP rate at which
+//! full-sized packets fill the line up to the shaper's rate. A line full of small packets needs a
+//! lower rate. `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers
+//! with queues of their own. The commands state each parameter whose default differs between
+//! dummynet and Linux, so that both have the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD
+//! 14.
 //!
 //! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
 //! shaper's rules precede the home's own rules, so by default they would accept every packet of the

@@ -400,8 +400,8 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Returns the tuple hash that a discipline with this salt maps to `hash`. The function serves
-/// packets with a hash from an external source.
+/// Returns the tuple hash that a discipline with this salt maps to `hash`. This function is for
+/// packets whose hash comes from an external source.
 pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
     let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);

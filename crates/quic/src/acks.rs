@@ -1,4 +1,4 @@
-//! The acknowledgements that an end owes its peer, in one number space.
+//! The acknowledgements that an end must send, in one packet number space.
 //!
 //! Source: RFC 9000 §13.2. Difference, pinned by a test: the largest number of ranges in a frame is
 //! that of quinn-proto 0.11.

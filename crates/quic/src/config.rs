@@ -20,9 +20,9 @@ pub struct Config {
     pub mtu: u32,
     /// Whether the end sends ECT(0).
     pub ecn: bool,
-    /// Whether the connection resumes an earlier one. The client then sends data in 0-RTT packets, the
-    /// server sends no certificate, and a token of the earlier connection validates the client's
-    /// address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
+    /// Whether the connection resumes an earlier connection. The client then sends data in 0-RTT
+    /// packets, the server sends no certificate, and a token of the earlier connection validates
+    /// the client's address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
     pub zero_rtt: bool,
     /// The order in which streams send.
     pub schedule: Schedule,

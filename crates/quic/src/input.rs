@@ -48,8 +48,8 @@ impl Connection {
         }
     }
 
-    /// Processes the packets whose keys have become known. Their time is that of their arrival, so
-    /// that the delay of their acknowledgement includes the wait (RFC 9002 §5.3).
+    /// Processes the packets whose keys have become known. Each packet has the time of its arrival,
+    /// so that the delay of its acknowledgement includes the wait (RFC 9002 §5.3).
     fn receive_waiting(&mut self) {
         while let Some(place) = self
             .waiting

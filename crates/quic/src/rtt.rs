@@ -1,7 +1,7 @@
 //! The round-trip time of a connection.
 //!
-//! Source: RFC 9002 §5 and Appendix A.7. Linux and FreeBSD, whose estimators are in `aqmlab_tcp`, compute
-//! the variation differently and know no delay of acknowledgements.
+//! Source: RFC 9002 §5 and Appendix A.7. Linux and FreeBSD, whose estimators are in `aqmlab_tcp`,
+//! compute the variation differently, and their peers report no delay of acknowledgements.
 
 use aqmlab_core::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The findings of a trial: plain data, which is the same for every engine.
+//! The findings of a trial: plain data in one form for every engine.
 
 use aqmlab_apps::{App, Carries};
 use aqmlab_core::{Direction, Duration, Instant, Reason, Side};

@@ -1,5 +1,5 @@
-//! The specification of one trial. Every number is in base units, every name is known, and no value
-//! is left to choose.
+//! The specification of one trial. Every number is in base units, every kind and profile has a name
+//! from a fixed list, and no value is left to choose.
 //!
 //! Python reads scenarios, applies defaults, inheritance and variation, and passes one [`Spec`] per
 //! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] describes the form.
@@ -111,7 +111,7 @@ impl Spec {
     }
 
     /// Returns the number of the host in the home that runs application number `app`. It is the
-    /// number of the first application of the same host.
+    /// number of the first application that this host runs.
     ///
     /// # Panics
     ///
@@ -145,7 +145,7 @@ pub struct LinkSpec {
     /// The mechanism that limits the rate.
     #[serde(default)]
     pub shaper: ShaperSpec,
-    /// The part of the delay after the link that belongs to the same dummynet pipe. A pipe is not
+    /// The part of the delay after the link that belongs to the link's dummynet pipe. A pipe is not
     /// idle while it delays a packet. The route states the delay itself.
     #[serde(default, rename = "pipe_delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
@@ -281,7 +281,7 @@ pub struct AppSpec {
     #[serde(default)]
     pub priority: Option<u8>,
     /// The host of the home that runs the application. Applications of one host share its address.
-    /// If it is absent, the application has a host of its own.
+    /// If `host` is absent, the application has a host of its own.
     #[serde(default)]
     pub host: Option<String>,
     /// The Differentiated Services codepoint of the application's packets in both directions, 0 to

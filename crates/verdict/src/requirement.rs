@@ -100,7 +100,8 @@ pub struct OwnRequirement {
 }
 
 impl StatedRequirement {
-    /// Returns the requirement; `None` if this version does not know its set or a percentile of it.
+    /// Returns the requirement; `None` if this version does not know its set or one of its
+    /// percentiles.
     pub(crate) fn applied(&self) -> Option<Applied> {
         match self {
             Self::Set(name) => requirements::named(name).map(Applied::from),

@@ -14,7 +14,7 @@ const NEARLY_ALL_PERCENT: f64 = 99.0;
 /// The proportion of the fair share below which a text omits the part that is unused or taken.
 const WORTH_A_WORD: f64 = 0.02;
 
-/// The experience of an application in one condition, over all seeds.
+/// The verdict on an application in one condition, over all seeds.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// The condition, as its trials named it.

@@ -4,8 +4,8 @@
 //! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
 //!
-//! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
-//! is used until the next signal. A packet is signalled when a product reaches this number. The
+//! The average queue length ("the average") is in bytes, scaled by `2^wlog`. One random number is
+//! used until the next signal. A packet is signalled when a product reaches this number. The
 //! factors are the excess of the average over the lower threshold, and the number of packets since
 //! the last signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd,
 //! Gummadi and Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p`

@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_ack_filter`, `cake_tcph_may_drop` and
 //! `cake_tcph_sack_compare`. The packet that has just joined a queue can make an older
-//! acknowledgement of its connection redundant. It must acknowledge all data that the older packet
-//! acknowledges, and more data.
+//! acknowledgement of its connection redundant. The new packet must acknowledge all data that the
+//! older packet acknowledges, and more data.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
