@@ -40,7 +40,7 @@ pub struct Candidate {
     pub name: String,
     /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// Whether a household can set it up without its provider.
+    /// Whether a household can set up the gateway without its provider.
     pub is_at_home: bool,
     /// The cases that were run, from slow to fast.
     pub cases: Vec<Case>,

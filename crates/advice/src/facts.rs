@@ -14,7 +14,7 @@ pub struct Conclusion {
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared. It is today's tier, if this tier is known.
+    /// The tier at which gateways are compared. It is today's tier, if the household has a tier.
     /// Otherwise it is the slowest sufficient tier of the better gateway. Without a better gateway,
     /// it is the fastest tier.
     pub compared_at: String,

@@ -51,7 +51,7 @@ pub struct Parent {
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
 pub trait Qdisc: Send {
-    /// Offers `packet`. The discipline keeps it, drops it, or drops another packet to make room.
+    /// Offers `packet`. The discipline keeps it or drops it, and may drop other packets.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
 
     /// Removes the next packet to send, if there is one.

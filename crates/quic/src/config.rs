@@ -4,7 +4,8 @@ use aqmlab_tcp::cc::CongestionControl;
 
 use crate::streams::Schedule;
 
-/// The smallest datagram with an Initial packet of the client (RFC 9000 §14.1).
+/// The smallest payload in bytes of a datagram with an Initial packet of the client (RFC 9000
+/// §14.1).
 pub const MIN_INITIAL: u32 = 1_200;
 /// The length in bytes of the headers of IPv4 and UDP.
 pub const HEADERS: u32 = 28;
@@ -21,7 +22,7 @@ pub struct Config {
     /// Whether the end sends ECT(0).
     pub ecn: bool,
     /// Whether the connection resumes an earlier connection. The client then sends data in 0-RTT
-    /// packets, the server sends no certificate, and a token of the earlier connection validates
+    /// packets, and the server sends no certificate. A token of the earlier connection validates
     /// the client's address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
     pub zero_rtt: bool,
     /// The order in which streams send.

@@ -63,7 +63,8 @@ pub(crate) enum State {
     Draining,
 }
 
-/// The bytes that limit a server until it has validated the client's address.
+/// The bytes that a server has received and sent. They limit it until it has validated the client's
+/// address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amplification {
     pub(crate) is_validated: bool,

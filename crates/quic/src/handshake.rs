@@ -1,9 +1,9 @@
 //! The handshake: the TLS messages, the keys that they yield, and the validation of the address.
 //!
 //! Source: RFC 9001 §4, RFC 9000 §7 and §8.1; TLS 1.3 (RFC 8446). The sizes of TLS messages are
-//! typical values, not taken from a source: a certificate chain of about 2 kB fits into the
-//! anti-amplification limit, as 65 % of the chains of QUIC services do (Nawrocki and others, `CoNEXT`
-//! 2022).
+//! typical values, not taken from a source. A certificate chain of about 2 kB fits into the
+//! anti-amplification limit, as do 65 % of the chains of QUIC services (Nawrocki and others,
+//! `CoNEXT` 2022).
 
 use aqmlab_core::QuicSpace;
 

@@ -218,7 +218,7 @@ pub struct OverheadSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub bytes: Bytes,
-    /// The minimum charge for a packet in bytes, including the added bytes.
+    /// The minimum length in bytes of a packet with the added bytes, before ATM cells.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub minimum: Bytes,

@@ -66,9 +66,9 @@ impl<'a> Traffics<'a> {
         Self { trial, by_direction: ["up", "down"].map(in_direction) }
     }
 
-    /// Returns the rate and the fair share of the application called `name`, in the data direction
-    /// and on the link in which the fair share is least met. Returns `None` if no direction of its
-    /// data was active on a link.
+    /// Returns the rate and the fair share of the application called `name`, on the link where its
+    /// fair share is smallest. If both directions carry its data, the direction with the smaller
+    /// part of its share counts. Returns `None` if its data were not active on a link.
     pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
         let mut worst: Option<FairShare> = None;
         for ran in &self.by_direction {

@@ -44,7 +44,7 @@ pub struct Link {
 pub struct Overhead {
     /// Bytes added to every packet.
     pub bytes: u64,
-    /// The minimum charge.
+    /// The minimum length in bytes of a packet with the added bytes, before ATM cells.
     pub minimum: u64,
     /// Whether packets travel in ATM cells.
     pub atm: bool,

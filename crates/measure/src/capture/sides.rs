@@ -27,8 +27,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Returns whether packets of this tuple go from tap 0 to tap 1, if the side of a host of the
-    /// tuple is known.
+    /// Returns whether packets of this tuple go from tap 0 to tap 1. Returns `None` if the sides of
+    /// its hosts are unknown or contradict each other.
     pub(super) fn by_hosts(&self, tuple: &Tuple) -> Option<bool> {
         let (source, destination) = (tuple.source.address, tuple.destination.address);
         if source == destination {

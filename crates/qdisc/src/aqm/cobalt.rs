@@ -30,7 +30,7 @@ pub struct Params {
 
 impl Params {
     /// Returns whether a packet waited too long. `bulk_flows` is the number of bulk flows that
-    /// share the rate, or zero if their number does not count.
+    /// share the rate, or zero if the decision does not depend on this number.
     fn is_over(&self, sojourn: Duration, bulk_flows: u32) -> bool {
         sojourn > self.target
             && sojourn > self.mtu_time * u64::from(bulk_flows) * 2
@@ -76,7 +76,8 @@ pub struct Head {
     pub sojourn: Duration,
     /// Whether a signal marks the packet and does not drop it.
     pub is_ect: bool,
-    /// The number of bulk flows that share the rate, or zero if their number does not count.
+    /// The number of bulk flows that share the rate, or zero if the decision does not depend on
+    /// this number.
     pub bulk_flows: u32,
 }
 

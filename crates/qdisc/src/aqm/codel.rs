@@ -159,7 +159,7 @@ impl State {
         self.dropping = false;
     }
 
-    /// Returns the number of signals since the dropping state began, plus the initial count.
+    /// Returns `count`, from which the law computes the time between signals.
     pub const fn count(&self) -> u32 {
         self.count
     }

@@ -40,8 +40,8 @@ pub struct Settings {
     /// The average queue length at and above which arrivals are signalled at random; zero stands
     /// for a third of `max`.
     pub min: Bytes,
-    /// The average queue length at and above which all arrivals are signalled; zero stands for a
-    /// quarter of the limit, or three times `min`.
+    /// The average queue length at and above which all arrivals are signalled; zero stands for
+    /// three times `min`, or for a quarter of the limit if `min` is zero too.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,

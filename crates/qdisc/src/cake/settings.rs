@@ -101,7 +101,7 @@ impl Isolation {
 /// framing.
 type Link = (&'static str, Option<u16>, Framing, u16);
 
-/// `ip` is tc's `overhead 0`.
+/// The link layers. `ip` is not a keyword of tc; it stands for tc's `overhead 0`.
 const LINKS: &[Link] = &[
     ("raw", None, Framing::None, 0),
     ("ip", Some(0), Framing::None, 0),

@@ -13,13 +13,13 @@
 //!   has validated the address (Appendix A.8); the model receives these facts as quinn has them;
 //! - the back-off of the probe timeout survives the discard of keys (Appendix A.11), so
 //!   [`Replay::discard`] restores the back-off;
-//! - the loss of a packet that was sent when the connection was created is no congestion, because
-//!   quinn's first recovery period starts then (Appendix B.6), so [`Replay::begin`] sets that period;
+//! - quinn's first recovery period starts when the connection is created, so the loss of a packet
+//!   sent at that time is no congestion (Appendix B.6); [`Replay::begin`] sets that period;
 //! - the time threshold is computed in single precision, so times differ by less than 1 µs;
 //! - an acknowledgement first lets the window grow, and the losses that it shows then reduce the
-//!   window, while RFC 9002 has the reverse order (Appendix A.7); after a reduction, quinn's window
-//!   is larger by up to half of the growth; after persistent congestion, the model's window is
-//!   larger by up to the acknowledged bytes;
+//!   window; RFC 9002 has the reverse order (Appendix A.7); after a reduction, quinn's window is
+//!   larger by up to half of the growth; after persistent congestion, the model's window is larger
+//!   by up to the acknowledged bytes;
 //! - the last step of slow start may exceed the threshold;
 //! - the credit for congestion avoidance survives a reduction, so the window grows by one datagram
 //!   earlier.
