@@ -73,8 +73,8 @@ pub(crate) fn app_metrics() -> Vec<&'static str> {
     aqmlab_verdict::rows::app_metrics().into_iter().collect()
 }
 
-/// Returns the median of `values`, the ends of its interval of at least 95 % confidence, and the
-/// number of values. Returns `None` without values.
+/// Returns the median of `values`, the ends of its interval, and the number of values. The
+/// confidence is at least 95 % for six or more values. Returns `None` without values.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {

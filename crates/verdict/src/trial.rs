@@ -1,7 +1,7 @@
 //! The members of a trial that judging reads.
 //!
 //! Parsing is lenient: verdicts on results of an earlier version must not fail because of a member
-//! that they do not use.
+//! that verdicts do not use.
 
 use std::collections::BTreeMap;
 
