@@ -26,8 +26,8 @@ pub(crate) fn spelled(shaper: &Bottleneck, framing: Framing) -> String {
     words.join(" ")
 }
 
-/// Returns the words of CAKE's parameters except those in `without`, and except the rate and the
-/// framing.
+/// Returns the words of CAKE's parameters, without the rate, the framing and the parameters in
+/// `without`.
 fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> {
     let word = |(name, value): (&String, &Setting)| match (name.as_str(), value) {
         (name, _) if without.contains(&name) => None,

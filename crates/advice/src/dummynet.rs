@@ -89,7 +89,7 @@ fn shaped(
     )
 }
 
-/// Returns a comment for each parameter that dummynet lacks.
+/// Returns a comment for each given parameter that dummynet lacks, except `dq_rate_estimator`.
 fn unknown(shaper: &Bottleneck) -> String {
     let lacks =
         |name: &&String| !SHARED.contains(&name.as_str()) && name.as_str() != "dq_rate_estimator";

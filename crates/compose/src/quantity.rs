@@ -130,7 +130,8 @@ pub(crate) fn pair(text: &str) -> (String, String) {
     (down, up.trim().to_owned())
 }
 
-/// Splits a text into a number and its unit; `None` if the text does not begin with a number.
+/// Splits a text into a number and its unit; `None` if the text does not begin with a number of at
+/// most 30 digits.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(text.len());

@@ -91,7 +91,8 @@ pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValu
 }
 
 /// Returns the numbers of judged applications, of bad applications and of applications that are not
-/// good, and whether the case serves everyone. Raises `ValueError` for an unknown word.
+/// good, and whether applications were judged and none of them is bad. Raises `ValueError` for an
+/// unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();

@@ -127,7 +127,7 @@ impl Trial {
         (self.measure.from_ns, self.measure.to_ns.unwrap_or(self.duration_ns))
     }
 
-    /// Returns the latest end time of an application.
+    /// Returns the latest time at which an application can end, in nanoseconds.
     pub(crate) fn end_of(&self, app: &App) -> u64 {
         let span = app.param("duration").map(|span| app.start_ns.saturating_add(span));
         let ends = [Some(self.duration_ns), app.stop_ns, span];

@@ -76,7 +76,8 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// Returns the effect that a person at home notices, as a clause.
+    /// Returns the effect that a person at home notices, as a clause. Without needs or
+    /// measurements, the clause states that they are missing.
     pub(crate) fn felt(&self) -> String {
         match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),

@@ -225,7 +225,7 @@ impl Cobalt {
         f64::from(self.p_drop) / 4_294_967_296.0
     }
 
-    /// Returns the number of signals that the schedule counts.
+    /// Returns `count`, from which the law computes the time between signals.
     pub fn count(&self) -> u32 {
         self.count
     }

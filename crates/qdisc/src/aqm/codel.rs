@@ -253,7 +253,8 @@ impl Codel {
     }
 
     /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
-    /// interval. A sojourn time equal to the target counts as above target.
+    /// interval, with a sufficient backlog behind the head. A sojourn time equal to the target
+    /// counts as above target.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {

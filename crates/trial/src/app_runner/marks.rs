@@ -48,7 +48,8 @@ impl ReadMarks {
         self.set[app][mark].get_or_insert(read);
     }
 
-    /// Returns the bytes that an application read between its two marks.
+    /// Returns the bytes that an application read between its two marks, at home and on the
+    /// internet.
     pub(super) fn read(&self, app: usize) -> [u64; 2] {
         let [before, after] = self.set[app].map(Option::unwrap_or_default);
         [0, 1].map(|side: usize| after[side].saturating_sub(before[side]))

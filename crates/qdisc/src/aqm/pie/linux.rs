@@ -212,7 +212,8 @@ impl Vars {
         }
     }
 
-    /// Measures the delay of a departing packet; returns the time since the last departure.
+    /// Measures the delay of a departing packet; returns the time since the last departure, or zero
+    /// at the first departure.
     #[inline]
     fn measure_delay(&mut self, now: u64, left: u64, enqueued: u64) -> u64 {
         self.qdelay = if left == 0 { 0 } else { now - enqueued };
@@ -221,7 +222,8 @@ impl Vars {
         u64::from(since as u32)
     }
 
-    /// Counts a departure for the estimator; returns the length of the measurement that it ends.
+    /// Counts a departure for the estimator; returns the length of the measurement that it ends, or
+    /// zero.
     fn measure_rate(&mut self, now: u64, left: u64, size: u64) -> u64 {
         if left >= QUEUE_THRESHOLD && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
