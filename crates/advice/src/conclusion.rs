@@ -128,7 +128,7 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
 
 /// Returns the name of the gateway, other than today's, that comes closest to serving everyone at a
 /// tier. A gateway without measurements at this tier comes last, and ties keep the order of the
-/// list.
+/// list. Returns `None` if today's gateway is the only one.
 pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
     let rank = |gateway: &&Candidate| {
         let service = gateway.at(tier).map(Case::service);

@@ -134,16 +134,16 @@ impl Port {
         now < self.free
     }
 
-    /// Starts to send the next packet, if the link is free and a packet waits.
+    /// Starts to send the next packet, if the link is free and a packet may leave.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
         let departure = self.start(&packet, now);
         Some((packet, departure))
     }
 
-    /// Returns the next packet, if the link is free. The caller must then call [`Self::start`] with
-    /// the packet. Together, the two functions do what [`Self::poll_transmit`] does; separate calls
-    /// save a move of the packet.
+    /// Removes and returns the next packet, if the link is free and a packet may leave. The caller
+    /// must then call [`Self::start`] with the packet. Together, the two functions do what
+    /// [`Self::poll_transmit`] does; separate calls save a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting == 0) {

@@ -161,7 +161,7 @@ impl<S> Flows<S> {
 
     /// Returns the next flow to serve: the first new flow with credit, otherwise the first old flow
     /// with credit. A flow without credit gets another quantum and moves to the end of the old
-    /// list.
+    /// list. Returns `None` if both lists are empty.
     #[inline]
     pub fn next_flow(&mut self) -> Option<usize> {
         loop {

@@ -113,7 +113,7 @@ impl Congest {
         }
     }
 
-    /// Sets the window, and after a reduction also the threshold.
+    /// Sets the window. After a reduction, also sets the threshold if it equals the window.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
         if is_reduced && self.window.cwnd == self.window.ssthresh {

@@ -241,7 +241,7 @@ impl Connection {
     }
 
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
-    /// before that time.
+    /// before that time. Returns `None` if no timer is set.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Draining => None,
@@ -300,7 +300,8 @@ impl Connection {
         }
     }
 
-    /// Returns the bytes that the anti-amplification limit still allows.
+    /// Returns the bytes that the anti-amplification limit still allows; `u64::MAX` without this
+    /// limit.
     pub(crate) const fn allowance(&self) -> u64 {
         let Amplification { is_validated, received, sent } = self.amplification;
         if is_validated { u64::MAX } else { (AMPLIFICATION * received).saturating_sub(sent) }

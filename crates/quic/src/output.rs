@@ -116,7 +116,8 @@ impl Connection {
                 && (self.handshake.must_confirm || self.streams.next_ready().is_some()))
     }
 
-    /// Builds a packet of up to `room` bytes, unless there is nothing to send.
+    /// Builds a packet of up to `room` bytes. Returns `None` if there is nothing to send or `room`
+    /// is too small.
     fn build(
         &mut self,
         space: QuicSpace,
@@ -279,7 +280,8 @@ impl Connection {
     }
 }
 
-/// Returns an ACK frame of at most `room` bytes, which omits the oldest ranges.
+/// Returns an ACK frame without the oldest ranges that do not fit into `room` bytes. At least one
+/// range remains.
 fn fitting(ack: QuicAck, room: u32) -> QuicFrame {
     let mut frame = QuicFrame::Ack(ack);
     while frame_len(&frame) > room {

@@ -102,7 +102,8 @@ impl Cell {
         }
     }
 
-    /// Returns the time of the next event, if no packet is accepted before that time.
+    /// Returns the time of the next event, if no packet is accepted before that time. Returns
+    /// `None` if no exchange is under way and no radio has a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.on_air {
             Some(exchange) => Some(exchange.ends),

@@ -147,7 +147,7 @@ impl Radio {
         self.pending
     }
 
-    /// Returns how long the oldest frame has been in the driver.
+    /// Returns how long the oldest frame has been in the driver; zero without a frame.
     pub fn oldest(&self, now: Instant) -> Duration {
         let frames = self.ready.iter().flat_map(|aggregate| &aggregate.frames);
         let since = frames.chain(&self.again).chain(&self.fresh).map(|frame| frame.since).min();
@@ -193,7 +193,7 @@ impl Radio {
         (!frames.is_empty()).then_some(Aggregate { frames, airtime })
     }
 
-    /// Returns the next frame, if the block-ack window has room for it.
+    /// Returns the next frame, if there is one and the block-ack window has room for it.
     fn next(&self) -> Option<&Frame> {
         let frame = self.again.front().or(self.fresh.front())?;
         (frame.number < self.first_slot + WINDOW).then_some(frame)

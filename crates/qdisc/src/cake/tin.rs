@@ -227,8 +227,8 @@ impl Tin {
         self.count_bulk(slot, Hosts::add);
     }
 
-    /// Returns the next flow to serve. A decaying flow comes first if `decaying_first`, and
-    /// otherwise last.
+    /// Returns the next flow to serve, if there is one. A decaying flow comes first if
+    /// `decaying_first`, and otherwise last.
     #[inline]
     pub(super) fn first(&self, decaying_first: bool) -> Option<usize> {
         let decaying = || self.chains.first(Chain::Decaying);

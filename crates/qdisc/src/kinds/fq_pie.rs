@@ -184,7 +184,7 @@ impl Dialect for FreeBsd {
 }
 
 impl<L: Dialect> FqPie<L> {
-    /// Judges `packet`; returns it unless PIE dropped it.
+    /// Judges `packet`; returns it unless it was dropped.
     fn judge(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let total = self.flows.backlog().packets;
         let (turn, law) = self.flows.turn(index);

@@ -146,7 +146,8 @@ impl Sfq {
         crate::flows::spread(packet.tuple_hash ^ salt) as usize & (self.buckets.len() - 1)
     }
 
-    /// Returns the slot of `bucket`; assigns a free slot if the bucket has none.
+    /// Returns the slot of `bucket`; assigns a free slot if the bucket has none. Returns `None` if
+    /// no slot is free.
     fn slot_of(&mut self, bucket: usize) -> Option<usize> {
         if self.buckets[bucket] != EMPTY {
             return Some(usize::from(self.buckets[bucket]));

@@ -86,12 +86,12 @@ impl Space {
         first as u64..(first + self.sent.len()) as u64
     }
 
-    /// Returns a packet whose number is in [`Space::numbers`].
+    /// Returns the state of a packet whose number is in [`Space::numbers`].
     pub(super) fn get(&self, number: u64) -> &Place {
         self.sent.get(number as usize)
     }
 
-    /// Removes a packet whose number is in [`Space::numbers`].
+    /// Removes a packet whose number is in [`Space::numbers`], and returns its state.
     pub(super) fn take(&mut self, number: u64) -> Place {
         let place = std::mem::take(self.sent.get_mut(number as usize));
         if let Place::InFlight(packet) = &place {
