@@ -15,7 +15,7 @@ use crate::streams::Streams;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The factor of the anti-amplification limit (RFC 9000 §8.1).
 const AMPLIFICATION: u64 = 3;
-/// The number of datagrams of a probe timeout (RFC 9002 §6.2.4).
+/// The number of datagrams that an end sends at a probe timeout (RFC 9002 §6.2.4).
 const PROBES: u32 = 2;
 /// The number of datagrams in a burst, which is that of the initial window (RFC 9002 §7.7).
 const BURST_DATAGRAMS: u64 = 10;
