@@ -1,9 +1,9 @@
 //! CAKE in the words of `tc` and of sqm-scripts.
 //!
 //! CAKE is its own shaper and charges the framing of the line itself, so it needs neither HTB nor
-//! `stab`. A home gateway translates addresses. With `nat`, CAKE tells the hosts behind it apart.
-//! Source: tc-cake(8); sqm-scripts `functions.sh` (`get_cake_lla_string`), `piece_of_cake.qos` and
-//! `layer_cake.qos`.
+//! `stab`. A home gateway translates addresses. With `nat`, CAKE tells the hosts behind the gateway
+//! apart. Source: tc-cake(8); sqm-scripts `functions.sh` (`get_cake_lla_string`),
+//! `piece_of_cake.qos` and `layer_cake.qos`.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) fn spelled(shaper: &Bottleneck, framing: Framing) -> String {
     words.join(" ")
 }
 
-/// Returns the words of CAKE's parameters except those in `without`, and except the rate and the
-/// framing.
+/// Returns the words of CAKE's parameters, without the rate, the framing and the parameters in
+/// `without`.
 fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> {
     let word = |(name, value): (&String, &Setting)| match (name.as_str(), value) {
         (name, _) if without.contains(&name) => None,
@@ -47,7 +47,7 @@ fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> 
 }
 
 /// Returns the script of sqm-scripts that sets up these parameters of CAKE in both directions, and
-/// the script's options for egress and for ingress. Returns `None` if no script can do this.
+/// the options that the script needs. Returns `None` if no script can do this.
 pub(crate) fn script(
     up: Option<&Bottleneck>,
     down: Option<&Bottleneck>,

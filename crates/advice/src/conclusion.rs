@@ -128,7 +128,7 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
 
 /// Returns the name of the gateway, other than today's, that comes closest to serving everyone at a
 /// tier. A gateway without measurements at this tier comes last, and ties keep the order of the
-/// list.
+/// list. Returns `None` if today's gateway is the only one.
 pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
     let rank = |gateway: &&Candidate| {
         let service = gateway.at(tier).map(Case::service);
@@ -138,9 +138,10 @@ pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String>
     known.gateways.iter().skip(1).min_by_key(rank).map(|gateway| &gateway.name)
 }
 
-/// Returns tiers slower than the slowest sufficient tier, for applications that miss only the need
-/// for short round trips. If no tier suffices, every tier is considered. From each of these tiers
-/// on, the median of the application's round-trip times is within the limit.
+/// Returns tiers for the applications that are bad in the case `failed` and miss only the need for
+/// short round trips there. From such a tier on, the median of an application's round-trip times is
+/// within the limit. Only tiers slower than the slowest sufficient tier count, or all tiers if none
+/// suffices.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -167,7 +168,7 @@ fn by_median(
 }
 
 /// Returns the index of the slowest case such that the median round-trip times of this case and of
-/// all faster cases are within the limit.
+/// all faster cases are within the limit. Returns `None` if the fastest case exceeds the limit.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);
@@ -186,9 +187,9 @@ fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
     few(now.bad().map(told), |one| &one.app)
 }
 
-/// Returns the interactive applications that get a better verdict and have shorter round trips. The
-/// applications that are bad today come first. Among equal verdicts, the application whose
-/// round-trip times shrink by the largest factor comes first.
+/// Returns up to [`MOST_SENTENCES`] interactive applications that get a better verdict and have
+/// shorter round trips. The applications that are bad today come first. Among equal verdicts, the
+/// application whose round-trip times shrink by the largest factor comes first.
 fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     let gain = |verdict: &Report| {
         let other = then.verdict(&verdict.app)?;
@@ -208,8 +209,9 @@ fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
     few(found.into_iter().map(|(_, one)| one), |one| &one.app)
 }
 
-/// Returns the rates of the transfers. The transfer that keeps the smallest share of its rate comes
-/// first. Transfers with the same description count as one transfer with their mean rate.
+/// Returns the rates of up to [`MOST_SENTENCES`] transfers that were measured in both cases. The
+/// transfer that keeps the smallest share of its rate comes first. Transfers with the same
+/// description count as one transfer with their mean rate.
 fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
     let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for verdict in now.verdicts.iter().filter(|one| is_transfer(one)) {

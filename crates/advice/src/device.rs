@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Gateway {
     /// The network device of a Linux gateway on the side of the line.
     pub device: String,
-    /// The same device of a FreeBSD gateway.
+    /// The network device of a FreeBSD gateway on the side of the line.
     pub bsd_device: String,
     /// The framing of the line.
     pub framing: Framing,
@@ -26,7 +26,7 @@ pub struct Gateway {
 pub struct Framing {
     /// The bytes of framing beyond the IP packet.
     pub bytes: u32,
-    /// The minimum charge for a packet in bytes, including framing.
+    /// The minimum length in bytes of a packet with its framing, before ATM cells.
     pub minimum: u32,
     /// Whether the packet and its framing travel in ATM cells.
     pub atm: bool,
@@ -85,13 +85,13 @@ impl Setting {
 
 impl Bottleneck {
     /// Returns the rate in whole kbit/s. It is rounded down, so that the shaper stays below the
-    /// line's rate.
+    /// line's rate, and is at least 1.
     pub(crate) fn kbit(&self) -> u64 {
         (self.bps / 1000).max(1)
     }
 
-    /// Returns the rate in whole kbit/s, counted in IP bytes without framing, at which the same
-    /// number of full-sized packets per second passes.
+    /// Returns the rate of IP bytes, without framing, in whole kbit/s. At this rate, as many
+    /// full-sized packets pass per second as at the shaper's rate.
     pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
         const FULL: u32 = 1500;
         (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)

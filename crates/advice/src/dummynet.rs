@@ -1,10 +1,11 @@
 //! `dnctl` and `ipfw` commands of FreeBSD and OPNsense.
 //!
-//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the rate at which full-sized
-//! packets fill the same share of the line. A line full of small packets needs a lower rate.
-//! `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers with queues
-//! of their own. The commands state each parameter whose default differs between dummynet and
-//! Linux, so that both have the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD 14.
+//! Dummynet counts IP bytes and ignores framing. Its rate is therefore the IP rate at which
+//! full-sized packets fill the line up to the shaper's rate. A line full of small packets needs a
+//! lower rate. `codel` and `pie` manage the queue of a pipe; `fq_codel` and `fq_pie` are schedulers
+//! with queues of their own. The commands state each parameter whose default differs between
+//! dummynet and Linux, so that both have the same parameters. Source: dnctl(8), ipfw(8) of FreeBSD
+//! 14.
 //!
 //! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
 //! shaper's rules precede the home's own rules, so by default they would accept every packet of the
@@ -38,7 +39,7 @@ const LIMIT: &str = "1000";
 const SHARED: [&str; 9] =
     ["alpha", "beta", "ecn", "flows", "interval", "limit", "quantum", "target", "tupdate"];
 
-/// Returns the commands, one per line.
+/// Returns the commands, one per line; an empty text for a gateway without a shaper.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let ways =
         [(&gateway.up, 1, "out xmit", "leave the home"), (&gateway.down, 2, "in recv", "arrive")];
@@ -88,7 +89,7 @@ fn shaped(
     )
 }
 
-/// Returns a comment for each parameter that dummynet lacks.
+/// Returns a comment for each given parameter that dummynet lacks, except `dq_rate_estimator`.
 fn unknown(shaper: &Bottleneck) -> String {
     let lacks =
         |name: &&String| !SHARED.contains(&name.as_str()) && name.as_str() != "dq_rate_estimator";

@@ -40,7 +40,7 @@ pub struct Candidate {
     pub name: String,
     /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// Whether a household can set it up without its provider.
+    /// Whether a household can set up the gateway without its provider.
     pub is_at_home: bool,
     /// The cases that were run, from slow to fast.
     pub cases: Vec<Case>,
@@ -98,7 +98,7 @@ impl Case {
         self.service().serves()
     }
 
-    /// Returns the verdict on an application.
+    /// Returns the verdict on the application `app`, if there is one.
     pub(crate) fn verdict(&self, app: &str) -> Option<&Report> {
         self.verdicts.iter().find(|verdict| verdict.app == app)
     }
@@ -140,8 +140,8 @@ pub(crate) fn is_transfer(verdict: &Report) -> bool {
     aqmlab_verdict::is_transfer(&verdict.kind)
 }
 
-/// Returns the tolerable limit in ms of an application that misses only the need for short round
-/// trips.
+/// Returns the tolerable limit in ms of the round trips of an application, if it misses only the
+/// need for short round trips.
 pub(crate) fn round_trip_limit(verdict: &Report) -> Option<f64> {
     let mut missed = verdict.findings.iter().filter(|finding| finding.word == Word::Bad);
     let first = missed.next().filter(|finding| finding.measure == MeasureName::RoundTrip)?;

@@ -7,14 +7,14 @@ use serde::Serialize;
 /// The facts that the sentences state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Conclusion {
-    /// The number of seeds of each condition.
+    /// The number of seeds of the case with the fewest seeds.
     pub seeds: usize,
     /// The fastest tested tier.
     pub fastest: String,
     /// The gateways: today's gateway first, then the other gateways, each with its slowest
     /// sufficient tier.
     pub gateways: Vec<GatewayResult>,
-    /// The tier at which gateways are compared. It is today's tier, if this tier is known.
+    /// The tier at which gateways are compared. It is today's tier, if the household has a tier.
     /// Otherwise it is the slowest sufficient tier of the better gateway. Without a better gateway,
     /// it is the fastest tier.
     pub compared_at: String,
@@ -25,7 +25,8 @@ pub struct Conclusion {
     /// The interactive applications that improve most with the better gateway. They are bad or
     /// tolerable today; bad applications come first.
     pub gains: Vec<Gain>,
-    /// The transfers, with their rates under both gateways.
+    /// The transfers that keep the smallest shares of their rates, with their rates under both
+    /// gateways.
     pub costs: Vec<Cost>,
 }
 
@@ -46,11 +47,11 @@ pub struct GatewayResult {
     pub name: String,
     /// A noun phrase for the gateway, such as "today's router". Sentences put it after "with".
     pub title: String,
-    /// The slowest tested tier at which no application is bad.
+    /// The slowest tested tier at which applications were judged and none of them is bad.
     pub served: Option<String>,
-    /// The slowest tested tier at which every application is good.
+    /// The slowest tested tier at which applications were judged and all of them are good.
     pub well: Option<String>,
-    /// The next slower tested tier, which does not suffice.
+    /// The next slower tested tier than `served`; it does not suffice.
     pub failed: Option<String>,
     /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
     /// applications that are bad at the fastest tier.
@@ -60,7 +61,8 @@ pub struct GatewayResult {
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the slowest sufficient tier.
     pub seeds_served: usize,
-    /// The faster tested tiers that, against expectation, do not serve everyone.
+    /// The tested tiers that are faster than `served` and, against expectation, do not serve
+    /// everyone.
     pub exceptions: Vec<String>,
     /// The tiers at which more applications are bad than at the next slower tier, or equally many
     /// are bad and fewer are good.

@@ -47,7 +47,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Settings {
     /// `tc` and `ip` commands for a Linux gateway: HTB with a discipline, or CAKE alone. For
-    /// arriving packets, they are on an IFB.
+    /// arriving packets, the discipline is on an IFB.
     pub tc: String,
     /// `uci` commands for OpenWrt with the package `sqm-scripts`.
     pub uci: String,
@@ -89,8 +89,9 @@ pub struct Advice {
 /// Returns the advice that follows from some runs.
 ///
 /// The headline compares today's gateway with the better gateway. If no gateway is better, it
-/// compares today's gateway with the other gateway under which the fewest applications are bad at
-/// the same tier, and then the most applications are good.
+/// compares today's gateway with another gateway: the gateway with the fewest bad applications at
+/// [`Conclusion::compared_at`]. Among equals, the gateway with the fewest applications that are not
+/// good comes first.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
     let other = conclusion.better.as_ref().map(|better| &better.name);

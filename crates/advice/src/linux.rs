@@ -12,8 +12,8 @@ use crate::device::{Bottleneck, Framing, Gateway};
 
 const IFB: &str = "ifb4wan";
 
-/// Returns the commands, one per line. The first commands remove an earlier shaper, because the
-/// kernel cannot change the options of HTB's root.
+/// Returns the commands, one per line; an empty text for a gateway without a shaper. The first
+/// commands remove an earlier shaper, because the kernel cannot change the options of HTB's root.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let device = &gateway.device;
     if gateway.up.is_none() && gateway.down.is_none() {
@@ -68,8 +68,8 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
 
 /// Returns the number of bytes that HTB may send at once: the bytes that take 1 ms, and at least a
 /// full packet on ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for
-/// each packet. sqm-scripts has the same values (functions.sh, `get_burst`). The simulated HTB has
-/// tc's default, because its timer is never late.
+/// each packet. sqm-scripts computes these values too (functions.sh, `get_burst`). The simulated
+/// HTB has tc's default, because its timer is never late.
 fn burst(kbit: u64) -> u64 {
     let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
     (kbit / 8).max(on_atm.on_link(1500).0)

@@ -33,7 +33,8 @@ uci commit firewall
 service firewall restart
 ";
 
-/// Returns the commands, one per line, or a comment with the reason if there are none.
+/// Returns the commands, one per line. Returns a comment with the reason if sqm-scripts cannot set
+/// up the gateway, and an empty text for a gateway without a shaper.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let Some(some) = gateway.up.as_ref().or(gateway.down.as_ref()) else { return String::new() };
     let kind = some.qdisc.as_str();

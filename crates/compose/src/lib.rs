@@ -102,8 +102,8 @@ fn compose(scenario: &Scenario, seed: u64) -> Result<Composed, SpecError> {
     Ok(Composed { spec, limits_ms })
 }
 
-/// Returns the stated limits of applications. A limit belongs to one application or to all copies
-/// of an application, and the limit of a single copy takes precedence.
+/// Returns the stated limits of applications in milliseconds. A limit belongs to one application or
+/// to all copies of an application, and the limit of a single copy takes precedence.
 fn limits_ms(apps: &[AppSpec], report: &Report) -> Result<BTreeMap<String, f64>, SpecError> {
     let mut stated = BTreeMap::new();
     for (name, limit) in &report.tolerances.0 {

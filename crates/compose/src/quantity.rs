@@ -110,8 +110,8 @@ pub(crate) fn flag(at: &str, value: &Plain) -> Result<bool, SpecError> {
     }
 }
 
-/// Returns the texts before and after the slash of a pair of rates, such as "12/1 Mbit/s" or "90/95
-/// %", down before up. For a single rate, both are the whole text.
+/// Returns the two rates of a pair such as "12/1 Mbit/s" or "90/95 %", down before up, each with
+/// its unit. For a single rate, returns the whole text twice.
 pub(crate) fn pair(text: &str) -> (String, String) {
     let Some((down, up)) = text.split_once('/').filter(|(down, _)| split(down).is_some()) else {
         return (text.to_owned(), text.to_owned());
@@ -130,7 +130,8 @@ pub(crate) fn pair(text: &str) -> (String, String) {
     (down, up.trim().to_owned())
 }
 
-/// Splits a text into a number and its unit.
+/// Splits a text into a number and its unit; `None` if the text does not begin with a number of at
+/// most 30 digits.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(text.len());
@@ -158,7 +159,7 @@ fn base_units(
 }
 
 /// Returns `number` times `scale`, rounded to the nearest integer. A value in the middle is rounded
-/// to an even integer.
+/// to an even integer. Returns `None` on overflow.
 fn nearest(number: &str, scale: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;

@@ -31,7 +31,7 @@ impl<V> Default for Ordered<V> {
 }
 
 impl<V> Ordered<V> {
-    /// Returns the member called `name`.
+    /// Returns the member called `name`, if there is one.
     pub(crate) fn get(&self, name: &str) -> Option<&V> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! The bounds of a parameter: values that have a meaning, or values that the original
+//! The bounds of a parameter: the values that have a meaning, or the values that the original
 //! implementation accepts.
 
 use crate::kind::BadArgument;
@@ -7,7 +7,7 @@ use crate::{BitRate, Bytes, Duration, Value};
 /// The values that a parameter may take, including both ends of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// Every value of the type. This variant is only for switches and words, whose values are
+    /// Every value of the type. This variant is only for switches, and for words, whose values are
     /// listed.
     Any,
     /// A range of counts, bytes, bits per second or nanoseconds. A duration or rate that is switched
@@ -37,8 +37,8 @@ impl Bounds {
         }
     }
 
-    /// Returns the ends of the range, as values of the type of `like`; `None` for types without an
-    /// order.
+    /// Returns the ends of the range, as values of the type of `like`; `None` for switches and
+    /// words.
     pub fn ends(self, like: Value) -> Option<(Value, Value)> {
         match self {
             Self::Any => None,

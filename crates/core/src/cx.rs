@@ -9,7 +9,7 @@ use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Instant,
-    /// The caller's own stream of random numbers.
+    /// The discipline's stream of random numbers.
     pub rng: &'a mut Rng,
     /// The log of drops and marks.
     pub log: &'a mut dyn Log,

@@ -19,7 +19,7 @@ impl Digest {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    /// Returns the number.
+    /// Returns the digest as a number.
     pub const fn value(self) -> u64 {
         self.0
     }

@@ -225,7 +225,7 @@ macro_rules! kinds {
             MODULES.iter().flat_map(|kinds| kinds.iter())
         }
 
-        /// Returns the kind called `name`.
+        /// Returns the kind called `name`, if there is one.
         pub fn find(name: &str) -> Option<&'static $crate::Kind<$of>> {
             all().find(|kind| kind.name == name)
         }

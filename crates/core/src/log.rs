@@ -6,7 +6,7 @@
 
 use crate::{Instant, Packet};
 
-/// An action of a discipline on a packet.
+/// A drop or a mark of a packet, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The packet was dropped, for this reason.
@@ -67,13 +67,13 @@ impl Reason {
     }
 }
 
-/// Receives the events of disciplines.
+/// Receives the drops and marks of packets.
 pub trait Log {
     /// Records that `event` happened to `packet` at `now`.
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
 
-    /// Returns the time of a further clock reading in the same call of a discipline. A simulated
-    /// call takes no time. A replay returns the recorded reading.
+    /// Returns the time of another clock reading within the call of a discipline that began at
+    /// `now`. A simulated call takes no time. A replay returns the recorded reading.
     fn read_clock(&mut self, now: Instant) -> Instant {
         now
     }

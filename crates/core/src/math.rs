@@ -1,7 +1,7 @@
 //! Mathematical functions that return the same bits on every machine.
 //!
-//! `+ − × ÷` and `sqrt` are exact by IEEE 754. The other functions come from the `libm` crate,
-//! because C libraries differ.
+//! IEEE 754 determines every bit of the results of `+ − × ÷` and `sqrt`. The other functions come
+//! from the `libm` crate, because C libraries differ.
 
 /// Returns the natural exponential.
 pub fn exp(x: f64) -> f64 {

@@ -4,7 +4,8 @@
 //! with a payload of 48).
 //!
 //! `crates/node/src/port.rs` charges these bytes. `crates/trial/src/scenario.rs` has the framings
-//! by name, such as `pppoe`. CAKE's own shaper charges by `crates/qdisc/src/cake/length.rs`.
+//! by name, such as `pppoe`. The shaper of CAKE computes its charges in
+//! `crates/qdisc/src/cake/length.rs`.
 
 use crate::Bytes;
 
@@ -13,7 +14,7 @@ use crate::Bytes;
 pub struct Overhead {
     /// Bytes added to every packet on the link.
     pub bytes: u32,
-    /// The minimum charge in bytes for a packet, overhead included.
+    /// The minimum length in bytes of a packet with its overhead, before ATM cells.
     pub minimum: u32,
     /// Whether the packet and its overhead travel in ATM cells.
     pub atm: bool,

@@ -71,7 +71,8 @@ pub struct PacketFields {
     pub destination: u32,
     /// The size of the IP packet, headers included.
     pub ip_len: u32,
-    /// The size as the current discipline counts it: IP, or IP and a link header.
+    /// The size as the current discipline counts it: the IP packet, or the IP packet and a link
+    /// header.
     pub len: u32,
     /// The packet's direction.
     pub direction: Direction,
@@ -246,8 +247,8 @@ pub enum Header {
 /// The header of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
-    /// The application's own number for the datagram. The first eight bytes of the payload hold it,
-    /// if the payload is long enough.
+    /// The number that the application gives to the datagram. The first eight bytes of the payload
+    /// hold it, if the payload is long enough.
     pub tag: u64,
 }
 
@@ -400,7 +401,8 @@ impl SackBlocks {
     }
 }
 
-/// Returns the offset of `byte` from `ack`; windows are far below 2 GiB.
+/// Returns the offset of `byte` from `ack`. It fits into 32 bits, because windows are far below 2
+/// GiB.
 const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }

@@ -88,11 +88,13 @@ impl QuicFrame {
 /// An ACK frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuicAck {
-    /// The ranges of acknowledged packets, first and last inclusive, the newest first.
+    /// The ranges of acknowledged packet numbers, the highest range first. Each range includes both
+    /// of its ends.
     pub ranges: Vec<(u64, u64)>,
-    /// The time between the arrival of the largest acknowledged packet and the transmission.
+    /// The time from the arrival of the largest acknowledged packet to the transmission of this
+    /// frame.
     pub delay: Duration,
-    /// The totals of ECN codepoints, if a packet of the space carried one.
+    /// The number of packets with each ECN codepoint, if a packet of the space carried a codepoint.
     pub ecn: Option<EcnCounts>,
 }
 

@@ -68,7 +68,7 @@ impl<T: Default> Ring<T> {
         }
     }
 
-    /// Removes the value at the front.
+    /// Removes the value at the front, if there is one.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.is_empty() {
@@ -137,7 +137,7 @@ impl<T: Default> Ring<T> {
         self.head.wrapping_add(low)
     }
 
-    /// Removes the value at the back.
+    /// Removes the value at the back, if there is one.
     pub fn pop_back(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;
@@ -147,13 +147,13 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
-    /// Returns the value at the front.
+    /// Returns the value at the front, if there is one.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.head)]) }
     }
 
-    /// Returns the value at the back.
+    /// Returns the value at the back, if there is one.
     #[inline]
     pub fn back(&self) -> Option<&T> {
         if self.is_empty() {

@@ -114,7 +114,7 @@ impl Rng {
     /// Returns a number of the largest extreme value (Gumbel) distribution with location `a` and
     /// scale `b` (Färber 2002).
     pub fn extreme(&mut self, a: f64, b: f64) -> f64 {
-        // The outer logarithm needs an argument strictly between 0 and 1.
+        // Both logarithms need positive arguments, so `u` must lie strictly between 0 and 1.
         let u = (self.unit() + f64::MIN_POSITIVE).min(1.0 - f64::EPSILON / 2.0);
         a - b * math::ln(-math::ln(u))
     }

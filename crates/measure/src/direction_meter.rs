@@ -22,7 +22,7 @@ const BETWEEN_TAPS: usize = 1 << 20;
 /// The number of bins allocated at once, more than any figure shows.
 const ROOM: usize = 1 << 16;
 
-/// The identity of a packet that passes the tap on the sender's side.
+/// The properties of a packet that passes the tap on the sender's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The flow of the packet.
@@ -71,9 +71,10 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at the packet's sender before the packet was sent, and its serial number.
-    /// They are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    /// The last arrival at the packet's sender before the packet was sent. This field and `serial`
+    /// are not an [`Out`], because its padding would lengthen each flight by a sixth.
     out: Passage,
+    /// The serial number of `out`.
     serial: u32,
 }
 

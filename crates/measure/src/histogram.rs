@@ -88,7 +88,7 @@ impl Histogram {
     }
 
     /// Returns the quantile of integer values: the order statistic below it, and the amount that
-    /// interpolation adds.
+    /// interpolation adds. Returns `None` for an empty histogram.
     pub(crate) fn quantile_value(&self, q: f64) -> Option<(u64, f64)> {
         assert!((0.0..=1.0).contains(&q), "quantile {q}: allowed is 0 to 1");
         let last = self.count.checked_sub(1)?;

@@ -26,7 +26,8 @@ pub(crate) struct Variation {
 }
 
 impl Variation {
-    /// Adds the delay of the next arrival in nanoseconds. All delays may include the same constant.
+    /// Adds the delay of the next arrival in nanoseconds. All delays may include one constant, such
+    /// as the offset between clocks.
     #[inline]
     pub(crate) fn follow(&mut self, delay: u64) {
         if let Some(previous) = self.previous {

@@ -39,8 +39,8 @@ pub struct PacketRecord {
     pub ecn_sent: Ecn,
     /// The ECN field at arrival.
     pub ecn: Ecn,
-    /// The transport header as sent. The contents of QUIC are encrypted, so its record has a UDP
-    /// header with the number of the packet.
+    /// The transport header as sent. The contents of QUIC are encrypted, so the record of a QUIC
+    /// datagram has a UDP header with the number of the packet.
     pub header: Header,
 }
 

@@ -1,4 +1,4 @@
-//! Order statistics, such as quantiles, and fairness of finished samples.
+//! Order statistics, such as quantiles, and the fairness index, of complete lists of samples.
 //!
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default). Tukey 1977 and R's
 //! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots. Jain, Chiu and Hawe 1984 for

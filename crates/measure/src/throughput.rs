@@ -31,8 +31,9 @@ pub(crate) struct Active {
     next: u64,
     /// The number of bytes that arrived in the open step.
     open: u64,
-    /// The bytes of the last closed steps, at most one window of them, and their sum.
+    /// The bytes of each of the last closed steps, up to the number of steps in a window.
     recent: VecDeque<u64>,
+    /// The sum of `recent`.
     sum: u64,
     bytes: u64,
     windows: WindowRates,

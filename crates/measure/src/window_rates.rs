@@ -17,8 +17,9 @@ const EXACT: usize = 16_384;
 pub struct WindowRates {
     width: Duration,
     counts: Counts,
-    /// The number of windows with at least one arrival, and the sum of their bytes.
+    /// The number of windows with at least one arrival.
     nonempty: u64,
+    /// The sum of the bytes of all windows.
     bytes: u128,
 }
 

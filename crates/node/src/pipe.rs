@@ -100,8 +100,8 @@ impl Pipe {
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
-    /// Returns the time of an empty poll that is not yet reported to the discipline. Call this
-    /// function before a packet arrives at an empty discipline.
+    /// Returns the time of an empty poll that is not yet reported to the discipline, if there was
+    /// one until `now`. Call this function before a packet arrives at an empty discipline.
     pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
         (self.rest.is_none() && due <= now).then_some(due)

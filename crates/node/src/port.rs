@@ -111,7 +111,7 @@ impl Port {
     }
 
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
-    /// discipline.
+    /// discipline. Returns `None` if the packet was dropped or waits.
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
         if self.pipe.is_some() {
@@ -134,16 +134,16 @@ impl Port {
         now < self.free
     }
 
-    /// Starts to send the next packet, if the link is free and a packet waits.
+    /// Starts to send the next packet, if the link is free and a packet may leave.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
         let departure = self.start(&packet, now);
         Some((packet, departure))
     }
 
-    /// Returns the next packet, if the link is free. The caller must then call [`Self::start`] with
-    /// the packet. Together, the two functions do what [`Self::poll_transmit`] does; separate calls
-    /// save a move of the packet.
+    /// Removes and returns the next packet, if the link is free and a packet may leave. The caller
+    /// must then call [`Self::start`] with the packet. Together, the two functions do what
+    /// [`Self::poll_transmit`] does; separate calls save a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting == 0) {
@@ -218,8 +218,8 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// Returns the next packet and its sojourn time. A driver that decides itself when the link is
-    /// free calls this function.
+    /// Removes and returns the next packet, if there is one, with its sojourn time. This function
+    /// is for a driver that decides itself when the link is free.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
@@ -231,7 +231,8 @@ impl Port {
     }
 
     /// Returns the time of the next poll if no packet is offered before: the time at which the link
-    /// is free and the discipline ready. The time is in the past if credit is left.
+    /// is free and the discipline ready. The time is in the past if credit is left. Returns `None`
+    /// if no packet waits.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.log.waiting == 0 {
@@ -259,7 +260,7 @@ impl Port {
         let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
         // The credit of a pipe is exact, but the transmission time of each packet is rounded up to
-        // a nanosecond. The difference may therefore exceed `end`.
+        // a nanosecond. The sum of the transmission times may therefore exceed `end`.
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 

@@ -11,8 +11,9 @@
 //! `drivers/net/wireless/ath/ath9k/{ath9k.h,init.c,xmit.c}`.
 //!
 //! The driver dequeues packets from the discipline above it while it has room, even while the
-//! medium is busy. The discipline therefore holds a queue only when the driver's queue is full, and
-//! it cannot measure or control the delay in the driver. This model exists to show that effect.
+//! medium is busy. The discipline therefore holds a queue only when the driver's queue is full. The
+//! discipline cannot measure or control the delay in the driver. This model exists to show that
+//! effect.
 //!
 //! Differences from the sources, each pinned by a test or stated here:
 //!

@@ -58,7 +58,8 @@ pub(crate) fn requirement_percentiles() -> Vec<&'static str> {
     Percentile::ALL.map(Percentile::name).to_vec()
 }
 
-/// Returns the needs of an application's kind, with the notes for a reader of its verdicts.
+/// Returns the needs of an application's kind, with the notes for a reader of its verdicts. The
+/// dictionary is empty for a kind without needs.
 fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     let (all, list) = (PyDict::new(py), PyList::empty(py));
     let Some(stated) = aqmlab_apps::kinds::needs_of(kind) else { return Ok(all) };

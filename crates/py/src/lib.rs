@@ -89,9 +89,11 @@ fn series_step_ns(step_ns: u64, duration_ns: u64, points: u64) -> u64 {
     aqmlab_trial::coarsen(step_ns, duration_ns, points)
 }
 
-/// Composes the trial of a scenario without loops, in JSON, with the page's own code.
+/// Composes the trial of a scenario without loops. The web page composes its trials with the same
+/// code. The scenario and the trial are JSON texts.
 ///
-/// Raises `ValueError` with the place and the problem for a text that is not such a scenario.
+/// Raises `ValueError` with the place and the problem if the text is not such a scenario, or if the
+/// trial cannot be run.
 #[pyfunction]
 fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
     let composed = aqmlab_compose::from_json(scenario_json, seed)

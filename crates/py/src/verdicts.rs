@@ -73,16 +73,17 @@ pub(crate) fn app_metrics() -> Vec<&'static str> {
     aqmlab_verdict::rows::app_metrics().into_iter().collect()
 }
 
-/// Returns the median of `values`, the ends of its interval of at least 95 % confidence, and the
-/// number of values. Returns `None` without values.
+/// Returns the median of `values`, the ends of its interval, and the number of values. The
+/// confidence is at least 95 % for six or more values. Returns `None` without values.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn estimate(values: Vec<f64>) -> Option<EstimateValues> {
     statistics::estimate(&values).map(parts)
 }
 
-/// Returns the same statistics of the paired differences of `these` from `baseline`. Both arguments
-/// are lists of pairs of a seed and its value.
+/// Returns the statistics of [`estimate`] for the paired differences of `these` from `baseline`.
+/// Both arguments are lists of pairs of a seed and its value. Returns `None` without a seed that
+/// has a value in both.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "a list of Python is copied")]
 pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValues> {
@@ -90,7 +91,8 @@ pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValu
 }
 
 /// Returns the numbers of judged applications, of bad applications and of applications that are not
-/// good, and whether the case serves everyone. Raises `ValueError` for an unknown word.
+/// good, and whether applications were judged and none of them is bad. Raises `ValueError` for an
+/// unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();

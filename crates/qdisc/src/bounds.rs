@@ -44,7 +44,7 @@ pub(crate) const TICK_OR_IDEAL: Bounds = Bounds::span(Duration::ZERO, Duration::
 /// The perturbation of a flow hash, 32 bits in Linux.
 pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
 
-/// A probability.
+/// The bounds of a probability.
 pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 
 /// The gains of PIE in 1/s: from zero to the gain at which a delay 1 ms above the target adds 1 to

@@ -161,7 +161,7 @@ impl<S> Flows<S> {
 
     /// Returns the next flow to serve: the first new flow with credit, otherwise the first old flow
     /// with credit. A flow without credit gets another quantum and moves to the end of the old
-    /// list.
+    /// list. Returns `None` if both lists are empty.
     #[inline]
     pub fn next_flow(&mut self) -> Option<usize> {
         loop {
@@ -206,8 +206,8 @@ impl<S> Flows<S> {
         !stays
     }
 
-    /// Drops packets from the head of queue `index` until `enough` packets or at least `bytes` are
-    /// gone. Drops at least one packet. Returns the number of drops.
+    /// Drops packets from the head of queue `index` until `enough` packets, or packets of at least
+    /// `bytes`, are gone. A queue with packets loses at least one. Returns the number of drops.
     pub fn shed(&mut self, index: usize, enough: u64, bytes: Bytes, cx: &mut Cx<'_>) -> u32 {
         let (mut turn, _) = self.turn(index);
         let (mut packets, mut size) = (0, Bytes(0));
@@ -223,7 +223,7 @@ impl<S> Flows<S> {
     }
 
     /// Returns the queue with the largest `size`. Among equal queues, returns the queue with the
-    /// lowest index.
+    /// lowest index. Returns `None` if every `size` is zero.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.
         let mut best: Option<(u64, usize)> = None;
@@ -323,13 +323,13 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Returns the packet at the head and leaves it in place.
+    /// Returns the packet at the head, if there is one, and leaves it in place.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.queue.front()
     }
 
-    /// Removes the packet at the head.
+    /// Removes the packet at the head, if there is one.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
         let packet = self.queue.take();
@@ -339,7 +339,7 @@ impl Turn<'_> {
         packet
     }
 
-    /// Removes the packet at the head; returns it with its sojourn time.
+    /// Removes the packet at the head, if there is one; returns it with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let packet = self.take()?;
@@ -400,8 +400,8 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Returns the tuple hash that a discipline with this salt maps to `hash`. The function serves
-/// packets with a hash from an external source.
+/// Returns the tuple hash that a discipline with this salt maps to `hash`. This function is for
+/// packets whose hash comes from an external source.
 pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
     let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);
@@ -433,7 +433,7 @@ impl List {
         named(self.head)
     }
 
-    /// Appends `index`; returns the previous last flow.
+    /// Appends `index`; returns the previous last flow, if there was one.
     fn push(&mut self, index: usize) -> Option<usize> {
         let last = named(self.tail);
         self.tail = index as u32;

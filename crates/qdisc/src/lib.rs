@@ -51,14 +51,14 @@ pub struct Parent {
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
 pub trait Qdisc: Send {
-    /// Offers `packet`. The discipline keeps it, drops it, or drops another packet to make room.
+    /// Offers `packet`. The discipline keeps it or drops it, and may drop other packets.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
 
     /// Removes the next packet to send, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Does what [`Self::enqueue`] and then [`Self::dequeue`] do. The link is free and the
-    /// discipline is empty, so the packet usually passes without a stay in a queue.
+    /// Does what [`Self::enqueue`] and then [`Self::dequeue`] do. The port calls this only while
+    /// its link is free and the discipline is empty. The packet then usually enters no queue.
     fn pass(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         self.enqueue(packet, cx);
         self.dequeue(cx)

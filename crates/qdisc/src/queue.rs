@@ -14,7 +14,7 @@ pub struct Backlog {
 /// A FIFO of packets that records each arrival time.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
-    /// Every element of the ring is `Some`.
+    /// Every value in the ring is `Some`; unused places of the ring hold `None`.
     waiting: Ring<Option<Packet>>,
     bytes: Bytes,
 }
@@ -28,7 +28,7 @@ impl PacketQueue {
         self.waiting.push(Some(packet));
     }
 
-    /// Removes the packet at the head.
+    /// Removes the packet at the head, if there is one.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
         let packet = self.waiting.pop().flatten();
@@ -38,7 +38,7 @@ impl PacketQueue {
         packet
     }
 
-    /// Removes the packet at the head; returns it with its sojourn time.
+    /// Removes the packet at the head, if there is one; returns it with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let packet = self.take()?;
@@ -46,14 +46,14 @@ impl PacketQueue {
         Some((packet, sojourn))
     }
 
-    /// Removes the packet at the tail.
+    /// Removes the packet at the tail, if there is one.
     pub fn pop_back(&mut self) -> Option<Packet> {
         let packet = self.waiting.pop_back().flatten()?;
         self.bytes -= packet.bytes();
         Some(packet)
     }
 
-    /// Returns the packet at the head and leaves it in place.
+    /// Returns the packet at the head, if there is one, and leaves it in place.
     pub fn front(&self) -> Option<&Packet> {
         self.waiting.front()?.as_ref()
     }

@@ -223,8 +223,8 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
-/// Runs the operations on two equal disciplines. Packets pass the first discipline while it is
-/// empty. The second discipline enqueues and dequeues every packet.
+/// Runs the operations on two equal disciplines. Packets of even length pass the first discipline
+/// if it is empty. The second discipline enqueues and dequeues every packet.
 fn compare_passing(
     kind: &Kind<dyn Qdisc>,
     args: &Args,

@@ -91,7 +91,7 @@ impl<L: Law> Oracle<L> {
         flow.law.on_overflow(gone.0 as u32);
     }
 
-    /// RFC 8290 §4.2: dequeues a packet.
+    /// RFC 8290 §4.2: dequeues a packet, if there is one.
     fn dequeue(&mut self, now: u64) -> Option<Item> {
         loop {
             let from_new = !self.new.is_empty();

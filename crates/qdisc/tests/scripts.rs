@@ -2,7 +2,7 @@
 //! be dropped or be marked.
 //!
 //! A script names a discipline, with parameters that differ from its defaults, and then lists the
-//! events. `#` begins a comment.
+//! events. `#` begins a comment. This example shows the syntax and not the behaviour of CoDel:
 //!
 //! ```text
 //! codel limit=5 ecn=true

@@ -108,7 +108,7 @@ fn c150_departures_follow_the_rate_without_drift_and_a_pause_earns_nothing() {
     assert_eq!(rig.qdisc.ready_at(), later + FRAME);
 }
 
-/// C-151, with the shaper's own tests.
+/// Tests statement C-151, as do the tests of the shaper in `src/cake/tests.rs`.
 #[test]
 fn c151_ingress_mode_delivers_two_thirds_of_the_rate_however_much_is_dropped() {
     let mut rig = cake(&[mbit(10), rtt_ms(1), flag("ingress")]);

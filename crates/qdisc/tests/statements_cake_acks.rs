@@ -6,7 +6,7 @@ use aqmlab_core::{Header, Packet, PacketFields, Reason, SackBlocks, TcpFlags, Tc
 use rig::Rig;
 use rig::cake::{START, cake, flag, mbit, statistic, word};
 
-/// A segment with the number `id` as its sequence number. It acknowledges all bytes below `ack`.
+/// Returns a segment with `id` as its sequence number, which acknowledges all bytes below `ack`.
 fn ack(id: u64, ack: u64) -> TcpHeader {
     TcpHeader { seq: id, ack, flags: TcpFlags::ACK, ..TcpHeader::default() }
 }

@@ -7,7 +7,8 @@ use aqmlab_core::{Duration, Packet};
 use rig::Rig;
 use rig::cake::{START, between, cake, coded, departures, mbit, shares, statistic, word};
 
-/// A CAKE with one tin, in which each connection has a host pair and `depth` packets.
+/// Returns a CAKE with one tin. Each connection has one of the host pairs `pairs` and `depth`
+/// packets.
 fn backlogged(isolation: &str, pairs: &[[u32; 2]], depth: u64) -> Rig {
     let words = [word("diffserv", "besteffort"), word("isolation", isolation), mbit(100)];
     let mut rig = cake(&words);
@@ -27,7 +28,7 @@ fn assert_near(got: f64, want: f64, by: f64) {
     assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
 }
 
-/// Host 11 has one flow and host 12 has ten, to eleven other hosts.
+/// Returns the host pairs of one flow of host 11 and ten flows of host 12, to eleven other hosts.
 fn one_and_ten() -> Vec<[u32; 2]> {
     (0..11).map(|n| [if n == 0 { 11 } else { 12 }, 100 + n]).collect()
 }

@@ -1,4 +1,4 @@
-//! The acknowledgements that an end owes its peer, in one number space.
+//! The acknowledgements that an end must send, in one packet number space.
 //!
 //! Source: RFC 9000 §13.2. Difference, pinned by a test: the largest number of ranges in a frame is
 //! that of quinn-proto 0.11.
@@ -9,7 +9,8 @@ use crate::ranges::Ranges;
 
 /// The longest time by which an end delays an acknowledgement (`max_ack_delay`, RFC 9000 §18.2).
 pub const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// The number of packets for which an end sends an acknowledgement at once (§13.2.2).
+/// The number of ack-eliciting packets after which an end sends an acknowledgement at once
+/// (§13.2.2).
 const ELICITING_THRESHOLD: u32 = 2;
 /// The largest number of ranges in a frame (`MAX_ACK_BLOCKS` of quinn-proto).
 const MOST_RANGES: usize = 64;
@@ -21,7 +22,7 @@ const MOST_KNOWN: usize = 1_024;
 pub(crate) enum AckRule {
     /// Initial and Handshake packets are acknowledged at once.
     AtOnce,
-    /// Acknowledgements of 1-RTT packets may wait for a second packet.
+    /// Acknowledgements of 0-RTT and 1-RTT packets may wait for a second ack-eliciting packet.
     Delayed,
 }
 
@@ -35,13 +36,13 @@ pub(crate) struct AckTracker {
     largest_at: Instant,
     largest_eliciting: Option<u64>,
     counts: EcnCounts,
-    /// The number of packets that elicit an acknowledgement since the last one.
+    /// The number of ack-eliciting packets since the last acknowledgement was sent.
     pending: u32,
     due: Option<Instant>,
 }
 
 impl AckTracker {
-    /// Returns whether a packet has been received before.
+    /// Returns whether the packet with this number has been received.
     pub(crate) fn is_known(&self, number: u64) -> bool {
         self.known.contains(number)
     }
@@ -81,7 +82,8 @@ impl AckTracker {
         self.largest_eliciting = self.largest_eliciting.max(Some(number));
     }
 
-    /// Returns whether a packet arrived before an earlier one, or after a gap (§13.2.1).
+    /// Returns whether a packet arrived after an ack-eliciting packet with a larger number, or
+    /// after a gap (§13.2.1).
     fn is_out_of_order(&self, number: u64) -> bool {
         let Some(largest) = self.largest_eliciting else { return false };
         if number < largest {
@@ -91,17 +93,18 @@ impl AckTracker {
         range.is_some_and(|(start, _)| start > largest + 1)
     }
 
-    /// Returns the time at which an acknowledgement is due.
+    /// Returns the time at which an acknowledgement is due, if an ack-eliciting packet waits for
+    /// it.
     pub(crate) const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Returns whether a packet waits for its acknowledgement.
+    /// Returns whether an ack-eliciting packet waits for its acknowledgement.
     pub(crate) const fn is_pending(&self) -> bool {
         self.pending > 0
     }
 
-    /// Returns the frame that acknowledges all packets.
+    /// Returns an ACK frame with all ranges that are kept.
     pub(crate) fn frame(&self, now: Instant) -> QuicAck {
         let counts = self.counts;
         QuicAck {
@@ -116,7 +119,8 @@ impl AckTracker {
         (self.pending, self.due) = (0, None);
     }
 
-    /// Forgets ranges whose acknowledgement the peer has received (§13.2.4).
+    /// Forgets the packets up to `largest`, because the peer has received their acknowledgement
+    /// (§13.2.4).
     pub(crate) fn on_acknowledged(&mut self, largest: u64) {
         self.ranges.remove(0, largest + 1);
     }

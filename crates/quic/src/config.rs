@@ -4,12 +4,13 @@ use aqmlab_tcp::cc::CongestionControl;
 
 use crate::streams::Schedule;
 
-/// The smallest datagram with an Initial packet of the client (RFC 9000 §14.1).
+/// The smallest payload in bytes of a datagram with an Initial packet of the client (RFC 9000
+/// §14.1).
 pub const MIN_INITIAL: u32 = 1_200;
-/// The headers of IPv4 and UDP.
+/// The length in bytes of the headers of IPv4 and UDP.
 pub const HEADERS: u32 = 28;
-/// The largest payload of a datagram that stacks try when they search for the path's MTU: Ethernet's
-/// MTU with IPv6 (quinn-proto 0.11 `MtuDiscoveryConfig`; ngtcp2).
+/// The largest payload in bytes of a datagram that stacks try when they search for the path's MTU:
+/// Ethernet's MTU with IPv6 (quinn-proto 0.11 `MtuDiscoveryConfig`; ngtcp2).
 const MOST_PAYLOAD: u32 = 1_452;
 
 /// The configuration of a [`crate::Connection`].
@@ -20,9 +21,9 @@ pub struct Config {
     pub mtu: u32,
     /// Whether the end sends ECT(0).
     pub ecn: bool,
-    /// Whether the connection resumes an earlier one. The client then sends data in 0-RTT packets, the
-    /// server sends no certificate, and a token of the earlier connection validates the client's
-    /// address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
+    /// Whether the connection resumes an earlier connection. The client then sends data in 0-RTT
+    /// packets, and the server sends no certificate. A token of the earlier connection validates
+    /// the client's address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
     pub zero_rtt: bool,
     /// The order in which streams send.
     pub schedule: Schedule,
@@ -34,8 +35,8 @@ impl Config {
         Self { cc, mtu: 1_500, ecn: false, zero_rtt: false, schedule: Schedule::default() }
     }
 
-    /// Returns the largest payload of a datagram after the handshake (`max_datagram_size`). The
-    /// search for it is not modelled.
+    /// Returns the largest payload in bytes of a datagram after the handshake
+    /// (`max_datagram_size`). The search for the path's MTU is not modelled.
     pub(crate) fn max_datagram_size(&self) -> u32 {
         self.mtu.saturating_sub(HEADERS).clamp(MIN_INITIAL, MOST_PAYLOAD)
     }

@@ -1,10 +1,10 @@
 //! The congestion window of a connection, which a controller of the crate `aqmlab_tcp` governs.
 //!
 //! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
-//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8
-//! forbids the growth of an underutilized window and leaves its definition open. The definition is
-//! Chromium's (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). It was not compared with Chromium.
-//! Differences from Appendix B, each pinned by a test:
+//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8 forbids the
+//! growth of an underutilized window and leaves its definition open. The definition is Chromium's
+//! (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). The model was not compared with a run of
+//! Chromium. Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
 //! - a controller that always sets the window (BBR) is not limited by this module.
@@ -22,7 +22,7 @@ const INITIAL_BYTES: u64 = 14_720;
 const INITIAL_DATAGRAMS: u64 = 10;
 /// The number of datagrams in the minimum window (`kMinimumWindow`).
 const MINIMUM_DATAGRAMS: u64 = 2;
-/// The number of datagrams that a sender may leave unused of a window that may grow.
+/// The number of datagrams that a sender may leave unused if the window is to grow.
 const UNUSED_DATAGRAMS: u64 = 3;
 /// The largest window, which no path of the model reaches.
 const CLAMP: u64 = 1 << 40;
@@ -113,7 +113,7 @@ impl Congest {
         }
     }
 
-    /// Sets the window, and after a reduction also the threshold.
+    /// Sets the window. After a reduction, also sets the threshold if it equals the window.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
         if is_reduced && self.window.cwnd == self.window.ssthresh {
@@ -130,7 +130,7 @@ impl Congest {
         self.cc.gauges()
     }
 
-    /// Returns the controller's own pacing rate.
+    /// Returns the controller's pacing rate, if the controller sets one.
     pub(crate) fn pacing_rate(&self) -> Option<BitRate> {
         self.cc.pacing_rate()
     }
@@ -165,7 +165,7 @@ impl Congest {
         }
     }
 
-    /// Decides whether the flight before an acknowledgement uses the window.
+    /// Decides whether the data in flight before an acknowledgement use the window.
     pub(crate) fn check_use(&mut self) {
         let Window { cwnd, segment, .. } = self.window;
         let is_half_used = self.window.in_slow_start() && self.in_flight > cwnd / 2;
@@ -235,7 +235,7 @@ impl Congest {
     }
 
     /// Processes a loss or a mark of a packet sent at `sent` (`OnCongestionEvent`). `in_flight` is
-    /// the flight before the losses. Returns whether a recovery period begins.
+    /// the number of bytes in flight before the losses. Returns whether a recovery period begins.
     pub(crate) fn on_congestion(
         &mut self,
         now: Instant,

@@ -15,7 +15,7 @@ use crate::streams::Streams;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The factor of the anti-amplification limit (RFC 9000 §8.1).
 const AMPLIFICATION: u64 = 3;
-/// The number of datagrams of a probe timeout (RFC 9002 §6.2.4).
+/// The number of datagrams that an end sends at a probe timeout (RFC 9002 §6.2.4).
 const PROBES: u32 = 2;
 /// The number of datagrams in a burst, which is that of the initial window (RFC 9002 §7.7).
 const BURST_DATAGRAMS: u64 = 10;
@@ -23,7 +23,7 @@ const BURST_DATAGRAMS: u64 = 10;
 /// A notification to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The application may send. With 0-RTT the client's event comes at once.
+    /// The application may send. With 0-RTT, the client gets this event at once.
     Established,
     /// The application has read this many further bytes of a stream, in order.
     Readable {
@@ -56,13 +56,15 @@ pub struct Transmit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// The end has closed the connection and repeats this until the given time (RFC 9000 §10.2.1).
+    /// The end has closed the connection, and repeats `CONNECTION_CLOSE` until the given time (RFC
+    /// 9000 §10.2.1).
     Closing(Instant),
     /// Nothing is sent any more (§10.2.2).
     Draining,
 }
 
-/// The bytes that limit a server until it has validated the client's address.
+/// The bytes that a server has received and sent. They limit it until it has validated the client's
+/// address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amplification {
     pub(crate) is_validated: bool,
@@ -83,7 +85,7 @@ pub struct Stats {
     pub recovery: crate::RecoveryStats,
 }
 
-/// The state of a connection that is plotted.
+/// The state of a connection, for plots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// The congestion window.
@@ -124,7 +126,7 @@ pub struct Connection {
     /// Whether `CONNECTION_CLOSE` must be sent.
     pub(crate) must_close: bool,
     pub(crate) idle_at: Instant,
-    /// Whether a packet was sent since the last one was received.
+    /// Whether a packet was sent since a packet was last received.
     pub(crate) has_sent: bool,
     pub(crate) acted: bool,
     pub(crate) events: VecDeque<Event>,
@@ -228,7 +230,7 @@ impl Connection {
         self.must_close = false;
     }
 
-    /// Whether [`Self::poll_transmit`] may return a datagram.
+    /// Returns whether [`Self::poll_transmit`] may return a datagram.
     pub const fn has_output(&self) -> bool {
         self.acted
     }
@@ -239,7 +241,7 @@ impl Connection {
     }
 
     /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
-    /// before that time.
+    /// before that time. Returns `None` if no timer is set.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Draining => None,
@@ -298,7 +300,8 @@ impl Connection {
         }
     }
 
-    /// Returns the bytes that the anti-amplification limit still allows.
+    /// Returns the bytes that the anti-amplification limit still allows; `u64::MAX` without this
+    /// limit.
     pub(crate) const fn allowance(&self) -> u64 {
         let Amplification { is_validated, received, sent } = self.amplification;
         if is_validated { u64::MAX } else { (AMPLIFICATION * received).saturating_sub(sent) }

@@ -1,20 +1,23 @@
 //! The handshake: the TLS messages, the keys that they yield, and the validation of the address.
 //!
 //! Source: RFC 9001 §4, RFC 9000 §7 and §8.1; TLS 1.3 (RFC 8446). The sizes of TLS messages are
-//! typical values, not taken from a source: a certificate chain of about 2 kB fits into the
-//! anti-amplification limit, as 65 % of the chains of QUIC services do (Nawrocki and others, `CoNEXT`
-//! 2022).
+//! typical values, not taken from a source. A certificate chain of about 2 kB fits into the
+//! anti-amplification limit, as do 65 % of the chains of QUIC services (Nawrocki and others,
+//! `CoNEXT` 2022).
 
 use aqmlab_core::QuicSpace;
 
 use crate::streams::{ReceiveBuffer, SendBuffer};
 
-/// The sizes of TLS messages in bytes.
+/// The length in bytes of the `ClientHello` message.
 const CLIENT_HELLO: u64 = 517;
+/// The length in bytes of the `ServerHello` message.
 const SERVER_HELLO: u64 = 123;
-/// The server's messages after its first one, with and without its certificate.
+/// The length in bytes of the server's messages after its `ServerHello`, with a certificate.
 const CERTIFICATE_FLIGHT: u64 = 2_500;
+/// The length in bytes of the server's messages after its `ServerHello`, without a certificate.
 const RESUMED_FLIGHT: u64 = 150;
+/// The length in bytes of the client's `Finished` message.
 const FINISHED: u64 = 36;
 
 /// The role of an end.
@@ -113,12 +116,13 @@ impl Handshake {
         matches!(self.role, Role::Client) && self.zero_rtt && !self.is_complete
     }
 
-    /// Returns whether the client sent, or may have sent, data before the handshake was complete.
+    /// Returns whether the connection uses 0-RTT: the client may send data before the handshake is
+    /// complete.
     pub(crate) const fn has_early_data(&self) -> bool {
         self.zero_rtt
     }
 
-    /// Returns whether the end can read a packet.
+    /// Returns whether the end has the keys to read a packet of this space and protection.
     pub(crate) fn can_read(&self, space: QuicSpace, zero_rtt: bool) -> bool {
         match space {
             QuicSpace::Initial => !self.discarded[0],
@@ -128,12 +132,13 @@ impl Handshake {
         }
     }
 
-    /// Returns whether the end will get the keys of a space.
+    /// Returns whether the end has or will get the keys of a space, because it has not discarded
+    /// them.
     pub(crate) fn will_read(&self, space: QuicSpace) -> bool {
         self.discarded.get(space.index()) != Some(&true)
     }
 
-    /// Receives TLS bytes.
+    /// Receives TLS bytes. Returns the step that they complete, if any.
     pub(crate) fn receive(&mut self, space: QuicSpace, offset: u64, len: u32) -> Option<Step> {
         self.incoming[space.index()].receive(offset, u64::from(len), false);
         let read = |space: QuicSpace| self.incoming[space.index()].read();

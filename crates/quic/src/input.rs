@@ -22,7 +22,7 @@ impl Connection {
         self.acted = true;
         match self.state {
             State::Open => {}
-            // Every datagram of the peer shows that it has not received the close.
+            // Every datagram of the peer shows that the peer has not received `CONNECTION_CLOSE`.
             State::Closing(_) => {
                 self.must_close = true;
                 return;
@@ -38,7 +38,8 @@ impl Connection {
         self.set_timer(now);
     }
 
-    /// Processes a packet, or lets it wait for its keys.
+    /// Processes a packet, or keeps it until its keys are known. Drops it if its keys were
+    /// discarded or if too many packets wait.
     fn receive(&mut self, packet: &QuicPacket, ecn: Ecn, now: Instant) {
         if self.handshake.can_read(packet.space, packet.zero_rtt) {
             self.handle_packet(packet, ecn, now);
@@ -47,8 +48,8 @@ impl Connection {
         }
     }
 
-    /// Processes the packets whose keys have become known. Their time is that of their arrival, so
-    /// that the delay of their acknowledgement includes the wait (RFC 9002 §5.3).
+    /// Processes the packets whose keys have become known. Each packet has the time of its arrival,
+    /// so that the delay of its acknowledgement includes the wait (RFC 9002 §5.3).
     fn receive_waiting(&mut self) {
         while let Some(place) = self
             .waiting
@@ -143,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// Sends the frames of lost packets again.
+    /// Queues the frames of lost packets to be sent again.
     pub(crate) fn requeue(&mut self, space: QuicSpace, lost: &[SentPacket]) {
         for sent in lost {
             self.requeue_frames(space, &sent.frames);

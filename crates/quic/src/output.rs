@@ -13,7 +13,7 @@ use crate::recovery::SentPacket;
 use crate::streams::Chunk;
 use crate::wire::{frame_len, number_len, overhead, packet_len, stream_overhead, varint};
 
-/// The space in a packet below which no packet is begun.
+/// The number of free bytes in a datagram below which no packet and no further data frame is begun.
 const LEAST_ROOM: u32 = 32;
 
 /// Whether the congestion window and pacing let a packet leave.
@@ -116,7 +116,8 @@ impl Connection {
                 && (self.handshake.must_confirm || self.streams.next_ready().is_some()))
     }
 
-    /// Builds a packet of up to `room` bytes, unless there is nothing to send.
+    /// Builds a packet of up to `room` bytes. Returns `None` if there is nothing to send or `room`
+    /// is too small.
     fn build(
         &mut self,
         space: QuicSpace,
@@ -161,15 +162,16 @@ impl Connection {
         Some(Built { packet, bytes, is_eliciting, repeats })
     }
 
-    /// Sends the frames of the oldest packet in flight again, for a probe without new data.
+    /// Queues the frames of the oldest packet in flight to be sent again, for a probe without new
+    /// data.
     fn requeue_oldest(&mut self, space: QuicSpace) {
         if let Some(frames) = self.recovery.oldest_frames(space).map(<[QuicFrame]>::to_vec) {
             self.requeue_frames(space, &frames);
         }
     }
 
-    /// Adds data to a packet. Returns whether any of it was sent before. A packet without data,
-    /// which is a probe, gets a PING.
+    /// Adds data frames to a packet. Returns whether any of the data was sent before. A packet
+    /// without data is a probe and gets a PING.
     fn fill(&mut self, space: QuicSpace, mut left: u32, frames: &mut Vec<QuicFrame>) -> bool {
         let (before, mut repeats) = (frames.len(), false);
         while left > LEAST_ROOM && self.handshake.has_data(space) {
@@ -278,7 +280,8 @@ impl Connection {
     }
 }
 
-/// Returns an ACK frame of at most `room` bytes, which omits the oldest ranges.
+/// Returns an ACK frame without the oldest ranges that do not fit into `room` bytes. At least one
+/// range remains.
 fn fitting(ack: QuicAck, room: u32) -> QuicFrame {
     let mut frame = QuicFrame::Ack(ack);
     while frame_len(&frame) > room {

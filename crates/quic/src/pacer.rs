@@ -19,7 +19,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Returns the earliest departure of a datagram, if bursts may have `burst` bytes.
+    /// Returns the earliest departure time of a datagram, if bursts may have `burst` bytes.
     pub(crate) fn departure(&self, rate: BitRate, burst: u64) -> Instant {
         let above = self.level.saturating_sub(u128::from(burst) * BYTE);
         let span = above.div_ceil(u128::from(rate.as_bps()));
@@ -34,7 +34,7 @@ impl Pacer {
     }
 }
 
-/// Returns the pacing rate of a window and a round-trip time.
+/// Returns the pacing rate for a window of `cwnd` bytes and a smoothed round-trip time.
 pub(crate) fn rate(cwnd: u64, srtt: Duration) -> BitRate {
     let bits = u128::from(cwnd * GAIN.0 / GAIN.1) * 8 * 1_000_000_000;
     let rate = bits / u128::from(srtt.as_nanos().max(1));

@@ -10,12 +10,12 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Returns the first range.
+    /// Returns the range with the smallest numbers, if there is one.
     pub(crate) fn first(&self) -> Option<(u64, u64)> {
         self.0.first().copied()
     }
 
-    /// Returns the largest number.
+    /// Returns the largest number, if there is one.
     pub(crate) fn largest(&self) -> Option<u64> {
         self.0.last().map(|&(_, end)| end - 1)
     }

@@ -22,7 +22,7 @@ use space::{Place, Space};
 
 /// The number of later packets whose acknowledgement makes a packet lost (`kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
-/// The number of probe timeouts of persistent congestion (`kPersistentCongestionThreshold`).
+/// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
 
 /// The result of an acknowledgement or of the loss timer.
@@ -30,7 +30,7 @@ const PERSISTENT_THRESHOLD: u64 = 3;
 pub(crate) struct Found {
     pub(crate) acked: Vec<SentPacket>,
     pub(crate) lost: Vec<SentPacket>,
-    /// Whether a packet is newly acknowledged. It may be one that only acknowledges.
+    /// Whether a packet is newly acknowledged. A packet that only acknowledges counts too.
     pub(crate) is_new: bool,
     /// Whether the validation of ECN failed (RFC 9000 §13.4.2).
     pub(crate) ecn_failed: bool,
@@ -103,17 +103,17 @@ impl Recovery {
         }
     }
 
-    /// Returns the time of the loss timer.
+    /// Returns the time at which the loss timer expires, if it is set.
     pub(crate) const fn timer(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// Returns the largest acknowledged number of a space.
+    /// Returns the largest acknowledged number of a space, if a packet was acknowledged.
     pub(crate) fn largest_acked(&self, space: QuicSpace) -> Option<u64> {
         self.spaces[space.index()].largest_acked
     }
 
-    /// Returns the frames of the oldest packet in flight of a space.
+    /// Returns the frames of the oldest packet in flight of a space, if there is one.
     pub(crate) fn oldest_frames(&self, space: QuicSpace) -> Option<&[QuicFrame]> {
         self.spaces[space.index()].oldest().map(|sent| sent.frames.as_slice())
     }
@@ -226,7 +226,7 @@ impl Recovery {
     }
 
     /// Removes the lost packets of a space (`DetectAndRemoveLostPackets`) and reacts to them.
-    /// `in_flight` is the flight before them.
+    /// `in_flight` is the number of bytes in flight before the losses.
     fn detect_lost(&mut self, index: QuicSpace, in_flight: u64, now: Instant) -> Vec<SentPacket> {
         let delay = self.rtt.loss_delay();
         let mut streak = self.streak();
@@ -253,7 +253,8 @@ impl Recovery {
         lost
     }
 
-    /// Reacts to lost packets (`OnPacketsLost`). `in_flight` is the flight before them.
+    /// Reacts to lost packets (`OnPacketsLost`). `in_flight` is the number of bytes in flight
+    /// before the losses.
     fn process_lost(
         &mut self,
         lost: &[SentPacket],

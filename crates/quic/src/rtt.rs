@@ -1,7 +1,7 @@
 //! The round-trip time of a connection.
 //!
-//! Source: RFC 9002 §5 and Appendix A.7. Linux and FreeBSD, whose estimators are in `aqmlab_tcp`, compute
-//! the variation differently and know no delay of acknowledgements.
+//! Source: RFC 9002 §5 and Appendix A.7. Linux and FreeBSD, whose estimators are in `aqmlab_tcp`,
+//! compute the variation differently, and their peers report no delay of acknowledgements.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -60,12 +60,12 @@ impl Rtt {
         self.smoothed
     }
 
-    /// Returns the minimum sample.
+    /// Returns the minimum sample, if there is a sample.
     pub(crate) const fn min(&self) -> Option<Duration> {
         self.min
     }
 
-    /// Returns the time of the first sample.
+    /// Returns the time of the first sample, if there is one.
     pub(crate) const fn first_sample(&self) -> Option<Instant> {
         self.first_sample
     }

@@ -30,7 +30,7 @@ pub(crate) struct SendBuffer {
     written: u64,
     /// Whether the data end after `written`.
     fin: bool,
-    /// The first byte that was never sent.
+    /// The offset of the first byte that was never sent.
     next: u64,
     lost: Ranges,
     acked: Ranges,
@@ -84,7 +84,7 @@ impl SendBuffer {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
 
-    /// Removes up to `most` bytes to send; lost bytes come first.
+    /// Removes up to `most` bytes to send, if there are any; lost bytes come first.
     pub(crate) fn take(&mut self, most: u32) -> Option<Chunk> {
         let (start, end, is_repeated) = match self.lost.first() {
             Some((start, end)) => (start, end, true),
@@ -105,7 +105,7 @@ impl SendBuffer {
         Some(Chunk { offset: start, len: data as u32, fin, is_repeated })
     }
 
-    /// Puts the bytes of a lost frame back, unless they have been acknowledged.
+    /// Puts the bytes of a lost frame back, except bytes that have been acknowledged.
     pub(crate) fn on_lost(&mut self, offset: u64, len: u64) {
         self.lost.insert_without(offset, offset + len, &self.acked);
     }
@@ -214,7 +214,7 @@ impl Streams {
             .is_some_and(|stream| stream.send.is_delivered() && stream.receive.is_finished())
     }
 
-    /// Returns the next stream that has data to send.
+    /// Returns the next stream that has data to send, if there is one.
     pub(crate) fn next_ready(&mut self) -> Option<u32> {
         let count = self.all.len();
         let from = match self.schedule {
@@ -235,7 +235,8 @@ impl Streams {
     }
 }
 
-/// Returns the number of bytes that a frame occupies in its buffer, its end included.
+/// Returns the offset of a frame in its buffer and the number of bytes that it occupies there. The
+/// end of a stream counts as one byte. Returns `None` for a frame without data.
 pub(crate) fn extent(frame: &QuicFrame) -> Option<(u64, u64)> {
     match *frame {
         QuicFrame::Crypto { offset, len } => Some((offset, u64::from(len))),

@@ -81,8 +81,9 @@ fn c229_a_probe_keeps_the_window_and_a_loss_reduces_it_once_per_period() {
 
 #[test]
 fn a_flight_that_fills_the_window_lets_it_grow_after_the_last_data() {
-    // With 5 of 11 datagrams, less than half of the window is in flight. With 8 and with 12, the first
-    // acknowledgements of two datagrams each find more than half.
+    // With 5 of 11 datagrams, less than half of the window is in flight. With 8 and with 12
+    // datagrams, more than half of the window is in flight at the first acknowledgements, each of
+    // two datagrams.
     for (datagrams, grown) in [(5, 0), (8, 2), (12, 6)] {
         let mut path = Path::new(|_| {}).with_rate(10_000_000);
         path.run_until(200);

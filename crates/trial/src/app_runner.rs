@@ -146,7 +146,8 @@ impl AppRunner {
         !self.notices.is_empty()
     }
 
-    /// Turns the due wake-ups of an application into notices. Returns the time of its next wake-up.
+    /// Turns the due wake-ups of an application into notices. Returns the time of its next wake-up,
+    /// if there is one.
     pub fn wake(&mut self, app: u32, now: Instant) -> Option<Instant> {
         while let Some(notice) = self.wakes.pop(app as usize, now) {
             self.notify(app, notice);
@@ -165,17 +166,17 @@ impl AppRunner {
         any
     }
 
-    /// Returns the time of the next wake-up of an application.
+    /// Returns the time of the next wake-up of an application, if there is one.
     pub fn next_wake_of(&self, app: u32) -> Option<Instant> {
         self.wakes.next_of(app as usize)
     }
 
-    /// Returns the time of the next wake-up of any application.
+    /// Returns the time of the next wake-up of any application, if there is one.
     pub fn next_wake(&self) -> Option<Instant> {
         self.wakes.next()
     }
 
-    /// Returns the time of the next read mark that is not set yet.
+    /// Returns the time of the next read mark that is not set yet, if there is one.
     pub fn next_mark(&self) -> Option<Instant> {
         self.marks.next()
     }

@@ -65,7 +65,7 @@ impl Endpoint {
     }
 
     /// Returns the configuration of one QUIC connection. It uses the controller, the MTU and ECN of
-    /// the endpoint; the other settings are TCP's.
+    /// the endpoint. The endpoint's other settings apply only to TCP.
     pub fn quic(&self, open: Open) -> aqmlab_quic::Config {
         let (kind, args) = &self.cc;
         aqmlab_quic::Config {

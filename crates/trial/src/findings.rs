@@ -1,4 +1,4 @@
-//! The findings of a trial: plain data, which is the same for every engine.
+//! The findings of a trial: plain data in one form for every engine.
 
 use aqmlab_apps::{App, Carries};
 use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
@@ -154,7 +154,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Returns the number of drops for any reason.
+    /// Returns the number of drops by the discipline, for any reason.
     pub fn all(&self) -> u64 {
         let Self { overlimit, sojourn, early, forced, filtered } = self;
         overlimit + sojourn + early + forced.unwrap_or(0) + filtered

@@ -87,7 +87,7 @@ fn overhead(at: &str, spec: OverheadSpec) -> Result<Overhead, SpecError> {
     Ok(spec.into())
 }
 
-/// Returns the radio of the link at `at`.
+/// Returns the radio of the link at the place `at`, if the link is an 802.11n link.
 fn radio(at: &str, link: &LinkSpec) -> Result<Option<RadioConfig>, SpecError> {
     let Some(wifi) = link.wifi else { return Ok(None) };
     let wrong = |key: &str, problem: String| SpecError::new(format!("{at}.{key}"), problem);

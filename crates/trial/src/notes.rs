@@ -26,8 +26,8 @@ pub struct Notes {
     metrics: Vec<Thinning>,
 }
 
-/// Returns the maximum number of notes of one metric in a trial whose series have `points`. The
-/// result is the same on targets with 32 and 64 bits.
+/// Returns the maximum number of notes of one metric in a trial whose series have at most `points`
+/// points. The result is the same on targets with 32 and 64 bits.
 const fn most_of(points: u32) -> u32 {
     points.saturating_mul(2)
 }

@@ -38,7 +38,7 @@ const fn overhead(bytes: u64, minimum: u64, atm: bool, counted: u64) -> Overhead
     OverheadSpec { bytes: Bytes(bytes), minimum: Bytes(minimum), atm, counted: Bytes(counted) }
 }
 
-/// Returns the overhead called `name`.
+/// Returns the overhead called `name`, if there is one.
 pub fn overhead_called(name: &str) -> Option<OverheadSpec> {
     OVERHEADS.iter().find(|(known, _)| *known == name).map(|(_, overhead)| *overhead)
 }

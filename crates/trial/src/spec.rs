@@ -1,5 +1,5 @@
-//! The specification of one trial. Every number is in base units, every name is known, and no value
-//! is left to choose.
+//! The specification of one trial. Every number is in base units, every kind and profile has a name
+//! from a fixed list, and no value is left to choose.
 //!
 //! Python reads scenarios, applies defaults, inheritance and variation, and passes one [`Spec`] per
 //! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] describes the form.
@@ -111,7 +111,7 @@ impl Spec {
     }
 
     /// Returns the number of the host in the home that runs application number `app`. It is the
-    /// number of the first application of the same host.
+    /// number of the first application that this host runs.
     ///
     /// # Panics
     ///
@@ -145,7 +145,7 @@ pub struct LinkSpec {
     /// The mechanism that limits the rate.
     #[serde(default)]
     pub shaper: ShaperSpec,
-    /// The part of the delay after the link that belongs to the same dummynet pipe. A pipe is not
+    /// The part of the delay after the link that belongs to the link's dummynet pipe. A pipe is not
     /// idle while it delays a packet. The route states the delay itself.
     #[serde(default, rename = "pipe_delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
@@ -218,7 +218,7 @@ pub struct OverheadSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub bytes: Bytes,
-    /// The minimum charge for a packet in bytes, including the added bytes.
+    /// The minimum length in bytes of a packet with the added bytes, before ATM cells.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub minimum: Bytes,
@@ -277,11 +277,11 @@ pub struct AppSpec {
     /// The application's route from the internet to the home.
     pub down: RouteSpec,
     /// Linux's `skb->priority` of the application's packets, 0 to 15. If it is absent, the
-    /// codepoint determines the priority, or else the application.
+    /// codepoint determines the priority. Without a codepoint, the application determines it.
     #[serde(default)]
     pub priority: Option<u8>,
     /// The host of the home that runs the application. Applications of one host share its address.
-    /// If it is absent, the application has a host of its own.
+    /// If `host` is absent, the application has a host of its own.
     #[serde(default)]
     pub host: Option<String>,
     /// The Differentiated Services codepoint of the application's packets in both directions, 0 to
@@ -319,8 +319,8 @@ pub struct RouteSpec {
 }
 
 impl AppSpec {
-    /// Returns the priority of the application's packets, unless the application chooses it. Linux
-    /// derives it from the codepoint when a router forwards a packet.
+    /// Returns the priority of the application's packets; `None` if the application chooses it.
+    /// Linux derives the priority from the codepoint when a router forwards a packet.
     pub fn packet_priority(&self) -> Option<u8> {
         self.priority.or(self.dscp.map(dscp::priority))
     }

@@ -53,7 +53,7 @@ impl Table {
         Self { columns }
     }
 
-    /// Returns the column called `name`.
+    /// Returns the column called `name`, if there is one.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(known, _)| *known == name).map(|(_, column)| column)
     }

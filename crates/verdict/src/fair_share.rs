@@ -7,8 +7,9 @@
 //! after the other applications, but never less than an equal share. Difference: all connections of
 //! an application count as one, because a person at home did not open them.
 //!
-//! Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity
-//! of a radio is not known in advance, so the traffic that it carried is shared.
+//! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
+//! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
+//! as its capacity.
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
@@ -20,7 +21,7 @@ pub(crate) struct FairShare {
     pub(crate) got: f64,
     /// The fair share of the transfer.
     pub(crate) fair: f64,
-    /// The capacity that no application used.
+    /// The capacity of the link that no application used.
     pub(crate) unused: f64,
 }
 
@@ -65,8 +66,9 @@ impl<'a> Traffics<'a> {
         Self { trial, by_direction: ["up", "down"].map(in_direction) }
     }
 
-    /// Returns the fair share of the application called `name`, in its worse direction; `None` if
-    /// it did not run.
+    /// Returns the rate and the fair share of the application called `name`, on the link where its
+    /// fair share is smallest. If both directions carry its data, the direction with the smaller
+    /// part of its share counts. Returns `None` if its data were not active on a link.
     pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
         let mut worst: Option<FairShare> = None;
         for ran in &self.by_direction {
@@ -83,7 +85,8 @@ impl<'a> Traffics<'a> {
         worst
     }
 
-    /// Returns the fair share of the application called `name` in a direction, in Mbit/s.
+    /// Returns the fair share of the application called `name` in a direction, in Mbit/s; `None` if
+    /// it was not active on a link in this direction.
     pub(crate) fn fair_mbit(&self, name: &str, direction: &str) -> Option<f64> {
         let ran = &self.by_direction[usize::from(direction == "down")];
         let is_own = |one: &&Traffic| one.app.name == name && one.stop_ns > one.start_ns;
@@ -129,7 +132,8 @@ fn traffic<'a>(trial: &'a Trial, row: &'a FlowRow, apps: &[AppRow]) -> Option<Tr
     (!links.is_empty()).then_some(traffic)
 }
 
-/// Returns the active interval of a flow, over which its rate is measured, if the table has it.
+/// Returns the active interval of a flow in nanoseconds, over which its rate is measured; `None` if
+/// the row lacks the interval.
 pub(crate) fn active(row: &FlowRow) -> Option<(u64, u64)> {
     let ns = |name| row.get(name).map(|seconds| (seconds * 1e9).round() as u64);
     ns("active_from_s").zip(ns("active_to_s"))

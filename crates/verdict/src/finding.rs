@@ -93,12 +93,12 @@ impl Finding {
         self.by_seed.iter().filter_map(|(_, value)| *value).collect()
     }
 
-    /// Returns the word for the value.
+    /// Returns the word for the value; [`Word::NoData`] if it was not measured.
     pub fn word(&self) -> Word {
         self.value.map_or(Word::NoData, |value| word(&self.need, value))
     }
 
-    /// Returns the words for the ends of the interval of the median, if they differ.
+    /// Returns the words for both ends of the interval of the median, if these two words differ.
     pub fn words_of_interval(&self) -> Option<[Word; 2]> {
         let (low, high) = statistics::interval(&self.known())?;
         let words = [low, high].map(|value| word(&self.need, value));
@@ -107,12 +107,14 @@ impl Finding {
 
     /// Returns the remaining distance to the limit of a good value, as a proportion of the distance
     /// from the best value to that limit. The margin is 1 for the best value, 0 at the limit and
-    /// negative beyond it.
+    /// negative beyond the limit. If only the best value is good, the tolerable range is the scale.
+    /// If there is no best value, the value itself is the scale. Returns `None` if nothing was
+    /// measured.
     pub fn margin(&self) -> Option<f64> {
         self.value.map(|value| margin(&self.need, value))
     }
 
-    /// Returns the number, and the limit that decides the word.
+    /// Returns the name of the need, the value, and the limit that decides the word.
     pub fn brief(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(
@@ -121,7 +123,7 @@ impl Finding {
         )
     }
 
-    /// Returns the number and its limits.
+    /// Returns the name of the need, the value and both limits.
     pub fn text(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(

@@ -174,7 +174,7 @@ impl Judged {
         }
     }
 
-    /// Returns the findings on the needs that apply, over some of the seeds.
+    /// Returns the findings on the needs that apply, over `seeds`.
     fn findings(&self, seeds: &[Seed]) -> Vec<Finding> {
         let by_seed = |value: &dyn Fn(&Seed) -> Option<f64>| {
             seeds.iter().map(|seed| (seed.number, value(seed))).collect()
@@ -198,8 +198,8 @@ impl Judged {
         Quality::over(self.requirement.as_ref()?, &scores.collect::<Vec<_>>())
     }
 
-    /// Returns the median over seeds of a transfer's time. The median is marked as projected if the
-    /// time of any seed is projected.
+    /// Returns the median over seeds of a transfer's time, if a seed has a time. The median is
+    /// marked as projected if the time of any seed is projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();
@@ -212,7 +212,8 @@ impl Judged {
         })
     }
 
-    /// Returns the fair share with the median over seeds of each part.
+    /// Returns the fair share with the median over seeds of each part; `None` if no seed has a fair
+    /// share.
     fn share(&self) -> Option<FairShare> {
         let of = |part: fn(FairShare) -> f64| {
             median(&self.seeds.iter().filter_map(|seed| seed.share.map(part)).collect::<Vec<_>>())

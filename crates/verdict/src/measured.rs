@@ -68,13 +68,13 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns a measure of the application itself.
+    /// Returns the measure `name` of the application itself, if it was recorded.
     pub(crate) fn own(&self, name: &str) -> Option<f64> {
         self.own.get(name).copied()
     }
 
-    /// Returns whether any data arrived, in per cent: 0 or 100. Returns `None` if the application
-    /// sent nothing, or was not active for long enough.
+    /// Returns whether any data arrived, in per cent: 0 or 100. If nothing arrived, returns `None`
+    /// if the application sent nothing or was not active for long enough.
     pub(crate) fn arrived_percent(&self) -> Option<f64> {
         let arrived = |row: &&FlowRow| row.get("packets_received").is_some_and(|count| count > 0.0);
         if self.flows.iter().any(arrived) {
@@ -83,14 +83,15 @@ impl<'a> Measured<'a> {
         self.flows.iter().any(|row| self.is_dead(row)).then_some(0.0)
     }
 
-    /// Returns the loss in a direction in per cent. If nothing arrived for longer than a first
-    /// packet may take, the loss is 100 %. The table alone would not distinguish lost packets from
-    /// packets in transit.
+    /// Returns the loss in a direction in per cent, if it is known. If nothing arrived within the
+    /// time that a first packet may take, the loss is 100 %. The table alone would not distinguish
+    /// lost packets from packets in transit.
     fn loss_percent(&self, row: &FlowRow) -> Option<f64> {
         if self.is_dead(row) { Some(100.0) } else { row.get("loss_percent") }
     }
 
-    /// Returns whether nothing arrived in a direction for longer than a first packet may take.
+    /// Returns whether packets were sent in a direction and none arrived within the time that a
+    /// first packet may take.
     fn is_dead(&self, row: &FlowRow) -> bool {
         let scheduled = (self.app.start_ns, self.trial.end_of(self.app));
         let (from, to) = fair_share::active(row).unwrap_or(scheduled);
@@ -105,13 +106,15 @@ impl<'a> Measured<'a> {
         self.flows.iter().copied().filter(|row| row.primary)
     }
 
-    /// Returns the directions that a requirement limits: those that carry data, or one direction.
+    /// Returns the rows that a requirement limits: for [`Path::Both`], the directions that carry
+    /// data, and otherwise the one direction.
     fn on(&self, path: Path) -> impl Iterator<Item = &FlowRow> {
         let rows = self.flows.iter().copied();
         rows.filter(move |row| path.has(&row.direction) && (path != Path::Both || row.primary))
     }
 
-    /// Returns the worst value among the directions that carry data.
+    /// Returns the worst value of the column `name` among the directions that carry data, if one
+    /// has a value.
     pub(crate) fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }

@@ -6,11 +6,11 @@
 //! has only the scores 100 and 0. The score is that of the worst part.
 //!
 //! Differences: the score is a number beside the verdict and never decides a verdict. The draft's
-//! throughput is the capacity of the network. An application that takes any rate is measured by its
-//! own rate. Any other application sends less than it could, so its fair share of the line counts
-//! if that is more. The loss of a round trip is the probability that a packet is lost in either of
-//! the directions that carry data. The score is unknown if a part was not measured and no other part
-//! has the score 0.
+//! throughput is the capacity of the network. An application that uses any rate available to it is
+//! measured by its own rate. Any other application sends less than it could, so its fair share of
+//! the line counts if the share exceeds its own rate. The loss of a round trip is the probability
+//! that a packet is lost in either of the directions that carry data. The score is unknown if a
+//! part was not measured and no other part has the score 0.
 
 use aqmlab_apps::requirements::{Percentile, Range};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use crate::requirement::{Applied, Path};
 use crate::statistics::{self, BySeed, Estimate, median};
 use crate::wording::quantity;
 
-/// The measurements that the parts of a requirement limit.
+/// The measurements that the parts of a requirement limit. A value that was not measured is `None`.
 pub(crate) trait Source {
     /// Returns a percentile of the delays in milliseconds.
     fn latency_ms(&self, path: Path, percentile: Percentile) -> Option<f64>;
@@ -107,7 +107,7 @@ impl Scores {
         Self(latency.chain(loss).chain(rate).collect())
     }
 
-    /// Returns the score: that of the worst part.
+    /// Returns the score, which is the score of the worst part; `None` if it is unknown.
     fn percent(&self) -> Option<f64> {
         let scores: Vec<Option<f64>> = self.0.iter().map(Part::percent).collect();
         let worst = scores.iter().copied().flatten().reduce(f64::min)?;
@@ -129,7 +129,7 @@ pub struct Quality {
     pub requirement: String,
     /// The origin of the requirement's numbers.
     pub source: String,
-    /// The median over seeds, from 0 to 100; `None` if a part was not measured.
+    /// The median over the seeds whose score is known, from 0 to 100; `None` without such a seed.
     pub percent: Option<f64>,
     /// The median of the component for latency.
     pub latency_percent: Option<f64>,

@@ -11,12 +11,12 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
-    /// Round-trip times, and the loss and the rate in both directions.
+    /// Round-trip times, and the loss and the rate in the directions that carry data.
     #[default]
     Both,
-    /// One-way delays from the home.
+    /// The one-way delays, the loss and the rate from the home.
     Up,
-    /// One-way delays to the home.
+    /// The one-way delays, the loss and the rate to the home.
     Down,
 }
 
@@ -100,7 +100,8 @@ pub struct OwnRequirement {
 }
 
 impl StatedRequirement {
-    /// Returns the requirement; `None` if this version does not know its set or a percentile of it.
+    /// Returns the requirement; `None` if this version does not know its set or one of its
+    /// percentiles.
     pub(crate) fn applied(&self) -> Option<Applied> {
         match self {
             Self::Set(name) => requirements::named(name).map(Applied::from),

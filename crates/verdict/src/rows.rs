@@ -36,7 +36,8 @@ pub const FLOW_NUMBERS: [&str; 23] = [
     "packets_received",
 ];
 
-/// Returns the measures in the table `apps` that judging reads. Other measures may be left out.
+/// Returns the measures in the table `apps` that judging reads. Callers may leave out other
+/// measures.
 pub fn app_metrics() -> BTreeSet<&'static str> {
     let needs = all_needs().flat_map(|kind| kind.needs);
     let own = needs.flat_map(|need| match need.measure {

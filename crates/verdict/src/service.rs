@@ -40,7 +40,7 @@ impl Service {
         self.judged > 0 && self.good == self.judged
     }
 
-    /// Returns the worst word among the judged applications.
+    /// Returns the worst word among the judged applications; [`Word::NoData`] without any.
     pub const fn word(self) -> Word {
         if self.judged == 0 {
             Word::NoData

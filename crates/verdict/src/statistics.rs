@@ -31,8 +31,8 @@ pub struct Estimate {
     pub seeds: usize,
 }
 
-/// Returns the median of `values`. For an even number of values, it is the mean of the two middle
-/// values.
+/// Returns the median of `values`; `None` without values. For an even number of values, it is the
+/// mean of the two middle values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -45,6 +45,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// Returns the interval that contains the median of the values' distribution with at least 95 %
 /// confidence. With fewer than six values, it consists of the smallest and the largest value.
+/// Returns `None` without values.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -64,13 +65,14 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[last - low]))
 }
 
-/// Returns the median and the interval of `values`.
+/// Returns the median and the interval of `values`; `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let (low, high) = interval(values)?;
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// Returns the paired difference of `these` from `baseline`, over the seeds that both have.
+/// Returns the paired difference of `these` from `baseline`, over the seeds with a value in both.
+/// Returns `None` if there is no such seed.
 pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
         let other = baseline.iter().find(|(known, _)| known == seed)?.1?;

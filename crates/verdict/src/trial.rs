@@ -1,7 +1,7 @@
 //! The members of a trial that judging reads.
 //!
 //! Parsing is lenient: verdicts on results of an earlier version must not fail because of a member
-//! that they do not use.
+//! that verdicts do not use.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct Link {
 pub struct Overhead {
     /// Bytes added to every packet.
     pub bytes: u64,
-    /// The minimum charge.
+    /// The minimum length in bytes of a packet with the added bytes, before ATM cells.
     pub minimum: u64,
     /// Whether packets travel in ATM cells.
     pub atm: bool,
@@ -127,7 +127,7 @@ impl Trial {
         (self.measure.from_ns, self.measure.to_ns.unwrap_or(self.duration_ns))
     }
 
-    /// Returns the latest end time of an application.
+    /// Returns the latest time at which an application can end, in nanoseconds.
     pub(crate) fn end_of(&self, app: &App) -> u64 {
         let span = app.param("duration").map(|span| app.start_ns.saturating_add(span));
         let ends = [Some(self.duration_ns), app.stop_ns, span];
@@ -153,7 +153,7 @@ impl App {
 }
 
 impl Link {
-    /// Returns the IP capacity with full-sized packets, in Mbit/s; unknown for a radio.
+    /// Returns the IP capacity with full-sized packets, in Mbit/s; `None` for a radio.
     pub(crate) fn capacity_mbit(&self) -> Option<f64> {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;

@@ -14,7 +14,7 @@ const NEARLY_ALL_PERCENT: f64 = 99.0;
 /// The proportion of the fair share below which a text omits the part that is unused or taken.
 const WORTH_A_WORD: f64 = 0.02;
 
-/// The experience of an application in one condition, over all seeds.
+/// The verdict on an application in one condition, over all seeds.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// The condition, as its trials named it.
@@ -23,7 +23,7 @@ pub struct Verdict {
     pub app: String,
     /// The application's kind.
     pub kind: String,
-    /// The needs that apply, in the order of the kind.
+    /// The findings on the needs that apply, in the order of the kind's needs.
     pub findings: Vec<Finding>,
     /// The word that each seed gives alone.
     pub words_by_seed: Vec<(u64, Word)>,
@@ -39,7 +39,8 @@ pub struct Verdict {
 }
 
 /// Returns the finding that decides the verdict: the worst measured finding, and among equally bad
-/// findings the finding with the smallest margin.
+/// findings the finding with the smallest margin. If nothing was measured, returns a finding
+/// without a value. Returns `None` without findings.
 pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
     let margin = |finding: &Finding| finding.margin().unwrap_or(f64::INFINITY);
     let rank = |finding: &Finding| (finding.word().is_judged(), finding.word());
@@ -51,18 +52,19 @@ pub(crate) fn deciding(findings: &[Finding]) -> Option<&Finding> {
 }
 
 impl Verdict {
-    /// Returns the finding that decides the verdict.
+    /// Returns the finding that decides the verdict; `None` without findings.
     pub fn deciding(&self) -> Option<&Finding> {
         deciding(&self.findings)
     }
 
-    /// Returns the word of the deciding finding.
+    /// Returns the word of the deciding finding; [`Word::NoNeeds`] without findings.
     pub fn word(&self) -> Word {
         self.deciding().map_or(Word::NoNeeds, Finding::word)
     }
 
-    /// Returns the reason in short. A good verdict names the need with the smallest margin. Any
-    /// other verdict names all needs that are missed as badly as the worst need.
+    /// Returns the reason in short. A good verdict names the need with the smallest margin. A
+    /// tolerable or bad verdict names all needs that are missed as badly as the worst need. The
+    /// other verdicts state that nothing is known or measured.
     pub(crate) fn because(&self, told: &[String]) -> String {
         let mut parts: Vec<String> = match (self.word(), self.deciding()) {
             (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],
@@ -74,7 +76,8 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// Returns the effect that a person at home notices, as a clause.
+    /// Returns the effect that a person at home notices, as a clause. Without needs or
+    /// measurements, the clause states that they are missing.
     pub(crate) fn felt(&self) -> String {
         match self.word() {
             Word::Good => self.stated.map_or("", |needs| needs.fine).to_owned(),
@@ -103,8 +106,8 @@ impl Verdict {
         parts.join(", ")
     }
 
-    /// Returns further notes for a reader: the rest of a fair share, the time of a transfer, and a
-    /// peculiarity of the kind.
+    /// Returns further notes for a reader, if they apply: the rest of a fair share, the time of a
+    /// transfer, and a peculiarity of the kind.
     pub(crate) fn told(&self) -> Vec<String> {
         let time = self.time.map(|time| {
             let mark = if time.projected { " (projected)" } else { "" };
@@ -116,7 +119,7 @@ impl Verdict {
     }
 
     /// Returns a text on the rate, the fair share, and the parts of the rest that are unused or
-    /// that other applications have.
+    /// that other applications have. Returns `None` without a fair share, or with nearly all of it.
     fn rest(&self) -> Option<String> {
         let share = self.share.filter(|share| share.percent() < NEARLY_ALL_PERCENT)?;
         let lacking = share.fair - share.got;

@@ -30,7 +30,8 @@ pub(crate) fn readable(value: f64, unit: &str) -> (f64, &str) {
     if unit == "ms" && value.abs() >= 1e3 { (value / 1e3, "s") } else { (value, unit) }
 }
 
-/// Formats `value` with two significant digits and without trailing zeros.
+/// Formats `value` without trailing zeros after the point. Numbers from 100 on are integers, and
+/// smaller numbers have two significant digits.
 pub(crate) fn two_digits(value: f64) -> String {
     let scientific = format!("{value:.1e}");
     let exponent = scientific.rsplit('e').next().and_then(|text| text.parse::<i32>().ok());
@@ -49,8 +50,8 @@ pub(crate) fn two_digits(value: f64) -> String {
     }
 }
 
-/// Formats `value` with the fewest digits that distinguish it from `limit`, which must differ from
-/// it.
+/// Formats `value` with the fewest decimals, at least one, that distinguish it from `limit`. The
+/// two numbers must differ.
 pub fn apart(value: f64, limit: f64) -> String {
     let mut texts = (1..18).map(|digits: usize| format!("{value:.digits$}"));
     let differs =

@@ -28,7 +28,7 @@ fn own(flow: &str, metric: &str, value: f64) -> AppRow {
     AppRow { flow: flow.to_owned(), metric: metric.to_owned(), value }
 }
 
-/// An application that starts at once, with link 0 upstream and link 1 downstream.
+/// Returns an application that starts at once, with link 0 upstream and link 1 downstream.
 fn app(name: &str, kind: &str, params: &Value) -> Value {
     json!({
         "name": name, "app": { "kind": kind, "params": params }, "start_ns": 0,
@@ -36,7 +36,7 @@ fn app(name: &str, kind: &str, params: &Value) -> Value {
     })
 }
 
-/// A trial of 60 s with links of 2 Mbit/s up and 10 Mbit/s down.
+/// Returns a trial of 60 s with links of 2 Mbit/s up and 10 Mbit/s down.
 fn home(apps: &[Value]) -> Value {
     let links = json!([{ "rate_bps": 2_000_000 }, { "rate_bps": 10_000_000 }]);
     json!({ "duration_ns": 60_000_000_000_u64, "links": links, "apps": apps })

@@ -1,10 +1,10 @@
 //! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
 //! Source of the fingerprint: `spp` 0.3.6. It is a CRC-32 over fields that no router changes. The
-//! bit code is 511 for TCP and 2111 for UDP, as in TEACUP. Differences: the CRC covers
-//! up to 20 bytes of payload, while `spp` uses 12 bytes. IPv6 is read. The IP length and
-//! identification are compared in addition to the CRC. TTL, DSCP, ECN and checksums are never
-//! compared.
+//! bit code is 511 for TCP and 2111 for UDP, as in TEACUP. Differences: the CRC covers up to 20
+//! bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It compares the IP
+//! length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN and checksums are
+//! never compared.
 
 use std::cmp::Ordering;
 use std::fmt;

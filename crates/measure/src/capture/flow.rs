@@ -11,7 +11,8 @@ use crate::pairs::{Pairing, Passage, RoundTrip};
 use crate::report::{DirectionReport, FlowReport};
 use crate::series::Series;
 
-/// A packet of the flow at one tap. Times count from the beginning of the tap's capture.
+/// A packet of the flow at one tap. Times count from the first packet of the tap's capture, or of
+/// either capture if the clocks agree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// The tap: 0 or 1.

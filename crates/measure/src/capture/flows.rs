@@ -10,8 +10,9 @@ use super::matching::Settled;
 use super::options::Options;
 use super::sides::Sides;
 
-/// The maximum number of events held until the direction is known: for one flow, and for all flows.
+/// The maximum number of events of one flow that are held until its direction is known.
 const HELD_OF_ONE: usize = 256;
+/// The maximum number of events of all flows that are held until their directions are known.
 const HELD: usize = 65_536;
 /// The maximum number of packets held because no packet of their flow was captured at both taps
 /// yet. If there are more, the oldest packets are discarded.
@@ -43,8 +44,8 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Processes a packet whose search for a match has ended. `begun` has the start time of each
-    /// capture.
+    /// Processes a packet whose search for a match has ended. `begun` has the time from which the
+    /// times of each capture are counted.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let flows = self.all.len();
         let Some((place, forward)) = self.find(packet, options) else {
@@ -120,6 +121,7 @@ impl Flows {
     }
 
     /// Returns the flow of a packet, and whether the packet has the direction of the flow's tuple.
+    /// Returns `None` if the flow has not begun or exceeds [`Options::max_flows`].
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {

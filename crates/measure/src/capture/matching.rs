@@ -19,8 +19,9 @@ use crate::pairs::difference;
 pub(super) struct Settled {
     /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// The packet's tuple and time at this tap.
+    /// The packet's tuple at this tap.
     pub(super) tuple: Tuple,
+    /// The packet's time at this tap.
     pub(super) at: u64,
     pub(super) ip_len: u32,
     /// The tuple and time of the packet at the other tap; `None` if it was not captured there.
@@ -28,7 +29,8 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Returns the time at tap 1 minus the time at tap 0, each by the tap's clock.
+    /// Returns the time at tap 1 minus the time at tap 0, each by the tap's clock; `None` if only
+    /// one tap captured the packet.
     pub(super) fn difference(&self) -> Option<i64> {
         let (_, other) = self.mate?;
         let difference = difference(other, self.at);
@@ -62,8 +64,8 @@ impl Window {
         self.packets.push_back(waiting);
     }
 
-    /// Matches `mate` to the oldest unmatched packet of this window with this fingerprint. Returns
-    /// the oldest packet's tuple and time.
+    /// Matches `mate` to the oldest unmatched packet of this window with this fingerprint, if there
+    /// is one. Returns the tuple and time of this packet.
     fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
         let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
         let &key = same.next()?;
@@ -116,12 +118,13 @@ impl Matching {
         self.windows[tap].push(Waiting { decoded, at, mate });
     }
 
-    /// Returns the next packet of a tap whose search for a match has ended.
+    /// Removes and returns the next packet of a tap, if the search for its match has ended.
     pub(super) fn settle(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, self.room)
     }
 
-    /// Returns the next packet of a tap after the end of both captures.
+    /// Removes and returns the next packet of a tap, if there is one, after the end of both
+    /// captures.
     pub(super) fn settle_all(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, 0)
     }

@@ -10,9 +10,10 @@ use crate::direction_meter::Limits;
 pub struct Options {
     /// The names of the two captures in messages.
     pub names: [String; 2],
-    /// The start of the statistics, counted from the first packet of the sender's capture.
+    /// The start of the statistics, counted from the first packet of the sender's capture, or of
+    /// either capture if the clocks agree.
     pub from: Instant,
-    /// The end of the statistics, counted from the first packet of the sender's capture.
+    /// The end of the statistics, counted as the start is counted.
     pub to: Instant,
     /// The width of a bin of the time series.
     pub step: Duration,

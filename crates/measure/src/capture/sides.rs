@@ -15,7 +15,7 @@ use super::decode::Tuple;
 /// The maximum number of hosts remembered; further hosts are classified by time differences.
 const HOSTS: usize = 65_536;
 
-/// The known sides of hosts, and the extreme time differences of both directions.
+/// The sides of the hosts seen so far, and the extreme time differences of both directions.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
     /// The tap on the side of each host.
@@ -27,7 +27,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Returns whether packets of this tuple go from tap 0 to tap 1, if the hosts are known.
+    /// Returns whether packets of this tuple go from tap 0 to tap 1. Returns `None` if the sides of
+    /// its hosts are unknown or contradict each other.
     pub(super) fn by_hosts(&self, tuple: &Tuple) -> Option<bool> {
         let (source, destination) = (tuple.source.address, tuple.destination.address);
         if source == destination {

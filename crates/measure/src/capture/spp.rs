@@ -2,8 +2,9 @@
 //!
 //! Both captures are read side by side in bounded memory, and the packets of the two taps are
 //! matched ([`super::matching`]). The definitions are the same as for simulated flows. The clocks
-//! may differ. If they may differ, equally many packets are read from each capture until a packet
-//! has matched. After that, the times of the last matched packet give the offset of the clocks.
+//! may differ. Without [`Options::synchronised`], equally many packets are read from each capture
+//! until a packet has matched. After that, the times of the last matched packet give the offset of
+//! the clocks.
 
 use std::io::Read;
 
@@ -108,7 +109,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the capture to read next, so that both are read up to the same time.
+    /// Returns the capture to read next, so that both are read up to the same time; `None` if both
+    /// have ended.
     fn choose(&self, open: [bool; 2]) -> Option<usize> {
         match open {
             [false, false] => return None,

@@ -63,7 +63,7 @@ pub struct Cell {
     /// The time from which backoff slots are counted.
     contention: Instant,
     on_air: Option<Exchange>,
-    /// The radios that are sending.
+    /// The radios that are sending or that sent last.
     senders: Vec<usize>,
 }
 
@@ -102,7 +102,8 @@ impl Cell {
         }
     }
 
-    /// Returns the time of the next event, if no packet is accepted before that time.
+    /// Returns the time of the next event, if no packet is accepted before that time. Returns
+    /// `None` if no exchange is under way and no radio has a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.on_air {
             Some(exchange) => Some(exchange.ends),
@@ -112,16 +113,16 @@ impl Cell {
 
     /// Returns the time at which a radio sends, unless another radio sends first. This time is the
     /// end of the radio's backoff. If the backoff ended before the radio had a frame, the time is
-    /// the start of the next slot.
+    /// the start of the next slot. Returns `None` for a radio without a frame.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));
         radio.wants().then(|| self.contention + SLOT * slots)
     }
 
-    /// Begins or ends an exchange, whichever is due at `now`, and appends to `out` the packets that
-    /// have left the cell. Returns the length of an exchange that ended; [`senders`](Self::senders)
-    /// then names its radios.
+    /// Begins or ends an exchange, if either is due at `now`, and appends to `out` the packets that
+    /// have left the cell. Returns the length of an exchange if one ended;
+    /// [`senders`](Self::senders) then names its radios.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
         if self.poll_timeout().is_none_or(|due| due > now) {
             return None;

@@ -93,7 +93,8 @@ impl HtRate {
         Duration::from_micros(self.preamble_us() + SYMBOL_US * symbols)
     }
 
-    /// Returns the maximum length in bytes of a PPDU with an airtime of at most `most`.
+    /// Returns the maximum length in bytes of a PPDU with an airtime of at most `most`, up to the
+    /// length of the longest A-MPDU.
     pub(crate) fn bytes_within(self, most: Duration) -> u32 {
         let symbols = most.as_micros().saturating_sub(self.preamble_us()) / SYMBOL_US;
         let symbols = if self.short_guard { symbols * 10 / 9 } else { symbols };

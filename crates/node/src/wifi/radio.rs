@@ -92,7 +92,8 @@ pub struct Radio {
     fresh: VecDeque<Frame>,
     ready: VecDeque<Aggregate>,
     pending: usize,
-    /// The frames from number `first_slot` on; the first frame is missing.
+    /// The states of the frames from number `first_slot` on. If there are any, the first is
+    /// missing.
     slots: VecDeque<Slot>,
     first_slot: u64,
     held: usize,
@@ -146,7 +147,7 @@ impl Radio {
         self.pending
     }
 
-    /// Returns how long the oldest frame has been in the driver.
+    /// Returns how long the oldest frame has been in the driver; zero without a frame.
     pub fn oldest(&self, now: Instant) -> Duration {
         let frames = self.ready.iter().flat_map(|aggregate| &aggregate.frames);
         let since = frames.chain(&self.again).chain(&self.fresh).map(|frame| frame.since).min();
@@ -192,7 +193,7 @@ impl Radio {
         (!frames.is_empty()).then_some(Aggregate { frames, airtime })
     }
 
-    /// Returns the next frame, if the block-ack window has room for it.
+    /// Returns the next frame, if there is one and the block-ack window has room for it.
     fn next(&self) -> Option<&Frame> {
         let frame = self.again.front().or(self.fresh.front())?;
         (frame.number < self.first_slot + WINDOW).then_some(frame)
@@ -204,7 +205,7 @@ impl Radio {
         !self.ready.is_empty()
     }
 
-    /// Returns the airtime of the next transmission.
+    /// Returns the airtime of the next transmission; zero if no frame is ready.
     pub(super) fn airtime(&self) -> Duration {
         self.ready.front().map_or(Duration::ZERO, |aggregate| aggregate.airtime)
     }
@@ -227,7 +228,7 @@ impl Radio {
         aggregate.frames.iter().any(|frame| frame.through)
     }
 
-    /// Draws the slots to wait before the next transmission.
+    /// Draws the number of slots to wait before the next transmission.
     pub(super) fn draw_backoff(&mut self, window: u32) {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }

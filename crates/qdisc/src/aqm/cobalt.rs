@@ -6,8 +6,8 @@
 //!
 //! COBALT differs from [`super::codel`] in these points:
 //!
-//! - one schedule is both the delay before the first signal and the spacing of signals;
-//! - `count` decays by one for each signal that was due below the target;
+//! - one schedule sets both the delay before the first signal and the spacing of signals;
+//! - `count` decays by one for each signal that fell due while no packet waited too long;
 //! - the reciprocal square roots of `count` below 16 come from a table, whose entry 0 is 1;
 //! - a new queue starts with a reciprocal of zero, so its first episode signals the second packet
 //!   above the target at once (C-167).
@@ -30,7 +30,7 @@ pub struct Params {
 
 impl Params {
     /// Returns whether a packet waited too long. `bulk_flows` is the number of bulk flows that
-    /// share the rate, or zero if their number does not count.
+    /// share the rate, or zero if the decision does not depend on this number.
     fn is_over(&self, sojourn: Duration, bulk_flows: u32) -> bool {
         sojourn > self.target
             && sojourn > self.mtu_time * u64::from(bulk_flows) * 2
@@ -76,7 +76,8 @@ pub struct Head {
     pub sojourn: Duration,
     /// Whether a signal marks the packet and does not drop it.
     pub is_ect: bool,
-    /// The number of bulk flows that share the rate, or zero if their number does not count.
+    /// The number of bulk flows that share the rate, or zero if the decision does not depend on
+    /// this number.
     pub bulk_flows: u32,
 }
 
@@ -154,8 +155,8 @@ impl Cobalt {
         self.dropping = over;
     }
 
-    /// Decrements the count for each signal that was due below the target. Returns the time of the
-    /// next signal.
+    /// Decrements the count for each signal that fell due while no packet waited too long. Returns
+    /// the time of the next signal.
     fn decay(&mut self, params: &Params, now: Instant) -> Instant {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;
@@ -224,7 +225,7 @@ impl Cobalt {
         f64::from(self.p_drop) / 4_294_967_296.0
     }
 
-    /// Returns the number of signals that the schedule counts.
+    /// Returns `count`, from which the law computes the time between signals.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -159,7 +159,7 @@ impl State {
         self.dropping = false;
     }
 
-    /// Returns the number of signals since the dropping state began, plus the initial count.
+    /// Returns `count`, from which the law computes the time between signals.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -172,10 +172,10 @@ impl State {
 
 /// The queue from which a CoDel law dequeues.
 pub trait Supply {
-    /// Returns the packet at the head and leaves it in place.
+    /// Returns the packet at the head, if there is one, and leaves it in place.
     fn head(&self) -> Option<&Packet>;
 
-    /// Removes the packet at the head.
+    /// Removes the packet at the head, if there is one.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
     /// Returns the backlog that the one-MTU rule counts, including the head. The rule counts the
@@ -221,7 +221,7 @@ impl Codel {
         matches!(self.dialect, Dialect::FreeBsd { .. })
     }
 
-    /// Dequeues the next packet to send, and signals packets that waited too long.
+    /// Dequeues the next packet to send, if there is one, and signals packets that waited too long.
     ///
     /// The law judges packets while they are in the queue, so that each is moved only once.
     #[inline]
@@ -253,7 +253,8 @@ impl Codel {
     }
 
     /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
-    /// interval. A sojourn time equal to the target counts as above target.
+    /// interval, with a sufficient backlog behind the head. A sojourn time equal to the target
+    /// counts as above target.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
@@ -389,8 +390,9 @@ impl Codel {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
-    /// Applies Linux's `ce_threshold` to the packet that is about to leave, regardless of `ecn`
-    /// (C-15). The selector reads the ECN field after the law's own mark.
+    /// Applies Linux's `ce_threshold`, if it is set, to the packet that is about to leave. The
+    /// parameter `ecn` has no effect here (C-15). The selector reads the ECN field after the law's
+    /// own mark.
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {
         let Some(threshold) = self.ce_threshold else { return next };

@@ -168,7 +168,8 @@ impl Floyd {
         }
     }
 
-    /// Floyd, Gummadi and Shenker 2001 §4: additive increase, multiplicative decrease.
+    /// Floyd, Gummadi and Shenker 2001 §4: `max_p` increases additively and decreases
+    /// multiplicatively.
     fn adapt(&mut self, now: Instant) {
         let Tuned { min, max, .. } = self.tuned;
         let part = 0.4 * (max - min);

@@ -4,8 +4,8 @@
 //! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
 //!
-//! The average queue length ("the average") is in bytes, scaled by `2^wlog`. The same random number
-//! is used until the next signal. A packet is signalled when a product reaches this number. The
+//! The average queue length ("the average") is in bytes, scaled by `2^wlog`. One random number is
+//! used until the next signal. A packet is signalled when a product reaches this number. The
 //! factors are the excess of the average over the lower threshold, and the number of packets since
 //! the last signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd,
 //! Gummadi and Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p`
@@ -40,8 +40,8 @@ pub struct Settings {
     /// The average queue length at and above which arrivals are signalled at random; zero stands
     /// for a third of `max`.
     pub min: Bytes,
-    /// The average queue length at and above which all arrivals are signalled; zero stands for a
-    /// quarter of the limit, or three times `min`.
+    /// The average queue length at and above which all arrivals are signalled; zero stands for
+    /// three times `min`, or for a quarter of the limit if `min` is zero too.
     pub max: Bytes,
     /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
@@ -70,8 +70,8 @@ pub struct Red {
     thresholds: Thresholds,
     /// The average queue length, scaled by `2^wlog`.
     qavg: u64,
-    /// The number of packets since the last signal. `None` is the kernel's −1: the average was
-    /// outside the thresholds.
+    /// The number of packets since the last signal. `None` is the kernel's −1: the average was not
+    /// between the thresholds.
     since: Option<u64>,
     /// The random number in use until the next signal.
     drawn: u64,

@@ -84,7 +84,8 @@ impl Clock {
     }
 }
 
-/// The finest time unit of `tc` and `ipfw`. It limits the number of updates to catch up on.
+/// The shortest tick and the shortest period of a timer: the finest time unit of `tc` and `ipfw`.
+/// This minimum limits the number of updates to catch up on.
 const SHORTEST: Duration = Duration::from_micros(1);
 /// The span of a level of the wheel in its own slots: 63 of 64 slots are used. Each level is eight
 /// times coarser than the level below.

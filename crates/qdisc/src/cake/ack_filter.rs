@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_ack_filter`, `cake_tcph_may_drop` and
 //! `cake_tcph_sack_compare`. The packet that has just joined a queue can make an older
-//! acknowledgement of its connection redundant. It must acknowledge all data that the older packet
-//! acknowledges, and more data.
+//! acknowledgement of its connection redundant. The new packet must acknowledge all data that the
+//! older packet acknowledges, and more data.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ use aqmlab_core::{Header, PacketFields, TcpFlags, TcpHeader};
 use super::settings::AckFilter;
 use super::tin::Waiting;
 
-/// Returns the place of an acknowledgement that the last packet of `queue` makes redundant.
+/// Returns the place of an acknowledgement to remove because the last packet of `queue` makes it
+/// redundant; `None` if `filter` removes none.
 pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<usize> {
     let last = queue.len().checked_sub(1).filter(|&last| last > 0 && filter != AckFilter::Off)?;
     let trigger = &queue[last].packet;

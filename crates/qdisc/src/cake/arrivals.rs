@@ -14,7 +14,7 @@ use super::tin::{Hashes, Tin, Waiting};
 use crate::flows::{memory_of, spread};
 
 impl Cake {
-    /// Queues a packet, and drops other packets if the buffer overflows.
+    /// Queues a packet, and drops packets of the longest queues if the buffer overflows.
     #[inline]
     pub(super) fn arrive(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         let now = cx.now + UPTIME;
@@ -85,7 +85,8 @@ impl Cake {
         charged
     }
 
-    /// Removes an acknowledgement that the packet just queued makes redundant. Returns its length.
+    /// Removes an acknowledgement that the packet just queued makes redundant, if there is one.
+    /// Returns the length of the acknowledgement.
     #[inline(never)]
     fn filter_ack(&mut self, at: QueueId, now: Instant, cx: &mut Cx<'_>) -> Option<u32> {
         let tin = &mut self.tins[at.tin];

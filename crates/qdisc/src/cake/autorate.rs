@@ -14,7 +14,7 @@ pub(super) const fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
     average - (average >> shift) + (sample >> shift)
 }
 
-/// The estimate.
+/// The estimate of the rate of arrivals, with its state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Autorate {
     last_packet: Instant,
@@ -22,7 +22,7 @@ pub(super) struct Autorate {
     /// The average time between packets in nanoseconds.
     interval: u64,
     window_bytes: u64,
-    /// The estimate in bytes per second.
+    /// The estimated rate in bytes per second.
     pub(super) peak: u64,
 }
 

@@ -24,7 +24,7 @@ const UNLIMITED: u64 = u32::MAX as u64;
 /// The number of packets from which the kernel derives an upper bound of the memory limit.
 const LIMIT: u64 = 10_240;
 
-/// CAKE.
+/// The discipline CAKE.
 pub struct Cake {
     pub(super) settings: Settings,
     pub(super) tins: Vec<Tin>,

@@ -35,7 +35,7 @@ const fn anchor(chain: Chain) -> usize {
 }
 
 impl Chains {
-    /// Returns the first flow of a list.
+    /// Returns the first flow of a list, if there is one.
     #[inline]
     pub(super) fn first(&self, chain: Chain) -> Option<usize> {
         let first = usize::from(self.0[anchor(chain)].next);

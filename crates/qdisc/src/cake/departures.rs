@@ -21,7 +21,7 @@ enum Taken {
 }
 
 impl Cake {
-    /// Removes the next packet that leaves.
+    /// Removes the next packet to send, if there is one and the shaper lets it leave.
     #[inline]
     pub(super) fn depart(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let now = cx.now + UPTIME;
@@ -45,8 +45,8 @@ impl Cake {
         self.choose_by_weight()
     }
 
-    /// Chooses the last tin that is on schedule. If no tin is on schedule, chooses the tin whose
-    /// schedule is next.
+    /// Chooses the last active tin that is on schedule. If no active tin is on schedule, chooses
+    /// the active tin whose schedule is next.
     #[inline]
     fn choose_by_schedule(&mut self, now: Instant) {
         let mut best = Instant::NEVER;

@@ -7,7 +7,7 @@ use aqmlab_core::PacketFields;
 /// The framing of a link layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// Packets are sent as they are.
+    /// The link layer adds no framing.
     #[default]
     None,
     /// Packets are padded to cells with 48 bytes of payload and 53 bytes in all.

@@ -17,7 +17,8 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Returns the time of a byte at `rate` bytes per second, or none if `rate` is zero.
+    /// Returns the time of a byte at `rate` bytes per second; zero without a limit (a `rate` of
+    /// zero).
     pub(super) fn new(rate: u64) -> Self {
         if rate == 0 {
             return Self::default();

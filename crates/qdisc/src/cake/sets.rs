@@ -1,9 +1,9 @@
 //! The set-associative hash of flows and hosts: 1024 slots in sets of eight ways.
 //!
-//! Source: Linux 6.1 `sch_cake.c`, `cake_hash`. A flow takes its own slot, or another way of its
-//! set. Two flows share a queue only if all eight ways are in use.
+//! Source: Linux 6.1 `sch_cake.c`, `cake_hash`. A flow takes the slot of its hash (its own slot),
+//! or another way of its set. Two flows share a queue only if all eight ways are in use.
 
-/// The number of slots, of flows and of hosts.
+/// The number of slots of flows, which is also the number of slots of hosts.
 pub(super) const SLOTS: usize = 1_024;
 const WAYS: usize = 8;
 

@@ -20,18 +20,18 @@ pub struct Settings {
     pub interval: Duration,
     /// The target of the sojourn time.
     pub target: Duration,
-    /// The charged length.
+    /// The rules for the charged length.
     pub charge: Charge,
     /// The memory limit, if it is given.
     pub memory_limit: Option<Bytes>,
-    /// The removal of redundant acknowledgements.
+    /// The rule for the removal of redundant acknowledgements.
     pub ack_filter: AckFilter,
     /// Whether drops are charged to the shaper, because dropped packets have used the link in front
     /// of CAKE.
     pub is_ingress: bool,
-    /// Whether the rate follows the arrivals.
+    /// Whether the rate follows the estimated rate of arrivals.
     pub is_autorate: bool,
-    /// Whether the codepoint is cleared.
+    /// Whether the codepoint of every packet is cleared.
     pub washes: bool,
     /// The length in bytes of the device's largest packet, with its link header.
     pub mtu: u32,
@@ -39,7 +39,7 @@ pub struct Settings {
     pub salt: u32,
 }
 
-/// The removal of redundant acknowledgements.
+/// The rule for the removal of redundant acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckFilter {
     /// No acknowledgement is removed.
@@ -56,8 +56,8 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source, and whether the destination, takes part in the choice of the queue or in
-    /// the limits.
+    /// Whether the source address, and whether the destination address, affects the choice of the
+    /// queue or the limits.
     pub hosts: [bool; 2],
     /// Whether the flows of one source, or to one destination, share one part of the rate.
     pub limits: [bool; 2],
@@ -101,7 +101,7 @@ impl Isolation {
 /// framing.
 type Link = (&'static str, Option<u16>, Framing, u16);
 
-/// `ip` is tc's `overhead 0`.
+/// The link layers. `ip` is not a keyword of tc; it stands for tc's `overhead 0`.
 const LINKS: &[Link] = &[
     ("raw", None, Framing::None, 0),
     ("ip", Some(0), Framing::None, 0),
@@ -178,8 +178,8 @@ pub const NETWORK_WORDS: &[&str] = &{
     words
 };
 
-/// Returns the target and the interval of a distance in [`NETWORK_WORDS`], or of a round-trip time.
-/// tc counts whole microseconds, and a target is at least 1 us.
+/// Returns the target and the interval of a distance in [`NETWORK_WORDS`], or of a round-trip time
+/// if one is given. tc counts whole microseconds, and a target is at least 1 us.
 pub fn times(network: &str, rtt: Option<Duration>) -> (Duration, Duration) {
     let (target, interval) = match rtt {
         Some(rtt) => ((rtt.as_micros() / 20).max(1), rtt.as_micros()),

@@ -1,9 +1,9 @@
 //! The clocks of CAKE's shaper.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_advance_shaper`, the head of `cake_dequeue` and of
-//! `cake_enqueue`. The shaper has no bucket: each packet moves the clocks by its own time. A second
-//! clock bounds the cost of drops in `ingress` mode. Only delivered packets move this clock, each
-//! by one and a half times its own time.
+//! `cake_enqueue`. The shaper has no bucket: each packet moves the clocks by its transmission time.
+//! A second clock bounds the cost of drops in `ingress` mode. Only delivered packets move this
+//! clock, each by one and a half times its transmission time.
 
 use aqmlab_core::{Duration, Instant};
 

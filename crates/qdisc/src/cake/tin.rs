@@ -125,8 +125,8 @@ impl Tin {
         slot
     }
 
-    /// Counts the way in which a slot was found. Finds the flow's hosts if the slot gets another
-    /// flow.
+    /// Counts the way in which a slot was found. Finds the flow's hosts, unless the flow already
+    /// uses the slot.
     #[inline(never)]
     fn take_slot(&mut self, slot: usize, way: Way, hosts: [u32; 2]) {
         let set = self.flows[slot].set;
@@ -165,8 +165,8 @@ impl Tin {
         }
     }
 
-    /// Returns the quantum of a flow's turn: the flow's share of its host's quantum. The random
-    /// number makes the mean exact.
+    /// Returns the quantum of a flow's turn: the flow's share of its host's quantum. A random
+    /// number rounds the quantum up or down, so that its mean is exact.
     pub(super) fn quantum_of(&self, slot: usize, rng: &mut Rng) -> i64 {
         let mut load = 1;
         for (end, host) in self.flows[slot].hosts.into_iter().enumerate() {
@@ -178,7 +178,8 @@ impl Tin {
         i64::from((u32::from(self.flow_quantum) * share + u32::from(rng.next_u16())) >> 16)
     }
 
-    /// Counts an arrival of `len` bytes, which removed an acknowledgement of `removed` bytes.
+    /// Counts an arrival of `len` bytes. `removed` is the length of the acknowledgement that the
+    /// arrival removed, or zero.
     #[inline]
     pub(super) fn grow(&mut self, slot: usize, len: u32, removed: u32) {
         self.counters.packets += 1;
@@ -189,7 +190,7 @@ impl Tin {
         self.backlog = self.backlog + len - removed;
     }
 
-    /// Takes the first packet of a queue.
+    /// Removes the first packet of a queue, if there is one.
     #[inline]
     pub(super) fn take(&mut self, slot: usize) -> Option<Waiting> {
         let flow = &mut self.flows[slot];
@@ -226,8 +227,8 @@ impl Tin {
         self.count_bulk(slot, Hosts::add);
     }
 
-    /// Returns the next flow to serve. A decaying flow comes first if `decaying_first`, and
-    /// otherwise last.
+    /// Returns the next flow to serve, if there is one. A decaying flow comes first if
+    /// `decaying_first`, and otherwise last.
     #[inline]
     pub(super) fn first(&self, decaying_first: bool) -> Option<usize> {
         let decaying = || self.chains.first(Chain::Decaying);

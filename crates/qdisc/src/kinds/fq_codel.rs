@@ -2,7 +2,7 @@
 //!
 //! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and the
 //! same file of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
-//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the law
+//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], and the law is
 //! [`crate::aqm::codel`]. The implementations also differ in the handling of overflow:
 //!
 //! | | victim | packets dropped | reported to CoDel |

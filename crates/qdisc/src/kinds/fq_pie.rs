@@ -13,8 +13,8 @@
 //! | ECN-capable packets by default | dropped | marked |
 //!
 //! Linux has one timer that visits all flows. The update of a flow depends on that flow alone, so
-//! each flow catches up on missed updates when it is next used. The result is the same, and idle
-//! flows cost no time.
+//! each flow catches up on missed updates when it is next used. The result equals the result with
+//! one timer, and idle flows cost no computing time.
 //!
 //! Differences, which have no effect with the default parameters: later kernels of the 6.1 series
 //! visit 2048 flows at a time. In a larger table, they update the remaining flows at least one tick
@@ -184,7 +184,7 @@ impl Dialect for FreeBsd {
 }
 
 impl<L: Dialect> FqPie<L> {
-    /// Judges `packet`; returns it unless PIE dropped it.
+    /// Judges `packet`; returns it unless it was dropped.
     fn judge(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let total = self.flows.backlog().packets;
         let (turn, law) = self.flows.turn(index);

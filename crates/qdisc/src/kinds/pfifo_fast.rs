@@ -46,9 +46,9 @@ struct Band {
     queue: PacketQueue,
     size: u64,
     batch: u64,
-    /// The next place to be dequeued, and the first place that is not yet free (`consumer_head`,
-    /// `consumer_tail`).
+    /// The next place to be dequeued (`consumer_head`).
     head: u64,
+    /// The first place that is not yet free (`consumer_tail`).
     tail: u64,
 }
 
@@ -61,8 +61,8 @@ impl Band {
         self.queue.len() as u64 + self.head - self.tail >= self.size
     }
 
-    /// Takes the next packet. A place becomes free with the last place of its batch or of the ring
-    /// (`__ptr_ring_discard_one`).
+    /// Takes the next packet, if there is one. A place becomes free with the last place of its
+    /// batch or of the ring (`__ptr_ring_discard_one`).
     fn pop(&mut self, now: Instant) -> Option<Packet> {
         let (packet, _) = self.queue.pop(now)?;
         self.head += 1;

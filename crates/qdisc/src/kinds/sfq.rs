@@ -146,7 +146,8 @@ impl Sfq {
         crate::flows::spread(packet.tuple_hash ^ salt) as usize & (self.buckets.len() - 1)
     }
 
-    /// Returns the slot of `bucket`; assigns a free slot if the bucket has none.
+    /// Returns the slot of `bucket`; assigns a free slot if the bucket has none. Returns `None` if
+    /// no slot is free.
     fn slot_of(&mut self, bucket: usize) -> Option<usize> {
         if self.buckets[bucket] != EMPTY {
             return Some(usize::from(self.buckets[bucket]));
@@ -172,7 +173,7 @@ impl Sfq {
         }
     }
 
-    /// Removes the oldest or the newest packet of slot `index`.
+    /// Removes the oldest or the newest packet of slot `index`, if there is one.
     fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
         let queue = &mut self.slots[index].queue;
         let depth = queue.len();
@@ -342,7 +343,7 @@ impl Depths {
         depths
     }
 
-    /// Returns the slot that reached `depth` packets last.
+    /// Returns the slot with `depth` packets that reached this depth last, if there is one.
     fn first(&self, depth: usize) -> Option<usize> {
         let next = self.links[self.slots + depth].next;
         (next < self.slots).then_some(next)

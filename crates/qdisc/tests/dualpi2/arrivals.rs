@@ -4,7 +4,7 @@ use aqmlab_core::{Ecn, Instant};
 use aqmlab_recipe::{Lengths, Mixer, Phase, Sizes};
 
 const LENGTHS: Lengths = Lengths { small: 66, least: 60, most: 1_514 };
-/// The mean interval of the packets of a burst.
+/// The mean time between the packets of a burst.
 const BURST_NS: u64 = 2_000;
 
 /// A packet that arrives at the discipline.

@@ -151,8 +151,9 @@ pub struct Linux {
     drop_next: u32,
 }
 
-/// The target of 5 ms and the interval of 100 ms, in ticks.
+/// The target of 5 ms, in ticks.
 const LINUX_TARGET: u32 = 4_882;
+/// The interval of 100 ms, in ticks.
 const LINUX_INTERVAL: u32 = 97_656;
 
 fn after(a: u32, b: u32) -> bool {

@@ -79,13 +79,14 @@ impl Rig {
         self.qdisc.dequeue(&mut cx)
     }
 
-    /// Lets a packet pass the discipline, which must be empty.
+    /// Lets a packet pass the discipline, which must be empty; returns the packet unless it was
+    /// dropped or waits.
     pub fn pass(&mut self, at: Instant, packet: Packet) -> Option<Packet> {
         let mut cx = Cx { now: at, rng: &mut self.rng, log: &mut self.ledger };
         self.qdisc.pass(packet, &mut cx)
     }
 
-    /// Dequeues a packet and returns its id.
+    /// Dequeues a packet, if one may leave, and returns its id.
     pub fn take_id(&mut self, at: Instant) -> Option<u64> {
         self.take(at).map(|packet| packet.id)
     }

@@ -60,7 +60,8 @@ impl Recovery {
         };
     }
 
-    /// Returns the time and the space of the next probe (`GetPtoTimeAndSpace`).
+    /// Returns the time and the space of the next probe, if one may be needed
+    /// (`GetPtoTimeAndSpace`).
     fn pto(&self, standing: Standing, now: Instant) -> Option<(Instant, QuicSpace)> {
         let span = self.rtt.pto() * self.backoff();
         let mut next: Option<(Instant, QuicSpace)> = None;
@@ -91,7 +92,8 @@ impl Recovery {
         next.or(Some((now + span, space)))
     }
 
-    /// Handles the loss timer, which has expired (`OnLossDetectionTimeout`).
+    /// Handles the loss timer, which has expired (`OnLossDetectionTimeout`). Returns the purpose of
+    /// the timer; `None` if no probe is needed any more.
     pub(crate) fn on_timer(&mut self, standing: Standing, now: Instant) -> Option<Expiry> {
         let due = QuicSpace::ALL
             .into_iter()

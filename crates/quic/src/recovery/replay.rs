@@ -8,24 +8,24 @@
 //!
 //! Quinn deviates from RFC 9002 in these points, which the comparison allows:
 //!
-//! - a probe timeout for 1-RTT packets needs a complete handshake, and in RFC 9002 a confirmed one
-//!   (§6.2.1); an acknowledgement of 1-RTT packets also shows that the server has validated the address
-//!   (Appendix A.8); the model receives these facts as quinn has them;
+//! - a probe timeout for 1-RTT packets needs a complete handshake, while RFC 9002 requires a
+//!   confirmed handshake (§6.2.1); an acknowledgement of 1-RTT packets also shows that the server
+//!   has validated the address (Appendix A.8); the model receives these facts as quinn has them;
 //! - the back-off of the probe timeout survives the discard of keys (Appendix A.11), so
 //!   [`Replay::discard`] restores the back-off;
-//! - the loss of a packet that was sent when the connection was created is no congestion, because
-//!   quinn's first recovery period starts then (Appendix B.6), so [`Replay::begin`] sets that period;
+//! - quinn's first recovery period starts when the connection is created, so the loss of a packet
+//!   sent at that time is no congestion (Appendix B.6); [`Replay::begin`] sets that period;
 //! - the time threshold is computed in single precision, so times differ by less than 1 µs;
-//! - an acknowledgement lets the window grow before the losses that it shows reduce the window, and in
-//!   RFC 9002 afterwards (Appendix A.7); after a reduction, quinn's window is larger by up to half of
-//!   the growth; after persistent congestion, the model's window is larger by up to the acknowledged
-//!   bytes;
+//! - an acknowledgement first lets the window grow, and the losses that it shows then reduce the
+//!   window; RFC 9002 has the reverse order (Appendix A.7); after a reduction, quinn's window is
+//!   larger by up to half of the growth; after persistent congestion, the model's window is larger
+//!   by up to the acknowledged bytes;
 //! - the last step of slow start may exceed the threshold;
 //! - the credit for congestion avoidance survives a reduction, so the window grows by one datagram
 //!   earlier.
 //!
-//! The last three concern quinn's `NewReno`. After such a difference the model continues with quinn's
-//! window, so that every later decision is compared from the same window.
+//! The last three points concern quinn's `NewReno`. After such a difference the model continues
+//! with quinn's window, so that every later decision is compared from the same window.
 
 use aqmlab_core::Args;
 use aqmlab_tcp::cc::kinds;
@@ -53,7 +53,8 @@ struct Counts {
     probes: u64,
     persistent: u64,
     timers: u64,
-    /// Windows after acknowledgements and losses, and those of them that differ.
+    /// The number of windows compared after acknowledgements and losses, and the number of
+    /// differing windows.
     windows: [u64; 2],
 }
 
@@ -277,7 +278,8 @@ impl Replay {
         let growth = if acked > 0 { acked.max(u64::from(DATAGRAM)) } else { 0 };
         let most = match kind {
             Kind::Growth | Kind::Persistent => growth,
-            // Half of an odd window in single precision may be the next number.
+            // Quinn halves an odd window in single precision, so its result may differ from the
+            // model's by 1.
             Kind::Reduction => growth / 2 + 1,
         };
         assert!(ours.abs_diff(theirs) <= most, "{ours} at {line} of {}", self.name);

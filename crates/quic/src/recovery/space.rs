@@ -6,8 +6,8 @@ use aqmlab_core::{EcnCounts, Instant, QuicFrame, Ring};
 
 use crate::congestion::Packet;
 
-/// The number of packets that are kept although they only acknowledge and no earlier packet is in
-/// flight. Nothing may ever acknowledge them. (quinn-proto 0.11, `spaces.rs`.)
+/// The maximum number of packets that are kept although they only acknowledge and no earlier packet
+/// is in flight. The peer may never acknowledge these packets. (quinn-proto 0.11, `spaces.rs`.)
 const MOST_ACK_ONLY: usize = 1_000;
 
 /// A packet in flight.
@@ -48,16 +48,16 @@ impl Place {
 /// The sent packets of a number space.
 #[derive(Debug, Default)]
 pub(super) struct Space {
-    /// The packets from the oldest one that is neither acknowledged nor lost. A packet's number is its
-    /// number in the ring.
+    /// The packets from the oldest packet that is neither acknowledged nor lost. A packet's number
+    /// is its number in the ring.
     sent: Ring<Place>,
     pub(super) largest_acked: Option<u64>,
     pub(super) loss_time: Option<Instant>,
-    /// The time of the last packet that elicits an acknowledgement.
+    /// The transmission time of the last ack-eliciting packet.
     pub(super) last_eliciting: Instant,
-    /// The number of such packets in flight.
+    /// The number of ack-eliciting packets in flight.
     pub(super) eliciting: u64,
-    /// The last counts of the peer.
+    /// The ECN counts in the peer's last acknowledgement that had counts.
     pub(super) ecn: EcnCounts,
 }
 
@@ -79,18 +79,19 @@ impl Space {
         }
     }
 
-    /// Returns the numbers of the packets, from the oldest one that is neither acknowledged nor lost.
+    /// Returns the numbers of the packets, from the oldest packet that is neither acknowledged nor
+    /// lost.
     pub(super) fn numbers(&self) -> Range<u64> {
         let first = self.sent.first();
         first as u64..(first + self.sent.len()) as u64
     }
 
-    /// Returns a packet whose number is in [`Space::numbers`].
+    /// Returns the state of a packet whose number is in [`Space::numbers`].
     pub(super) fn get(&self, number: u64) -> &Place {
         self.sent.get(number as usize)
     }
 
-    /// Removes a packet whose number is in [`Space::numbers`].
+    /// Removes a packet whose number is in [`Space::numbers`], and returns its state.
     pub(super) fn take(&mut self, number: u64) -> Place {
         let place = std::mem::take(self.sent.get_mut(number as usize));
         if let Place::InFlight(packet) = &place {
@@ -114,7 +115,7 @@ impl Space {
         })
     }
 
-    /// Returns the oldest packet in flight.
+    /// Returns the oldest packet in flight, if there is one.
     pub(super) fn oldest(&self) -> Option<&SentPacket> {
         self.in_flight().next()
     }

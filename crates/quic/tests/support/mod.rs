@@ -106,7 +106,7 @@ impl Path {
         &mut self.ends[0]
     }
 
-    /// Runs the connections until `ms`.
+    /// Runs the connections until `ms` milliseconds after the start.
     pub(crate) fn run_until(&mut self, ms: u64) {
         let end = Instant::from_millis(ms);
         let mut steps = 0;
@@ -172,7 +172,7 @@ impl Path {
         self.log.iter().filter(move |sent| sent.from == end)
     }
 
-    /// Returns the time of the first event that `is` accepts at an end.
+    /// Returns the time of the first event that `is` accepts at an end, if there was one.
     pub(crate) fn time_of(&self, end: End, is: impl Fn(&Event) -> bool) -> Option<Instant> {
         self.events.iter().find(|(_, at, event)| *at == end && is(event)).map(|(at, ..)| *at)
     }

@@ -30,7 +30,7 @@ impl ReadMarks {
         Self { schedule, passed: 0, set: vec![Default::default(); spec.apps.len()] }
     }
 
-    /// Returns the time of the next mark.
+    /// Returns the time of the next mark, if there is one.
     pub(super) fn next(&self) -> Option<Instant> {
         self.schedule.get(self.passed).map(|(at, ..)| *at)
     }
@@ -48,7 +48,8 @@ impl ReadMarks {
         self.set[app][mark].get_or_insert(read);
     }
 
-    /// Returns the bytes that an application read between its two marks.
+    /// Returns the bytes that an application read between its two marks, at home and on the
+    /// internet.
     pub(super) fn read(&self, app: usize) -> [u64; 2] {
         let [before, after] = self.set[app].map(Option::unwrap_or_default);
         [0, 1].map(|side: usize| after[side].saturating_sub(before[side]))

@@ -19,7 +19,7 @@ pub trait Named: Copy {
     /// The name of the list, in the JSON Schema.
     const LIST: &'static str;
 
-    /// Returns the member called `name`.
+    /// Returns the member called `name`, if there is one.
     fn find(name: &str) -> Option<Self>;
 
     /// Returns the member's name.

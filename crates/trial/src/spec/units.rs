@@ -35,7 +35,7 @@ number! {
     instant: Instant, u64, Instant::from_nanos, |at| at.as_nanos();
     maybe_instant: Option<Instant>, Option<u64>, |ns| ns.map(Instant::from_nanos),
         |at| at.map(Instant::as_nanos);
-    /// A rate; zero means that there is none.
+    /// A rate; zero stands for `None`.
     rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
     /// A size that fits into 32 bits, as packets store it.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;

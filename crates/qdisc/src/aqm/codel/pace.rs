@@ -9,8 +9,8 @@ use super::Dialect;
 pub(super) enum Clock {
     /// Nanoseconds.
     Nanos,
-    /// Linux: `ktime_get_ns() >> 10` in 32 bits. It wraps every 73 minutes, and times are compared
-    /// by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
+    /// Linux: `ktime_get_ns() >> 10` in 32 bits. The clock wraps every 73 minutes, and times are
+    /// compared by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
     /// FreeBSD: microseconds, which the kernel reads once per timer tick. The field is the length
     /// of a tick.

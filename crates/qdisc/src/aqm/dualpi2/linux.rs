@@ -58,8 +58,9 @@ pub struct Linux {
 #[derive(Clone, Copy, Debug)]
 struct Params {
     target: i64,
-    /// The gains in units of 2⁻³² per 64 ns.
+    /// [`Gains::alpha`] in units of 2⁻³² per 64 ns.
     alpha: i64,
+    /// [`Gains::beta`] in units of 2⁻³² per 64 ns.
     beta: i64,
     coupling_factor: u64,
     drop_overload: bool,

@@ -3,11 +3,13 @@
 //! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
 //! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - The delay is the sojourn time of the last packet sent; it is zero if the departure left an
-//!   empty queue. The guard against early drops uses this delay, not the delay at the last update.
+//! - Without the departure-rate estimator, the delay is the sojourn time of the last packet sent.
+//!   It is zero if the departure left an empty queue. The guard against early drops uses this
+//!   delay, not the delay at the last update.
 //! - If the delay exceeds 250 ms, each update adds 2 % to the probability, beyond the 2 % cap.
-//! - The time between departures reduces the burst allowance, which therefore does not shrink while
-//!   nothing is sent. PIE is never switched off.
+//! - Departures reduce the burst allowance by the time since the last departure, or by the length
+//!   of a measurement of the departure rate. The allowance therefore does not shrink while nothing
+//!   is sent. PIE is never switched off.
 //! - The probability is not limited to 1. Its overflow check is at 2^64, while 2^56 stands for 1.
 //!   Under lasting overload the probability exceeds 1, and every packet is dropped until the
 //!   probability has come down.
@@ -168,7 +170,8 @@ impl Law for Linux {
         Verdict::Drop(reason)
     }
 
-    /// `pie_process_dequeue`: measures the delay, and the time since the last departure.
+    /// `pie_process_dequeue`: measures the delay or the departure rate, and reduces the burst
+    /// allowance.
     #[inline]
     fn depart(&mut self, departure: &Departure<'_>) {
         let now = ticks(departure.now.as_nanos());
@@ -209,7 +212,8 @@ impl Vars {
         }
     }
 
-    /// Measures the delay of a departing packet; returns the time since the last departure.
+    /// Measures the delay of a departing packet; returns the time since the last departure, or zero
+    /// at the first departure.
     #[inline]
     fn measure_delay(&mut self, now: u64, left: u64, enqueued: u64) -> u64 {
         self.qdelay = if left == 0 { 0 } else { now - enqueued };
@@ -218,7 +222,8 @@ impl Vars {
         u64::from(since as u32)
     }
 
-    /// Counts a departure for the estimator; returns the length of the measurement that it ends.
+    /// Counts a departure for the estimator; returns the length of the measurement that it ends, or
+    /// zero.
     fn measure_rate(&mut self, now: u64, left: u64, size: u64) -> u64 {
         if left >= QUEUE_THRESHOLD && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
