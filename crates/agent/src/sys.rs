@@ -286,7 +286,7 @@ impl Tun {
         Ok(Self(fd))
     }
 
-    /// Returns the same interface with its own descriptor.
+    /// Returns the same interface with a further descriptor.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }

@@ -122,7 +122,7 @@ pub const GORESPONSIVENESS_GAMING: Requirement = Requirement {
     source: "goresponsiveness 3439542, GetGamingQoO",
 };
 
-/// Calls.
+/// This project's requirement for calls.
 pub const CALL: Requirement = Requirement {
     name: "aqmlab-call",
     latency_ms: &[(Percentile::P95, to(150.0, 400.0)), (Percentile::P99, to(250.0, 600.0))],
@@ -131,7 +131,7 @@ pub const CALL: Requirement = Requirement {
     source: JUDGEMENT,
 };
 
-/// Games.
+/// This project's requirement for games, with the delays of goresponsiveness.
 pub const GAME: Requirement = Requirement {
     name: "aqmlab-game",
     latency_ms: GAMING_MS,
@@ -140,7 +140,7 @@ pub const GAME: Requirement = Requirement {
     source: "goresponsiveness 3439542, GetGamingQoO; loss and rate by judgement",
 };
 
-/// Web pages.
+/// This project's requirement for web pages.
 pub const WEB: Requirement = Requirement {
     name: "aqmlab-web",
     latency_ms: &[(Percentile::P90, to(100.0, 1_000.0))],

@@ -26,7 +26,7 @@ pub(crate) struct Conn {
     pub(crate) ends: Option<Box<[End; 2]>>,
     /// The two ends of a QUIC connection.
     pub(crate) quic: Option<Box<Quic>>,
-    /// The connection that carries this one, which is a stream.
+    /// The connection that carries this connection, if this connection is a stream.
     pub(crate) carrier: Option<Carrier>,
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,

@@ -1,7 +1,7 @@
 //! The QUIC connections of the world.
 //!
-//! A stream is a connection of its own for its application. It has no packets: the connection that
-//! carries it sends them.
+//! For its application, a stream is a separate connection. A stream sends no packets itself: the
+//! connection that carries the stream sends its data.
 
 use aqmlab_apps::{ConnId, Notice, Open};
 use aqmlab_core::{Header, Packet, Side};
@@ -166,7 +166,7 @@ impl<O: Observer> World<O> {
         Some(&mut self.conns[conn as usize])
     }
 
-    /// Records that an end is closed. The connection ends with its second end.
+    /// Records that an end is closed. The connection ends when its second end is closed.
     fn finish_quic(&mut self, index: u32, side: Side) {
         let conn = &mut self.conns[index as usize];
         let Some(quic) = &mut conn.quic else { return };

@@ -1,10 +1,10 @@
 //! Compares a discipline with a recording of another implementation, operation by operation.
 //!
-//! A [`Recording`] has the operations of a discipline in order. They are enqueues and dequeues,
-//! each with the time that the discipline read and its result. The agent records the kernel's
-//! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
-//! numbers come from the recording. A packet that differs therefore shows a difference between the
-//! disciplines.
+//! A [`Recording`] has the operations of a discipline in order. An operation is an enqueue or a
+//! dequeue, with its result and with the time that the discipline read. The agent records the
+//! kernel's disciplines, but this module does not depend on a kernel. The hashes of the flows and
+//! the random numbers come from the recording. A different result for a packet therefore shows a
+//! difference between the disciplines.
 //!
 //! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. The
 //! updates of the law then fall between the same operations as in the recording. The kernel's

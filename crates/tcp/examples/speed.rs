@@ -21,7 +21,7 @@ const STRETCHES: u64 = 30;
 fn config(profile: &Profile, cc: &str) -> Config {
     let kind = kinds::find(cc).expect("the controller exists");
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
-    // The window is about the bandwidth-delay product, so that no packet is lost.
+    // The receive window is about the bandwidth-delay product, so that no packet is lost.
     config.receive_buffer = Some(250_000);
     Arc::make_mut(&mut config.profile).send_buffer_max = 40_000_000;
     config

@@ -24,7 +24,7 @@ pub struct Metrics {
     pub in_flight_bytes: u64,
     /// The window that the peer offers, in bytes.
     pub rwnd_bytes: u64,
-    /// The state of RFC 9293.
+    /// The state of the connection (RFC 9293 §3.3.2).
     pub state: &'static str,
     /// The state of loss recovery: open, disorder, cwr, recovery or loss.
     pub recovery: &'static str,

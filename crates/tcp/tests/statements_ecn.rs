@@ -107,7 +107,7 @@ fn cleared_feedback_ends_ecn() {
         assert_eq!(data.ecn, want, "{third:03b}");
         assert_eq!(data.header.flags.ace(), 5);
     }
-    // The counter of the first data acknowledged is never zero.
+    // An acknowledgement of the first data never has a counter of zero.
     let (mut end, _, _) = End::active(host(3, "reno"), ace(0b010), Ecn::NotEct);
     end.write(1_000);
     end.arrive(ace(0), 1_001, 0, Ecn::NotEct);

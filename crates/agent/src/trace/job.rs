@@ -75,7 +75,7 @@ fn trace(json: &Value) -> Option<Trace> {
     })
 }
 
-/// Parses bytes in hexadecimal digits. An IP header has at least 20 of them.
+/// Parses bytes in hexadecimal digits. An IP header has at least 20 bytes.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(pair).collect();

@@ -94,7 +94,7 @@ impl ReceiveBuffer {
         self.space(tcb).min(self.limit)
     }
 
-    /// Starts counting at the next segment sent.
+    /// Starts to count the received payload when a segment with `timestamp` is sent.
     #[inline]
     pub(super) fn start_counting(&mut self, timestamp: u32) {
         self.counted_from.get_or_insert(timestamp);

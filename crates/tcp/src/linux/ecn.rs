@@ -124,8 +124,8 @@ impl Linux {
         }
     }
 
-    /// Records that an acknowledgement carries ECE in classic ECN, and tells the controller of the
-    /// totals so far.
+    /// Without accurate ECN, records whether an acknowledgement carries ECE. If the controller
+    /// needs ECN, passes it the totals so far.
     pub(super) fn note_echo(&self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
         if tcb.ecn.is_accurate() {
             return;

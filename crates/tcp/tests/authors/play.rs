@@ -158,7 +158,7 @@ impl<C: Controller> Play<'_, C> {
         self.sent += 1;
     }
 
-    /// Returns the time of the acknowledgement of a packet, and whether it is marked.
+    /// Returns the time of a packet's acknowledgement, and whether the packet is marked.
     fn transmit(&mut self, bytes: u64) -> Option<(u64, bool)> {
         let (now, recipe) = (self.conn.now, self.recipe);
         let time = (bytes * 8_000).div_ceil(self.kbit());

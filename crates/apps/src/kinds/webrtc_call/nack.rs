@@ -141,7 +141,7 @@ impl History {
         self.packets.push_back(Kept { packet, sent: now, retransmitted: None });
     }
 
-    /// Returns whether packet `number` is known and was not yet retransmitted.
+    /// Returns whether packet `number` is stored and was not yet retransmitted.
     pub(crate) fn is_first(&self, number: u64) -> bool {
         let place = self.packets.binary_search_by_key(&number, |kept| kept.packet.number);
         place.is_ok_and(|place| self.packets[place].retransmitted.is_none())

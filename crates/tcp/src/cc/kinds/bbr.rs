@@ -83,7 +83,7 @@ struct Bbr {
     units: Units,
     mode: Mode,
 
-    /// The maximum bandwidth of the last ten rounds, by round.
+    /// The windowed maximum of the bandwidth, over the last ten rounds.
     bw: WindowedMax,
     rounds: u64,
     /// The `delivered` count at which the round began. The round ends when data sent after that
@@ -197,7 +197,7 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.begin_epoch(now);
         match self.mode {
-            // The application does not need more than the known bandwidth.
+            // The application does not need more than the estimated bandwidth.
             Mode::ProbeBw => self.set_pacing_rate(UNIT),
             Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
             Mode::Startup | Mode::Drain => {}

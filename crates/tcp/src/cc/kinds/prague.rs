@@ -94,7 +94,7 @@ struct Prague {
     burst: u64,
     /// The totals at the start of the round.
     round_start: Totals,
-    /// The number of rounds since slow start.
+    /// The number of rounds that began outside slow start.
     round: u64,
     /// Whether a mark was seen, so that there is an AQM on the path.
     saw_ce: bool,

@@ -151,7 +151,7 @@ impl DelayedAck {
         self.is_forced() || (self.quick > 0 && !self.pingpong)
     }
 
-    /// Returns whether the pending acknowledgement is due at once under either rule.
+    /// Returns whether the pending acknowledgement is due at once, whichever delay rule applies.
     pub(super) const fn is_forced(&self) -> bool {
         self.now || self.always
     }
@@ -246,8 +246,8 @@ impl DelayedAck {
         ato.min(self.most)
     }
 
-    /// Compresses a duplicate acknowledgement at `nxt`, for at most `limit` acknowledgements.
-    /// Returns whether it was compressed.
+    /// Counts a duplicate acknowledgement at `nxt` as compressed, unless `limit` is reached or it
+    /// is among the first three at `nxt`. Returns whether it was counted.
     pub(super) fn compress(&mut self, nxt: u64, limit: u32) -> bool {
         if self.compressed >= limit {
             return false;

@@ -70,7 +70,7 @@ impl Bbr3 {
         }
     }
 
-    /// Ends start-up after a round of recovery in which too much was lost.
+    /// Ends start-up after a round of recovery in which too many segments were lost.
     pub(super) fn check_loss_too_high_in_startup(&mut self, sample: &Sample) {
         if self.full_bw_reached {
             return;

@@ -205,7 +205,7 @@ fn acked_units(window: &Window, ack: &Ack) -> u64 {
     }
 }
 
-/// Limits the window on a host that counts segments, which is not FreeBSD.
+/// Limits the window to between one segment and `clamp`.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }

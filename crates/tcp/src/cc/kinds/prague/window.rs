@@ -83,7 +83,7 @@ impl Prague {
         self.rate = (self.rate + unmarked).max(self.rate_of_frac_cwnd());
     }
 
-    /// Moves the connection's window by at most one segment.
+    /// Moves the connection's window towards the fractional window, by at most one segment.
     fn step(&mut self) {
         let target = self.whole_cwnd();
         match self.view.cwnd.cmp(&target) {
