@@ -95,7 +95,7 @@ impl Arrivals {
     }
 
     /// Returns the mean absolute difference between the delays of successive arrivals, in
-    /// milliseconds.
+    /// milliseconds; `None` for fewer than two arrivals.
     pub fn jitter_ms(&self) -> Option<f64> {
         self.differences.mean()
     }

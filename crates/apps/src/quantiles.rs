@@ -83,7 +83,7 @@ impl Quantiles {
     }
 
     /// Returns the approximate value that a proportion `q` of all values does not exceed, by
-    /// nearest rank.
+    /// nearest rank; `None` without values.
     pub fn at(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut below = 0;

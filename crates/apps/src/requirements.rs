@@ -54,7 +54,7 @@ impl Percentile {
         }
     }
 
-    /// Returns the percentile called `name`.
+    /// Returns the percentile called `name`, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -87,7 +87,7 @@ pub struct Requirement {
 /// All sets, in the order of documents.
 pub const ALL: [&Requirement; 5] = [&DRAFT_EXAMPLE, &GORESPONSIVENESS_GAMING, &CALL, &GAME, &WEB];
 
-/// Returns the set called `name`.
+/// Returns the set called `name`, if there is one.
 pub fn named(name: &str) -> Option<&'static Requirement> {
     ALL.into_iter().find(|one| one.name == name)
 }

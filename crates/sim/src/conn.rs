@@ -38,7 +38,7 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    /// Returns the counters of one end, whether it still exists or not.
+    /// Returns the counters of one end of a TCP connection, whether the end still exists or not.
     pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
         match (&self.stats, &self.ends) {
             (Some(stats), _) => Some(stats[side.index()]),
@@ -97,7 +97,7 @@ impl End {
     }
 }
 
-/// Returns the notice to the application for an event at one end.
+/// Returns the notice to the application for an event at one end, if the event has one.
 pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     match event {
         Event::Established => Some(Notice::Opened(conn)),

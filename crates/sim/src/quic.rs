@@ -159,7 +159,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Returns the connection that stands for a stream.
+    /// Returns the connection that stands for a stream, if there is one.
     fn stream(&mut self, index: u32, stream: u32) -> Option<&mut Conn> {
         let streams = &self.conns[index as usize].quic.as_ref()?.streams;
         let conn = *streams.get(stream as usize)?;

@@ -175,7 +175,8 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// Compares the statistics with the recorded statistics, and describes the first difference.
+    /// Compares the statistics with the recorded ones, and describes the first difference, if
+    /// any.
     fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
         let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();
         self.gauges.iter().find_map(|(name, want)| match got.get(name.as_str()) {

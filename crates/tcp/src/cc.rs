@@ -267,7 +267,7 @@ pub trait CongestionControl: Send {
         let _ = (window, ack, in_recovery);
     }
 
-    /// Returns the pacing rate, for controllers that pace.
+    /// Returns the pacing rate, or `None` if the controller does not pace.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

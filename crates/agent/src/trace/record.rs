@@ -309,7 +309,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Parses a line of the form `cpu time: event: (where) name=value …`.
+/// Parses a line of the form `cpu time: event: (where) name=value …`; `None` for another line.
 fn parse(line: &str) -> Option<Line<'_>> {
     let rest = line.split_once("] ")?.1;
     let (_, rest) = rest.split_once(": ")?;
@@ -350,7 +350,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Returns the decimal or hexadecimal value of ` name=value`.
+/// Returns the decimal or hexadecimal value of ` name=value`, if it is in `text`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let word = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
     match word.strip_prefix("0x") {

@@ -47,7 +47,7 @@ fn the_jitter_of_an_application_does_not_depend_on_others() {
     let own = json!({"links": [], "delay_ns": 3_000_000, "jitter_ns": 1_000_000});
     (other["up"], other["down"]) = (own.clone(), own);
     assert_eq!(pings(&[other.clone()]), alone);
-    // This application has the ping's delay and jitter, so both share a line, which keeps the
+    // This application has the ping's delay and jitter. Both share a line, which keeps the
     // order.
     let shared = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     (other["up"], other["down"]) = (shared.clone(), shared);

@@ -26,7 +26,7 @@ impl Handshake {
         self.retransmits
     }
 
-    /// Returns the time of the first SYN or SYN-ACK.
+    /// Returns the time of the first SYN or SYN-ACK, if one was sent.
     pub(crate) const fn first_syn(&self) -> Option<Instant> {
         self.first_syn
     }

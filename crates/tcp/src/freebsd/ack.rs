@@ -102,7 +102,7 @@ impl FreeBsd {
         news
     }
 
-    /// Processes an acknowledgement of new data.
+    /// Processes an acknowledgement of new data. Returns `None` if the connection ends.
     fn process_new_ack(
         &mut self,
         tcb: &mut Tcb,

@@ -53,7 +53,7 @@ impl RcvAutotune {
         self.since = now;
     }
 
-    /// Returns the receiver's estimate of the round-trip time.
+    /// Returns the receiver's estimate of the round-trip time, once there is a sample.
     pub(super) fn rtt(&self) -> Option<Duration> {
         (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
     }

@@ -110,7 +110,7 @@ impl SendBuffer {
         }
     }
 
-    /// Returns the end of the `skb` to send next.
+    /// Returns the end of the `skb` to send next, if there is one.
     #[inline]
     pub(super) fn head_end(&self) -> Option<u64> {
         self.queued.front().map(|skb| skb.end)

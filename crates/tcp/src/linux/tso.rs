@@ -78,8 +78,8 @@ impl Tcb {
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }
 
-    /// Returns the number of segments that the congestion window allows. It is at most half of the
-    /// window, so that two bursts are in flight (`tcp_cwnd_test`).
+    /// Returns the number of segments that the congestion window allows, if any. It is at most half
+    /// of the window, so that two bursts are in flight (`tcp_cwnd_test`).
     fn cwnd_quota(&self, push: Push) -> Option<u64> {
         let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
         if in_flight < cwnd {

@@ -48,7 +48,7 @@ impl Undo {
         self.marker
     }
 
-    /// Returns the timestamp of the first retransmission.
+    /// Returns the timestamp of the first retransmission, if there was one.
     pub(super) const fn retrans_stamp(&self) -> Option<u32> {
         self.retrans_stamp
     }

@@ -197,7 +197,7 @@ pub(super) const KINDS: &[Known] = &[
     },
 ];
 
-/// Returns the kernel's discipline that is closest to the simulator's discipline of this name.
+/// Returns the kernel's discipline, if any, that is closest to the simulator's discipline `kind`.
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",

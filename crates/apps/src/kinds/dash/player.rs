@@ -100,7 +100,8 @@ impl Player {
         self.began.is_some()
     }
 
-    /// Returns the time from the start of the session to the first picture.
+    /// Returns the time from the session's start to the first picture, once there is a
+    /// picture.
     pub(crate) fn startup(&self) -> Option<Duration> {
         self.began.map(|began| began.since(self.asked))
     }

@@ -96,8 +96,8 @@ impl Screen {
         self.count_seconds(now);
     }
 
-    /// Returns the mean delay in milliseconds of the frames rendered since this method was last
-    /// called.
+    /// Returns the mean delay in milliseconds of the frames, if any, rendered since this method was
+    /// last called.
     pub(crate) fn take_recent_ms(&mut self) -> Option<f64> {
         let (sum, count) = std::mem::take(&mut self.recent);
         (count > 0).then(|| sum.as_secs_f64() * 1e3 / count as f64)

@@ -106,7 +106,7 @@ impl Sender {
         self.speech
     }
 
-    /// Returns the mean target over time until `end`, in bit/s.
+    /// Returns the mean target over time until `end`, in bit/s; `None` for no time.
     pub(crate) fn mean_target_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         let rest = self.target_bps() * end.since(self.target_since).as_secs_f64();

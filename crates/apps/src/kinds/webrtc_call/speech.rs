@@ -107,7 +107,7 @@ impl AudioReceiver {
         self.newest = self.newest.max(Some(number));
     }
 
-    /// Returns the quality of the sound, given that `sent` packets were sent.
+    /// Returns the quality of the sound, if any was expected. `sent` packets were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
         let lost = self.arrivals.loss(sent)?;
         let expected = self.arrivals.expected().max(1) as f64;

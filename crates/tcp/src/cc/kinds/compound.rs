@@ -98,7 +98,7 @@ impl Compound {
         self.dwnd = 0.0;
     }
 
-    /// Starts the next round, and returns the round that this acknowledgement ends.
+    /// If this acknowledgement ends a round, starts the next round and returns the ended round.
     fn turn(&mut self, window: &Window, ack: &Ack) -> Option<Round> {
         if ack.snd_una <= self.round.end {
             return None;

@@ -104,7 +104,8 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Returns the segment at which the search for the next retransmission starts.
+    /// Returns the segment at which the search for the next retransmission starts, if
+    /// stored.
     pub(crate) const fn hint(&self) -> Option<u32> {
         self.hint
     }
@@ -114,7 +115,7 @@ impl Scoreboard {
         self.hint = Some(id);
     }
 
-    /// Returns the segment at which counting for RFC 6675 stopped, and the count.
+    /// Returns the segment at which counting for RFC 6675 stopped, if it is stored, and the count.
     pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
         self.lost_hint.filter(|(id, _)| self.holds(*id))
     }

@@ -104,8 +104,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns the rate of a probe of 1.8 Mbit/s. Packets of 1,000 B are sent every `sent_us` and
-    /// arrive every `arrived_us`.
+    /// Returns the rate of a probe of 1.8 Mbit/s with `packets` packets, if there is a result.
+    /// Packets of 1,000 B are sent every `sent_us` and arrive every `arrived_us`.
     fn probed(sent_us: u64, arrived_us: u64, packets: u64) -> Option<f64> {
         let mut rates = ProbeRates::default();
         let cluster = Cluster { id: 7, bps: 1.8e6 };
