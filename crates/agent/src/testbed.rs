@@ -51,7 +51,7 @@ pub(crate) struct Testbed {
     provider: File,
     wan: File,
     pub(crate) mode: Mode,
-    /// The interfaces of the gateway and of the provider to the discipline in user space.
+    /// The interfaces of both routers to the discipline in user space, if the trial uses it.
     pub(crate) tuns: Option<[Tun; 2]>,
     /// The discipline of each link of the trial, by its index in [`Spec::links`].
     pub(crate) installed: Vec<Installed>,

@@ -179,7 +179,7 @@ fn counters(port: &Port) -> Counters {
 /// One direction.
 struct Half {
     direction: Direction,
-    /// The link, and its index in the trial.
+    /// The link, if the direction has one, and its index in the trial.
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,

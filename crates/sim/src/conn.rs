@@ -24,7 +24,7 @@ pub(crate) struct Conn {
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
-    /// The two ends of a QUIC connection.
+    /// The two ends of a QUIC connection; `None` for other connections.
     pub(crate) quic: Option<Box<Quic>>,
     /// The connection that carries this connection, if this connection is a stream.
     pub(crate) carrier: Option<Carrier>,
@@ -33,7 +33,7 @@ pub(crate) struct Conn {
     pub(crate) closed: Option<Instant>,
     /// The number of bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
-    /// The counters of the ends, after the ends were removed.
+    /// The counters of the ends, once the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 

@@ -101,7 +101,7 @@ pub struct Comparison {
     pub moved: usize,
     /// The number of times that a timer was late by a tick.
     pub late: usize,
-    /// The first operation whose results differ, and the difference.
+    /// The first operation, if any, whose results differ, and the difference.
     pub difference: Option<String>,
 }
 

@@ -85,7 +85,7 @@ struct Reader<'a> {
     /// Whether the packet numbers start at one.
     raw: bool,
     done: Vec<Operation>,
-    /// The operation in progress.
+    /// The operation in progress, if any.
     inside: Option<Operation>,
     /// The packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,

@@ -67,7 +67,7 @@ impl Tcb {
         };
     }
 
-    /// Resets the connection and ends it.
+    /// Ends the connection, and sends a reset if the peer's SYN has arrived.
     pub(crate) fn abort(&mut self) {
         if self.state.is_synchronized() || self.state == State::SynReceived {
             self.emit_reset(self.snd.max, Some(self.rcv.nxt));

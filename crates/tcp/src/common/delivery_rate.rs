@@ -97,8 +97,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Records that a segment is acknowledged, cumulatively or selectively
-    /// (`tcp_rate_skb_delivered`).
+    /// Records that a segment is acknowledged, cumulatively or selectively. A segment counts only
+    /// once (`tcp_rate_skb_delivered`).
     #[inline]
     pub fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {

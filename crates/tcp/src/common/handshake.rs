@@ -15,7 +15,7 @@ use crate::timers::XmitTimer;
 /// The state of a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
-    /// The time of the first SYN or SYN-ACK.
+    /// The time of the first SYN or SYN-ACK, once it was sent.
     first_syn: Option<Instant>,
     /// The number of retransmissions of the SYN or SYN-ACK.
     retransmits: u32,

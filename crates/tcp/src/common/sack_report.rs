@@ -65,7 +65,7 @@ impl SackReport {
         }
     }
 
-    /// Reports `[start, end)` as a duplicate.
+    /// Reports `[start, end)` as a duplicate, if the connection uses DSACK.
     pub(crate) fn set_duplicate(&mut self, start: u64, end: u64) {
         if self.enabled && self.dsack && start < end {
             self.duplicate = Some((start, end));

@@ -34,7 +34,7 @@ impl Linux {
         self.delack.on_data_received(tcb);
     }
 
-    /// Sends or delays the pending acknowledgement (`__tcp_ack_snd_check`).
+    /// Sends or delays the pending acknowledgement, if there is one (`__tcp_ack_snd_check`).
     #[inline]
     pub(super) fn check_ack(&mut self, tcb: &mut Tcb) {
         if !self.delack.is_scheduled() {
@@ -88,7 +88,7 @@ impl Linux {
         tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
     }
 
-    /// Sends a compressed acknowledgement early.
+    /// Sends a compressed acknowledgement early, if there is one.
     pub(super) fn flush_compressed_ack(&mut self, tcb: &mut Tcb) {
         if self.delack.has_compressed() {
             self.send_ack(tcb);

@@ -133,7 +133,7 @@ impl RcvWindow {
         shift > 0 && expressible(self.ssthresh, shift) < window
     }
 
-    /// Grows the buffer to `memory`.
+    /// Grows the buffer to `memory`, unless the buffer is already as large.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
         if memory > self.buffer {
             self.buffer = memory;

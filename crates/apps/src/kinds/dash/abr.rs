@@ -90,7 +90,7 @@ impl Throughputs {
 /// The rules of dash.js 2.0.0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DashJs {
-    /// The time at which the insufficient-buffer rule last applied.
+    /// The time at which the insufficient-buffer rule last applied, if ever.
     emptied: Option<Instant>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Player {
     began: Option<Instant>,
     stalls: u64,
     stalled: Duration,
-    /// The start of the current stall.
+    /// The start of the current stall, if playback has stalled.
     stalled_since: Option<Instant>,
     played: Duration,
 }

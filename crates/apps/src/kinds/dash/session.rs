@@ -262,7 +262,7 @@ impl Session {
         }
     }
 
-    /// Requests the next segment, or plans another check.
+    /// Requests the next segment, plans another check, or closes after the last segment.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;

@@ -16,9 +16,9 @@ const KEY_REQUEST: u32 = 12 + SRTCP;
 /// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {
-    /// The rate at which this end sends, in bit/s.
+    /// The rate at which this end sends, in bit/s, if it sends.
     pub(crate) bps: Option<f64>,
-    /// The round-trip time.
+    /// The round-trip time, once it is known.
     pub(crate) rtt: Option<Duration>,
 }
 

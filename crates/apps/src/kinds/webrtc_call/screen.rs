@@ -192,7 +192,7 @@ impl Screen {
     }
 }
 
-/// The picture quality that a person saw.
+/// The picture quality that a person saw. Values are `None` without time, or without a picture.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// The number of frames rendered per second.
@@ -209,7 +209,7 @@ pub(crate) struct Seen {
     pub(crate) further_freezes_percent: Option<f64>,
     /// The mean height of the picture over time.
     pub(crate) lines: Option<f64>,
-    /// The percentage of the time with the largest picture.
+    /// The percentage of the time with a picture in which the picture is the largest.
     pub(crate) top_percent: Option<f64>,
     /// The delays from capture to rendering, in milliseconds.
     pub(crate) delays: Quantiles,

@@ -31,7 +31,7 @@ pub(crate) struct Sender {
     began: Instant,
     gcc: Gcc,
     pacer: Pacer,
-    /// The earliest time at which the pacer requested a call.
+    /// The earliest time at which the pacer requested a call, if one is requested.
     armed: Option<Instant>,
     encoder: Encoder,
     pictures: u64,
@@ -113,7 +113,7 @@ impl Sender {
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Begins to probe and to send.
+    /// Begins to send and, if the settings say so, to probe.
     pub(crate) fn begin(&mut self, end: &mut End<'_>) {
         if self.settings.probing {
             self.gcc.start_probing(end.now());

@@ -78,7 +78,7 @@ pub(crate) struct AudioReceiver {
     gaps: Duration,
     delays: Duration,
     newest: Option<u64>,
-    /// The last packet that a copy replaced.
+    /// The last packet that a copy replaced, if there is one.
     replaced: Option<u64>,
     recovered: u64,
 }

@@ -91,7 +91,7 @@ struct Bbr {
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of the last ten seconds in microseconds.
+    /// The minimum round-trip time of the last ten seconds in microseconds, if it is known.
     min_rtt: Option<u64>,
     /// The tick of the sample in `min_rtt` or, if later, the tick at which the last
     /// [`Mode::ProbeRtt`] ended.

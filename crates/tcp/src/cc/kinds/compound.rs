@@ -58,7 +58,7 @@ struct Compound {
     dwnd: f64,
     /// The growth of the connection's window that is not yet a whole unit.
     fraction: f64,
-    /// The minimum round-trip time, which is kept over idle periods.
+    /// The minimum round-trip time, once it is known. It is kept over idle periods.
     base_rtt: Option<Duration>,
     round: Round,
     /// Reno's backlog in the last round, until it is used to tune gamma.
@@ -131,7 +131,7 @@ impl Compound {
         }
     }
 
-    /// Moves gamma towards three quarters of Reno's backlog before this loss.
+    /// If tuning is on, moves gamma towards three quarters of Reno's backlog before this loss.
     fn tune_gamma(&mut self) {
         if let Some(diff) = self.diff_reno.take().filter(|_| self.gamma_tuning) {
             let tuned = self.gamma / 2.0 + 0.75 * diff / 2.0;

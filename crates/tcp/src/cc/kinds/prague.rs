@@ -173,7 +173,7 @@ impl Prague {
         self.is_rtt_independent() && self.by_rate
     }
 
-    /// Selects after an acknowledgement whether the window or the rate is adapted.
+    /// With [`CwndMode::Switching`], selects whether the window or the rate is adapted.
     fn select_mode(&mut self) {
         if self.options.cwnd_mode != CwndMode::Switching {
             return;

@@ -125,7 +125,7 @@ impl Scoreboard {
         self.lost_hint = Some((id, count));
     }
 
-    /// Reduces the count for RFC 6675 by the number of removed segments.
+    /// Reduces the stored count for RFC 6675, if any, by the number of removed segments.
     pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
         if let Some((_, count)) = &mut self.lost_hint {
             *count = count.saturating_sub(removed);

@@ -170,7 +170,7 @@ impl DelayedAck {
         self.quick = self.quick.max(half.min(count) as u32);
     }
 
-    /// Adapts the delay to data that arrived in order.
+    /// Records the arrival of data in order. By the adaptive rule, also adapts the delay.
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb) {
         if self.rule == DelayedAckRule::Adaptive {

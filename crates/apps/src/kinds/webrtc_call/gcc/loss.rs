@@ -49,7 +49,7 @@ pub(crate) struct LossLimit {
     next_report: Instant,
     /// The proportion of lost packets in 256ths, as RTCP reports it.
     loss: f64,
-    /// The time of the last loss report.
+    /// The time of the last loss report, if there was one.
     reported: Option<Instant>,
     first_report: Option<Instant>,
     decreased: Option<Instant>,

@@ -92,7 +92,8 @@ impl Bounds {
         self.probe_up_cnt = (cwnd / growth).max(1);
     }
 
-    /// Returns `inflight_hi` minus the headroom (`bbr_inflight_with_headroom`).
+    /// Returns `inflight_hi` minus the headroom, but at least the minimum window. An unbounded
+    /// `inflight_hi` stays unbounded (`bbr_inflight_with_headroom`).
     pub(super) fn with_headroom(&self) -> u64 {
         if self.inflight_hi == UNBOUNDED {
             return UNBOUNDED;

@@ -59,7 +59,8 @@ impl Bbr3 {
         self.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
     }
 
-    /// Ends start-up after consecutive rounds in which at least half of the segments were marked.
+    /// If marks count, ends start-up after rounds in which at least half of the segments were
+    /// marked.
     pub(super) fn check_ecn_too_high_in_startup(&mut self, ratio: u64) {
         if self.full_bw_reached || !self.ecn_eligible {
             return;
@@ -166,7 +167,8 @@ impl Bbr3 {
     }
 
     /// Starts a probe when marks have ceased, after two to three seconds, or after a number of
-    /// rounds. In this number of rounds, at most 63, a Reno flow would grow by the target.
+    /// rounds. In this number (at most 63), a Reno flow would grow by the target. Returns whether
+    /// it did.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle

@@ -43,7 +43,7 @@ pub(super) struct Cubic {
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,
-    /// The signal of the last congestion event.
+    /// The signal of the last congestion event, if there was one.
     signal: Option<Signal>,
     rtt: RttRecord,
     /// The bytes counted towards the next increase.
@@ -166,7 +166,7 @@ impl Cubic {
         }
     }
 
-    /// Counts acknowledged bytes towards a whole window (RFC 3465).
+    /// In congestion avoidance, counts acknowledged bytes towards a whole window (RFC 3465).
     fn count(&mut self, window: &Window, acked: u64) {
         if window.cwnd <= window.ssthresh {
             self.counted = 0;
