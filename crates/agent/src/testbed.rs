@@ -122,8 +122,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Prepares the interfaces around a discipline in user space, which adds the time on the wire
-    /// itself.
+    /// Prepares a trial with disciplines in user space, which add the time on the wire themselves.
+    /// In a virtual machine, installs the netems behind them.
     fn prepare_userspace_qdisc(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
             let kind = link.qdisc.kind.0.name;

@@ -90,7 +90,7 @@ fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, String>, String
     Ok(Ok(result))
 }
 
-/// Creates a cable, with HTB and the discipline at the near end.
+/// Creates a cable, with the discipline at the near end, below HTB or as the root.
 fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;

@@ -177,7 +177,7 @@ impl Reader<'_> {
         self.end(false)
     }
 
-    /// Records a clock reading by the discipline or another caller.
+    /// Advances the clock to a reading. Records the reading if the discipline made it.
     fn tell(&mut self, caller: &str, ns: u64) {
         self.clock = self.clock.max(ns);
         let own = self.is_own(caller);

@@ -36,7 +36,7 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// Processes a segment in TIME-WAIT: acknowledges retransmissions of the peer.
+    /// Processes a segment in TIME-WAIT: a reset ends it, and retransmissions are acknowledged.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {

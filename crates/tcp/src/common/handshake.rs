@@ -246,7 +246,7 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Enables the options that both the peer's SYN and this end offer.
+    /// Takes over the values of the peer's SYN, and enables the options that both ends offer.
     fn accept_offer(&mut self, header: &TcpHeader) {
         self.rcv.nxt = header.seq + 1;
         self.rcv.wup = self.rcv.nxt;

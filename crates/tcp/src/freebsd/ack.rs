@@ -203,8 +203,8 @@ impl FreeBsd {
         }
     }
 
-    /// Processes a partial acknowledgement, and repairs one or two more holes. The window covers
-    /// only the data that this recovery has sent.
+    /// Processes a partial acknowledgement. With SACK, sends up to two more segments, with a window
+    /// for the data of this recovery only. Without SACK, retransmits one segment.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
         if Self::awaits_ack(tcb) {

@@ -71,8 +71,8 @@ impl Linux {
         }
     }
 
-    /// Delays duplicate acknowledgements beyond the third, so that several of them become one
-    /// acknowledgement.
+    /// With SACK, delays duplicate acknowledgements beyond the third, so that several of them
+    /// become one acknowledgement. Otherwise sends the acknowledgement at once.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {
@@ -95,7 +95,8 @@ impl Linux {
         }
     }
 
-    /// Sets the timer of a delayed acknowledgement (`tcp_send_delayed_ack`).
+    /// Sets the timer of a delayed acknowledgement, or sends it if the timer would expire soon
+    /// (`tcp_send_delayed_ack`).
     fn delay_ack(&mut self, tcb: &mut Tcb) {
         let span = self.delack.delay(tcb);
         let ticks = tcb.clock.ticks(span);

@@ -82,8 +82,8 @@ impl Nacks {
         Gap::Request(gap)
     }
 
-    /// Returns the packets to request again: the missing packets without a request within the last
-    /// round trip.
+    /// Returns the missing packets without a request within the last round trip, and records that
+    /// they are requested again.
     pub(crate) fn due(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();

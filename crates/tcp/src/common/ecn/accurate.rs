@@ -77,7 +77,7 @@ impl Tcb {
     }
 
     /// Records the ECN field `field` of the peer's SYN-ACK, and the ECN field of this end's SYN.
-    /// Counts the mark of the SYN-ACK.
+    /// Counts the mark of the SYN-ACK, if there is one and a path can have set it.
     pub(super) fn note_syn_ack(&mut self, header: &TcpHeader, field: Ecn) {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;

@@ -59,8 +59,8 @@ impl Scoreboard {
         }
     }
 
-    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, was
-    /// previously unknown.
+    /// Tags the segment L, unless it has the tag S. Returns whether the loss of the segment, or of
+    /// its retransmission, was previously unknown.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {

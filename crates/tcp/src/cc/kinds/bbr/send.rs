@@ -120,9 +120,9 @@ impl Bbr {
         }
     }
 
-    /// Returns the window after a change of the recovery state. In the first round of recovery, the
-    /// sender sends as much data as was delivered. After recovery, the window is restored
-    /// (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Returns the window after losses, and after a change of the recovery state. In the first
+    /// round of recovery, the sender sends as much data as was delivered. After recovery, the
+    /// window is restored (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: RecoveryState) -> Conserve {
         let acked = ack.rate.acked_sacked;
         let mut cwnd = window.cwnd.saturating_sub(ack.rate.losses).max(window.segment);
