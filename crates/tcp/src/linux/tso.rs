@@ -74,7 +74,7 @@ impl Tcb {
             }
         }
         let mss = u64::from(mss);
-        // Most flows are slow enough that they need no division.
+        // Fewer than two segments are always below the maximum of the interface.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }
 

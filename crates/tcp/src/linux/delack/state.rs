@@ -281,7 +281,7 @@ impl DelayedAck {
     pub(in crate::linux) fn on_ack_sent(&mut self) -> bool {
         let had_compressed = self.compressed > 0;
         self.compressed = 0;
-        // Only an acknowledgement of data counts.
+        // Only an acknowledgement of data counts as a quick acknowledgement.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;
             if self.quick == 0 {

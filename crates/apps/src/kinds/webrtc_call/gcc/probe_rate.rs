@@ -87,8 +87,8 @@ impl Arrived {
         if !enough || !possible(sent) || !possible(arrived) {
             return None;
         }
-        // These times exclude the transmission of the last packet and the arrival of the first
-        // packet.
+        // The span of departures ends before the last packet is sent, and the span of arrivals
+        // begins after the first packet has arrived.
         let sent_bps = 8.0 * (self.bytes - self.last_sent_bytes) / sent.as_secs_f64();
         let arrived_bps = 8.0 * (self.bytes - self.first_arrival_bytes) / arrived.as_secs_f64();
         if arrived_bps > MOST_RATIO * sent_bps {

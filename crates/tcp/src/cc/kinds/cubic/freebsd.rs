@@ -160,7 +160,7 @@ impl Cubic {
         if window.segment == 1 {
             confine(window);
         }
-        // Before the first loss, the maximum is the current window.
+        // Before the first loss, the maximum is the largest window so far.
         if self.congestions == 0 {
             self.max_cwnd = self.max_cwnd.max(window.cwnd);
         }
