@@ -13,9 +13,9 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// The number of data segments in a stretch, and the number of stretches. Only the fastest stretch
-/// counts, because the machine is shared.
+/// The number of data segments in a stretch.
 const STRETCH: u64 = 100_000;
+/// The number of stretches. Only the fastest stretch counts, because the machine is shared.
 const STRETCHES: u64 = 30;
 
 fn config(profile: &Profile, cc: &str) -> Config {

@@ -14,8 +14,9 @@ use crate::tcb::Tcb;
 /// starts in time (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 
-/// The bounds of the first estimate of the peer's segment size (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
+/// The lower bound of the first estimate of the peer's segment size (`TCP_MIN_MSS`).
 const MIN_MSS: u32 = 88;
+/// The upper bound of the first estimate of the peer's segment size (`TCP_MSS_DEFAULT`).
 const DEFAULT_MSS: u32 = 536;
 /// The length of a TCP header without options, in bytes.
 const TCP_HEADER: u32 = 20;

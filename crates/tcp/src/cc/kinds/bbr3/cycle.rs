@@ -17,8 +17,9 @@ use crate::cc::{CaState, Window};
 const FULL_LOSS_COUNT: u32 = 6;
 /// The number of consecutive rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
 const FULL_ECN_ROUNDS: u32 = 2;
-/// The windows of the two filters of the minimum round-trip time, in milliseconds.
+/// The length in milliseconds of the minimum filter that gives the model its round-trip time.
 const MIN_RTT_MILLIS: u64 = 10_000;
+/// The length in milliseconds of the minimum filter whose expiry starts [`Mode::ProbeRtt`].
 const PROBE_RTT_MILLIS: u64 = 5_000;
 /// The gain of the window in [`Mode::ProbeRtt`].
 const PROBE_RTT_CWND_GAIN: u64 = UNIT / 2;

@@ -15,11 +15,12 @@ use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
 /// The number of bits after the binary point.
 const SHIFT: u32 = 8;
-/// β ≈ 0.8: the factor by which a loss multiplies the window.
+/// β ≈ 0.8: the factor by which a loss multiplies the window, in 256ths.
 const BETA: u64 = 204;
 const ONE_SUB_BETA: u64 = 51;
-/// The constants `3·(1−β)` and `2−(1−β)`.
+/// The constant `3·(1−β)`, in 256ths.
 const THREE_ONE_SUB_BETA: u32 = 153;
+/// The constant `2−(1−β)`, in 256ths.
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
 /// The constant C ≈ 0.4.
 const C_FACTOR: u64 = 102;
