@@ -175,7 +175,7 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// Compares the statistics with the recorded ones, and describes the first difference, if
+    /// Compares the statistics with the recorded statistics. Returns the first difference, if
     /// any.
     fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
         let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();

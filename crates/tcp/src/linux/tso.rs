@@ -56,7 +56,7 @@ struct Head {
 impl Tcb {
     /// Returns the number of segments that are worth sending at once (`tcp_tso_autosize`). They
     /// take a millisecond at the send rate, and more on short paths. The controller may state a
-    /// minimum or the exact number.
+    /// minimum or the exact number. Without bursts, the number is one.
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {

@@ -251,7 +251,7 @@ pub(super) enum PartialUndo {
     No,
     /// The reduction is undone.
     Done,
-    /// The path reorders more than was known. Retransmissions are still in flight.
+    /// The degree of reordering is higher than assumed. Retransmissions are still in flight.
     Wait,
 }
 

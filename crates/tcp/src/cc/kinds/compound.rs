@@ -120,7 +120,7 @@ impl Compound {
         if round.samples < SAMPLES {
             return 0.0;
         }
-        // The proportion of each window's data that is queued.
+        // This proportion of each window's data is queued.
         let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
         self.diff_reno = Some(round.reno * queued);
         let diff = round.window * queued;

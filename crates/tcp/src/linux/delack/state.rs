@@ -216,8 +216,8 @@ impl DelayedAck {
         let whole = header.payload + TCP_HEADER + u32::from(header.options_len);
         let ends = header.flags.has(TcpFlags::PSH) || header.flags.has(TcpFlags::FIN);
         if whole >= DEFAULT_MSS + TCP_HEADER || (whole >= MIN_MSS + TCP_HEADER && !ends) {
-            // If two segments in a row have the same size without options, it counts as the peer's
-            // segment size.
+            // If two segments in a row have the same size without options, this size counts as the
+            // peer's segment size.
             let size = whole.saturating_sub(TCP_HEADER + options.fixed_len());
             self.last_size = size;
             if size == last {

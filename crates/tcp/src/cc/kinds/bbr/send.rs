@@ -51,7 +51,7 @@ impl Bbr {
         }
     }
 
-    /// Returns the bandwidth-delay product of `bw` times a gain; at first, the initial window.
+    /// Returns the bandwidth-delay product of `bw` times a gain, or ten segments without a sample.
     pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else {
             return INIT_CWND * self.units.segment;

@@ -26,7 +26,7 @@ pub(super) fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
 }
 
 impl Prague {
-    /// Returns the window in segments (`prague_frac_cwnd_to_snd_cwnd`).
+    /// Returns the window in segments, at least two (`prague_frac_cwnd_to_snd_cwnd`).
     pub(super) fn whole_cwnd(&self) -> u64 {
         ((self.frac_cwnd + ONE_CWND - 1) >> CWND_UNIT).max(MIN_CWND_RTT).min(self.view.clamp)
     }
