@@ -15,8 +15,9 @@ use play::{Change, Conn, Controller, Decision, Facts};
 struct Steady {
     module: Module,
     conn: Conn,
-    /// The share of marks in millionths, and the fraction of a mark that is carried over.
+    /// The share of marks in millionths.
     share: u64,
+    /// The fraction of a mark that is carried over, in millionths.
     rest: u64,
     high: u64,
     reductions: Vec<u64>,

@@ -8,7 +8,7 @@ fn down(name: &str) -> [(&str, &str); 2] {
     [("flow", name), ("direction", "down")]
 }
 
-/// A download by `cc`, with half of `rtt_ms` in each direction.
+/// Returns a download by `cc`, with half of `rtt_ms` in each direction.
 fn download(name: &str, cc: &str, rtt_ms: u64) -> Value {
     let mut file = app(name, "bulk", &json!({}));
     let delay = rtt_ms * 500_000;

@@ -50,8 +50,9 @@ pub(crate) struct Screen {
     top_seconds: f64,
     shown_seconds: f64,
     top_lines: u32,
-    /// The current second, counted from the start, and the number of its frames.
+    /// The current second, counted from the start.
     second: u64,
+    /// The number of frames in the current second.
     in_second: u64,
     slow: [u64; 2],
     recent: (Duration, u64),

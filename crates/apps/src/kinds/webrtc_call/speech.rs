@@ -74,8 +74,9 @@ pub(crate) struct AudioReceiver {
     arrivals: Arrivals,
     buffer: Neteq,
     late: u64,
-    /// The sums of the concealed gaps and of the playout delays.
+    /// The sum of the concealed gaps.
     gaps: Duration,
+    /// The sum of the playout delays.
     delays: Duration,
     newest: Option<u64>,
     /// The last packet that a copy replaced, if there is one.

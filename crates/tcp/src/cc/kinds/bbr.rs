@@ -125,9 +125,11 @@ struct Bbr {
 
     has_seen_rtt: bool,
     pacing_rate: u64,
-    /// The time of the last delivery, and the totals at that time.
+    /// The time of the last delivery.
     delivered_at: Instant,
+    /// The total number of units delivered so far.
     delivered: u64,
+    /// The total number of units lost so far.
     lost: u64,
 }
 

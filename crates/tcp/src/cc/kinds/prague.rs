@@ -46,8 +46,9 @@ const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 #[derive(Clone, Copy, Debug, Default)]
 struct View {
     now: u64,
-    /// The congestion window and the slow-start threshold, in segments.
+    /// The congestion window, in segments.
     cwnd: u64,
+    /// The slow-start threshold, in segments.
     ssthresh: u64,
     in_flight: u64,
     /// Eight times the smoothed round-trip time (`srtt_us`).

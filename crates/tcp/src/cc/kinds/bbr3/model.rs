@@ -83,8 +83,9 @@ impl Sample {
 /// The congestion signals of the present round and of the present cycle.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// The maximum bandwidth and the maximum amount of delivered data of the latest round.
+    /// The maximum bandwidth of the latest round.
     pub(super) bw_latest: u64,
+    /// The maximum amount of data delivered during a sample of the latest round.
     pub(super) inflight_latest: u64,
     pub(super) loss_round_delivered: u64,
     pub(super) loss_round_start: bool,
