@@ -1,10 +1,11 @@
 //! Requirements of applications for the Quality of Outcome.
 //!
 //! Source: draft-ietf-ippm-qoo (712cf4a of 2026-05-19), "Describing Network Performance
-//! Requirements". A requirement states two values of each delay percentile and of the loss: the
-//! value up to which an application is optimal, and the value from which it is unacceptable. It
-//! also states the lowest rate. The draft defines no requirements of applications. Each set below
-//! therefore states its own source. The sets named `aqmlab-…` are this project's judgement.
+//! Requirements". A requirement states two values of each delay percentile and of the loss, where
+//! it limits them. Up to the first value an application is optimal, and from the second value it is
+//! unacceptable. A requirement may also state the lowest rate. The draft defines no requirements of
+//! applications. Each set below therefore states its own source. The sets named `aqmlab-…` are this
+//! project's judgement.
 
 /// The percentiles of delay that a requirement may limit. They are the percentiles that the draft
 /// recommends for reports.

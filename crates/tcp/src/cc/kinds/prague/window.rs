@@ -16,10 +16,9 @@ const fn divide(dividend: u64, divisor: u64) -> u64 {
 }
 
 impl Prague {
-    /// Sets the growth of the window for a window of unmarked segments. If growth does not depend
-    /// on the round-trip time, and this time is below the target, the growth is multiplied by the
-    /// square of their ratio. The rate then grows as fast as at the target
-    /// (`prague_ai_ack_increase`).
+    /// Sets the growth of the window for a window of unmarked segments. After the `transition`
+    /// rounds, a round-trip time below the target multiplies the growth by the square of their
+    /// ratio. The rate then grows as fast as at the target (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
         let (rtt, target) = (self.view.srtt8, self.options.target8);
         let is_scaled =
