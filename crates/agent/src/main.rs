@@ -131,7 +131,8 @@ fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
     Ok(spec)
 }
 
-/// Runs the trial of a virtual machine. The error states whether the trial was refused, and why.
+/// Runs the job of a virtual machine: a trial, a list of traces, or commands. The error states
+/// whether the job was refused, and why.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;

@@ -345,7 +345,7 @@ pub(crate) fn send(
     let _ = sys::send(fd, buffer);
 }
 
-/// Receives the next datagram; returns the length of its payload and its tag.
+/// Receives the next datagram, if there is one. Returns the length of its payload and its tag.
 pub(crate) fn receive(
     fd: &OwnedFd,
     transport: Transport,

@@ -80,13 +80,13 @@ pub(crate) fn out(port: u16, bytes: &[u8]) {
     }
 }
 
-/// Returns an error, because other architectures have no such ports.
+/// Returns an error, because other architectures have no I/O ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn allow_ports(_first: u16, _count: u16) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Does nothing, because other architectures have no such ports.
+/// Does nothing, because other architectures have no I/O ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn out(_port: u16, _bytes: &[u8]) {}
 
@@ -286,7 +286,7 @@ impl Tun {
         Ok(Self(fd))
     }
 
-    /// Returns the same interface with its own descriptor.
+    /// Returns the same interface with a further descriptor.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }

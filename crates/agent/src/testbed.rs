@@ -51,7 +51,7 @@ pub(crate) struct Testbed {
     provider: File,
     wan: File,
     pub(crate) mode: Mode,
-    /// The interfaces of the gateway and of the provider to the discipline in user space.
+    /// The interfaces of both routers to the discipline in user space, if the trial uses it.
     pub(crate) tuns: Option<[Tun; 2]>,
     /// The discipline of each link of the trial, by its index in [`Spec::links`].
     pub(crate) installed: Vec<Installed>,
@@ -122,8 +122,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Prepares the interfaces around a discipline in user space, which adds the time on the wire
-    /// itself.
+    /// Prepares a trial with disciplines in user space, which add the time on the wire themselves.
+    /// In a virtual machine, installs the netems behind them.
     fn prepare_userspace_qdisc(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
             let kind = link.qdisc.kind.0.name;

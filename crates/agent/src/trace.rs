@@ -25,7 +25,7 @@ use crate::sys;
 const DEVICE: &str = "trace";
 /// A hardware address that differs from the receiver's address, so the receiver drops all arrivals.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
-/// The addresses of the hosts of packets with their own headers.
+/// The addresses in packets that are sent with the headers of the job.
 const HOSTS: &str = "10.0.0.0/8";
 /// The time after boot at which the first trace begins. CoDel's clock starts at zero. Within
 /// sixteen intervals of zero, an unset time looks recent.
@@ -90,7 +90,7 @@ fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, String>, String
     Ok(Ok(result))
 }
 
-/// Creates a cable, with HTB and the discipline at the near end.
+/// Creates a cable, with the discipline at the near end, below HTB or as the root.
 fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;

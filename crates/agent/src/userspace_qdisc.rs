@@ -179,7 +179,7 @@ fn counters(port: &Port) -> Counters {
 /// One direction.
 struct Half {
     direction: Direction,
-    /// The link, and its index in the trial.
+    /// The link, if the direction has one, and its index in the trial.
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
@@ -229,7 +229,7 @@ impl Half {
         Ok(())
     }
 
-    /// Returns the time of the next event.
+    /// Returns the time of the next event, if there is one.
     fn due(&self) -> Option<Instant> {
         let link = self.bottleneck.as_ref().and_then(|(_, port)| port.poll_timeout());
         [link, self.line.next()].into_iter().flatten().min()

@@ -48,7 +48,7 @@ pub(crate) struct World<'a> {
     /// One reader for each link, in the link's namespace. The list is empty for disciplines in user
     /// space.
     stats_readers: Vec<StatsReader>,
-    /// The results of the discipline in user space.
+    /// The results of the discipline in user space, if the trial used it.
     pub(crate) ours: Option<userspace_qdisc::Done>,
     pub(crate) records: Vec<Record>,
     /// The packets captured between the routers.

@@ -43,7 +43,8 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a flow of numbered datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest sequence number received, including its cycles.
+    /// The highest sequence number received, if any, including its
+    /// cycles.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,
@@ -95,7 +96,7 @@ impl Arrivals {
     }
 
     /// Returns the mean absolute difference between the delays of successive arrivals, in
-    /// milliseconds.
+    /// milliseconds; `None` for fewer than two arrivals.
     pub fn jitter_ms(&self) -> Option<f64> {
         self.differences.mean()
     }

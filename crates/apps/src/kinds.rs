@@ -40,7 +40,7 @@ pub fn all_needs() -> impl Iterator<Item = &'static Needs> {
     NEEDS.iter().flat_map(|needs| needs.iter())
 }
 
-/// Returns the needs of the kind called `kind`.
+/// Returns the needs of the kind called `kind`, if there are any.
 pub fn needs_of(kind: &str) -> Option<&'static Needs> {
     all_needs().find(|needs| needs.kind == kind)
 }

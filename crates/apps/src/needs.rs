@@ -57,8 +57,8 @@ pub struct Need {
     pub good: f64,
     /// The limit of a tolerable value.
     pub tolerable: f64,
-    /// The application's own measure that lowers the limits, such as the best picture that a video
-    /// offers.
+    /// The application's own measure, if any, that lowers the limits, such as the best picture that
+    /// a video offers.
     pub at_most: Option<&'static str>,
     /// The effect that a person notices if the need is missed, as a clause.
     pub felt: &'static str,

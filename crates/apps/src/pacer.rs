@@ -73,7 +73,8 @@ impl Pacer {
         io.wake_at(leg.first + self.interval * leg.sent, token);
     }
 
-    /// Processes a datagram read at `at`; returns its direction and its delay.
+    /// Processes a datagram read at `at`; returns its direction, if the flow has it, and its
+    /// delay.
     pub(crate) fn arrive(
         &mut self,
         at: Side,
@@ -94,7 +95,7 @@ impl Pacer {
         }
     }
 
-    /// Returns the number of packets sent in `direction`, and their arrivals.
+    /// Returns the number of packets sent in `direction`, and their arrivals, if the flow has it.
     pub(crate) fn leg(&self, direction: Direction) -> Option<(u64, &Arrivals)> {
         let leg = self.legs.iter().find(|leg| leg.direction == direction)?;
         Some((leg.sent, &leg.arrivals))

@@ -52,7 +52,7 @@ impl<T> Pipe<T> {
         self.read = self.read.saturating_add(bytes);
     }
 
-    /// Removes and returns the next message that has been read completely.
+    /// Removes and returns the next message, if it has been read completely.
     pub fn pop(&mut self) -> Option<T> {
         let &(size, _) = self.messages.front()?;
         if self.read < size {
@@ -62,7 +62,7 @@ impl<T> Pipe<T> {
         self.messages.pop_front().map(|(_, message)| message)
     }
 
-    /// Returns the first unfinished message, the number of bytes read of it, and its size.
+    /// Returns the first message, if there is one, the number of bytes read of it, and its size.
     pub fn head(&self) -> Option<(&T, u64, u64)> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }

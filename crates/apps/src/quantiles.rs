@@ -12,8 +12,9 @@ use aqmlab_core::Duration;
 /// The measures of an application. Each has a name, which ends with the unit, and a value.
 pub type Summary = Vec<(&'static str, f64)>;
 
-/// The bounds of distinguishable values. Beyond the bounds, only the mean is kept.
+/// The smallest value that is distinguished from smaller values.
 const SMALLEST: f64 = 1e-9;
+/// The largest value that is distinguished from larger values.
 const LARGEST: f64 = 1e15;
 
 /// The number of low bits dropped from a number's 64 bits. The exponent and the first seven bits of
@@ -83,7 +84,7 @@ impl Quantiles {
     }
 
     /// Returns the approximate value that a proportion `q` of all values does not exceed, by
-    /// nearest rank.
+    /// nearest rank; `None` without values.
     pub fn at(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut below = 0;

@@ -1,10 +1,11 @@
 //! Requirements of applications for the Quality of Outcome.
 //!
 //! Source: draft-ietf-ippm-qoo (712cf4a of 2026-05-19), "Describing Network Performance
-//! Requirements". A requirement states two values of each delay percentile and of the loss: the
-//! value up to which an application is optimal, and the value from which it is unacceptable. It
-//! also states the lowest rate. The draft defines no requirements of applications. Each set below
-//! therefore states its own source. The sets named `aqmlab-…` are this project's judgement.
+//! Requirements". A requirement states two values of each delay percentile and of the loss, where
+//! it limits them. Up to the first value an application is optimal, and from the second value it is
+//! unacceptable. A requirement may also state the lowest rate. The draft defines no requirements of
+//! applications. Each set below therefore states its own source. The sets named `aqmlab-…` are this
+//! project's judgement.
 
 /// The percentiles of delay that a requirement may limit. They are the percentiles that the draft
 /// recommends for reports.
@@ -54,7 +55,7 @@ impl Percentile {
         }
     }
 
-    /// Returns the percentile called `name`.
+    /// Returns the percentile called `name`, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -87,7 +88,7 @@ pub struct Requirement {
 /// All sets, in the order of documents.
 pub const ALL: [&Requirement; 5] = [&DRAFT_EXAMPLE, &GORESPONSIVENESS_GAMING, &CALL, &GAME, &WEB];
 
-/// Returns the set called `name`.
+/// Returns the set called `name`, if there is one.
 pub fn named(name: &str) -> Option<&'static Requirement> {
     ALL.into_iter().find(|one| one.name == name)
 }
@@ -122,7 +123,7 @@ pub const GORESPONSIVENESS_GAMING: Requirement = Requirement {
     source: "goresponsiveness 3439542, GetGamingQoO",
 };
 
-/// Calls.
+/// This project's requirement for calls.
 pub const CALL: Requirement = Requirement {
     name: "aqmlab-call",
     latency_ms: &[(Percentile::P95, to(150.0, 400.0)), (Percentile::P99, to(250.0, 600.0))],
@@ -131,7 +132,7 @@ pub const CALL: Requirement = Requirement {
     source: JUDGEMENT,
 };
 
-/// Games.
+/// This project's requirement for games, with the delays of goresponsiveness.
 pub const GAME: Requirement = Requirement {
     name: "aqmlab-game",
     latency_ms: GAMING_MS,
@@ -140,7 +141,7 @@ pub const GAME: Requirement = Requirement {
     source: "goresponsiveness 3439542, GetGamingQoO; loss and rate by judgement",
 };
 
-/// Web pages.
+/// This project's requirement for web pages.
 pub const WEB: Requirement = Requirement {
     name: "aqmlab-web",
     latency_ms: &[(Percentile::P90, to(100.0, 1_000.0))],

@@ -23,7 +23,7 @@ const NEVER: u128 = u128::MAX;
 pub(crate) struct Order(u128);
 
 impl Order {
-    /// After all calls.
+    /// The place after all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
 
     /// Returns the time and the actor of the call.
@@ -189,7 +189,7 @@ impl Agenda {
         Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// Returns the place of the next call. The request remains until it is set or cleared.
+    /// Returns the place of the next call. The request remains until it is changed or cleared.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         Order(self.trees[0].least.min(self.trees[1].least))

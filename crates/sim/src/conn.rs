@@ -24,21 +24,21 @@ pub(crate) struct Conn {
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
-    /// The two ends of a QUIC connection.
+    /// The two ends of a QUIC connection; `None` for other connections.
     pub(crate) quic: Option<Box<Quic>>,
-    /// The connection that carries this one, which is a stream.
+    /// The connection that carries this connection, if this connection is a stream.
     pub(crate) carrier: Option<Carrier>,
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
     /// The number of bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
-    /// The counters of the ends, after the ends were removed.
+    /// The counters of the ends, once the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 
 impl Conn {
-    /// Returns the counters of one end, whether it still exists or not.
+    /// Returns the counters of one end of a TCP connection, whether the end still exists or not.
     pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
         match (&self.stats, &self.ends) {
             (Some(stats), _) => Some(stats[side.index()]),
@@ -97,7 +97,7 @@ impl End {
     }
 }
 
-/// Returns the notice to the application for an event at one end.
+/// Returns the notice to the application for an event at one end, if the event has one.
 pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     match event {
         Event::Established => Some(Notice::Opened(conn)),

@@ -76,7 +76,7 @@ impl DelayLine {
         first.then_some(arrives)
     }
 
-    /// Inserts a packet by its arrival time.
+    /// Inserts a packet by its arrival time. If it is now the first, returns this time.
     #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let later = |other: &&Travelling| other.arrives > arrives;
@@ -85,13 +85,13 @@ impl DelayLine {
         (place == 0).then_some(arrives)
     }
 
-    /// Removes and returns the packet that arrives first.
+    /// Removes and returns the packet that arrives first, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
         self.travelling.pop()?.packet
     }
 
-    /// Returns the arrival time of the next packet, and its ticket.
+    /// Returns the arrival time of the next packet, if there is one, and its ticket.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
         self.travelling.front().map(|next| (next.arrives, next.ticket))

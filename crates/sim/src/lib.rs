@@ -8,7 +8,7 @@
 //! | `conn`       | connections and the packets they send                                  |
 //! | `network`    | links, lines, and the paths of packets through them                    |
 //! | `wifi`       | radios that share a medium                                             |
-//! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
+//! | `own_links`  | the memory of packets in the hosts' own links (TCP small queues)       |
 //! | `quic`       | QUIC connections and their streams                                     |
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; the observer `taps` measures                       |

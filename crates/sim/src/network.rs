@@ -32,7 +32,7 @@ pub(crate) struct Route {
     /// The lines from each link to the next link, and from the last link to the host. A route
     /// without links has only the line to the host.
     lines: Box<[u32]>,
-    /// The impairments are outside the route, because few flows are impaired.
+    /// The impairments, if any. They are stored outside the route, because few flows are impaired.
     impairments: Option<Box<Impairments>>,
     /// The number of packets lost after the last link.
     pub(crate) lost: u64,

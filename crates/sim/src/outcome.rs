@@ -29,7 +29,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the table called `name`.
+    /// Returns the table called `name`, if there is one.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|(known, _)| *known == name).map(|(_, table)| table)
     }

@@ -1,7 +1,7 @@
 //! The QUIC connections of the world.
 //!
-//! A stream is a connection of its own for its application. It has no packets: the connection that
-//! carries it sends them.
+//! For its application, a stream is a separate connection. A stream sends no packets itself: the
+//! connection that carries the stream sends its data.
 
 use aqmlab_apps::{ConnId, Notice, Open};
 use aqmlab_core::{Header, Packet, Side};
@@ -159,14 +159,14 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Returns the connection that stands for a stream.
+    /// Returns the connection that stands for a stream, if there is one.
     fn stream(&mut self, index: u32, stream: u32) -> Option<&mut Conn> {
         let streams = &self.conns[index as usize].quic.as_ref()?.streams;
         let conn = *streams.get(stream as usize)?;
         Some(&mut self.conns[conn as usize])
     }
 
-    /// Records that an end is closed. The connection ends with its second end.
+    /// Records that an end is closed. The connection ends when its second end is closed.
     fn finish_quic(&mut self, index: u32, side: Side) {
         let conn = &mut self.conns[index as usize];
         let Some(quic) = &mut conn.quic else { return };

@@ -61,7 +61,7 @@ impl Reads {
         self.first
     }
 
-    /// Removes and returns the first call.
+    /// Removes and returns the first call, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
         let call = self.waiting.pop();

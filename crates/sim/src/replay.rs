@@ -1,10 +1,10 @@
 //! Compares a discipline with a recording of another implementation, operation by operation.
 //!
-//! A [`Recording`] has the operations of a discipline in order. They are enqueues and dequeues,
-//! each with the time that the discipline read and its result. The agent records the kernel's
-//! disciplines, but this module does not depend on a kernel. The hashes of the flows and the random
-//! numbers come from the recording. A packet that differs therefore shows a difference between the
-//! disciplines.
+//! A [`Recording`] has the operations of a discipline in order. An operation is an enqueue or a
+//! dequeue, with its result and with the time that the discipline read. The agent records the
+//! kernel's disciplines, but this module does not depend on a kernel. The hashes of the flows and
+//! the random numbers come from the recording. A different result for a packet therefore shows a
+//! difference between the disciplines.
 //!
 //! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. The
 //! updates of the law then fall between the same operations as in the recording. The kernel's
@@ -101,7 +101,7 @@ pub struct Comparison {
     pub moved: usize,
     /// The number of times that a timer was late by a tick.
     pub late: usize,
-    /// The first operation whose results differ, and the difference.
+    /// The first operation, if any, whose results differ, and the difference.
     pub difference: Option<String>,
 }
 
@@ -175,7 +175,8 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// Compares the statistics with the recorded statistics, and describes the first difference.
+    /// Compares the statistics with the recorded statistics. Returns the first difference, if
+    /// any.
     fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
         let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();
         self.gauges.iter().find_map(|(name, want)| match got.get(name.as_str()) {

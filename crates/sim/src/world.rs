@@ -261,7 +261,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Requests the first call of an application.
+    /// Requests the first call of an application, if the application has a wake-up.
     pub(crate) fn expect_wake(&mut self, app: u32) {
         if let Some(at) = self.runner.next_wake_of(app) {
             self.call_at(app, at);

@@ -13,15 +13,15 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// The number of data segments in a stretch, and the number of stretches. Only the fastest stretch
-/// counts, because the machine is shared.
+/// The number of data segments in a stretch.
 const STRETCH: u64 = 100_000;
+/// The number of stretches. Only the fastest stretch counts, because the machine is shared.
 const STRETCHES: u64 = 30;
 
 fn config(profile: &Profile, cc: &str) -> Config {
     let kind = kinds::find(cc).expect("the controller exists");
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
-    // The window is about the bandwidth-delay product, so that no packet is lost.
+    // The receive window is about the bandwidth-delay product, so that no packet is lost.
     config.receive_buffer = Some(250_000);
     Arc::make_mut(&mut config.profile).send_buffer_max = 40_000_000;
     config

@@ -63,7 +63,7 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
-    /// The minimum round-trip time (on Linux, over the last 300 s; see the profile).
+    /// The minimum round-trip time (on Linux, over the last 300 s), once there is a sample.
     pub min_rtt: Option<Duration>,
     /// Whether the congestion window limited the sender, rather than the application or the peer's
     /// window.
@@ -267,7 +267,7 @@ pub trait CongestionControl: Send {
         let _ = (window, ack, in_recovery);
     }
 
-    /// Returns the pacing rate, for controllers that pace.
+    /// Returns the pacing rate, or `None` if the controller does not pace.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

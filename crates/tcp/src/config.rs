@@ -14,7 +14,7 @@ pub struct Config {
     pub cc: Box<dyn CongestionControl>,
     /// The size of the largest IP packet in bytes.
     pub mtu: u32,
-    /// Whether the endpoint requests and accepts ECN.
+    /// Whether the endpoint requests and accepts ECN, even if the profile's `tcp_ecn` is zero.
     pub ecn: bool,
     /// Whether small segments are sent at once, without Nagle's rule.
     pub nodelay: bool,

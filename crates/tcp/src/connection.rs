@@ -206,8 +206,8 @@ impl Connection {
         Some(bytes)
     }
 
-    /// Returns the time for the next [`Connection::handle_timeout`], unless another call is made
-    /// before that time.
+    /// Returns the time for the next [`Connection::handle_timeout`], or `None` if no timer is set.
+    /// Another call may change this time.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();

@@ -13,9 +13,9 @@ pub struct Metrics {
     pub ssthresh_bytes: Option<u64>,
     /// The smoothed round-trip time; `None` until the first sample.
     pub srtt: Option<Duration>,
-    /// The variation of the round-trip time, as RFC 6298 scales it.
+    /// The variation of the round-trip time as in RFC 6298; `None` until the first sample.
     pub rttvar: Option<Duration>,
-    /// The minimum round-trip time in the profile's window.
+    /// The minimum round-trip time in the profile's window; `None` until the first sample.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, including backoff.
     pub rto: Duration,
@@ -24,7 +24,7 @@ pub struct Metrics {
     pub in_flight_bytes: u64,
     /// The window that the peer offers, in bytes.
     pub rwnd_bytes: u64,
-    /// The state of RFC 9293.
+    /// The state of the connection (RFC 9293 §3.3.2).
     pub state: &'static str,
     /// The state of loss recovery: open, disorder, cwr, recovery or loss.
     pub recovery: &'static str,

@@ -201,7 +201,7 @@ impl Profile {
         }
     }
 
-    /// Returns the profile called `name`.
+    /// Returns the profile called `name`, if there is one.
     pub fn find(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|profile| profile.name == name)
     }

@@ -113,7 +113,7 @@ impl Tcb {
         }
     }
 
-    /// Adds the ECN bits to a segment, and returns its ECN field.
+    /// If the connection uses ECN, adds the ECN bits to a segment. Returns its ECN field.
     #[inline]
     fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {

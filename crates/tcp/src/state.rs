@@ -64,7 +64,7 @@ pub enum CaState {
     Open,
     /// A segment is selectively acknowledged or was retransmitted.
     Disorder,
-    /// The window is being reduced because of an ECN echo.
+    /// The window is being reduced because of an ECN echo or of a loss that a probe repaired.
     Cwr,
     /// Losses are being repaired by fast retransmission.
     Recovery,

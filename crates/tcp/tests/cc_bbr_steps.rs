@@ -99,8 +99,8 @@ impl Script {
 #[test]
 fn startup_is_left_after_three_rounds_without_a_quarter_more() {
     let mut script = Script::new();
-    // 10, 20, 40 and 80 grow enough. 99 is less than 1.25 times 80, so it is the first round
-    // without growth.
+    // Deliveries of 10, 20, 40 and 80 segments grow enough. 99 is less than 1.25 times 80, so its
+    // round is the first without growth.
     for (round, delivered, want) in [
         (1, 10, STARTUP),
         (2, 20, STARTUP),
@@ -346,8 +346,8 @@ fn repair_after_a_timeout_keeps_the_rate() {
     assert_eq!(script.cc.pacing_rate(), rate);
 }
 
-/// The first acknowledgement that ends the recovery of a timeout restores the window, with or
-/// without an event of the connection.
+/// The acknowledgement that ends the recovery of a timeout restores the window, with or without an
+/// event of the connection.
 #[test]
 fn the_window_is_restored_after_a_timeout() {
     let mut script = Script::new();

@@ -9,7 +9,7 @@ mod trace;
 
 use std::path::Path;
 
-/// Returns the first line that differs, with the line before it.
+/// Returns the first line that differs, if any, with the line before it.
 fn difference(want: &str, got: &str) -> Option<String> {
     let (mut want, mut got) = (want.lines(), got.lines());
     let mut before = "";

@@ -23,7 +23,7 @@ fn a_syn_ack_reports_the_ecn_field_of_the_syn() {
     }
 }
 
-/// C-191: the modes of `tcp_ecn`, and the answers to each form of a request.
+/// C-191: the modes of `tcp_ecn` accept different requests.
 #[test]
 fn a_host_accepts_what_its_setting_allows() {
     // Any bits except 000 and 011 request accurate ECN.
@@ -51,7 +51,7 @@ fn a_host_accepts_what_its_setting_allows() {
     assert_eq!((syn_ack.header.flags.ace(), syn_ack.ecn), (0b001, Ecn::Ect0));
 }
 
-/// C-191: the bits of a SYN.
+/// C-191: the setting and the controller determine the bits of a SYN.
 #[test]
 fn a_host_requests_what_its_setting_and_its_controller_want() {
     for (tcp_ecn, cc, want, field) in [
@@ -69,8 +69,9 @@ fn a_host_requests_what_its_setting_and_its_controller_want() {
     }
 }
 
-/// C-191: the rows of the answers to a request for accurate ECN. The third segment of the handshake
-/// echoes the ECN field of the SYN-ACK; data then carries the counter, which starts at 5.
+/// C-191: the answer to a request for accurate ECN selects the form of ECN. The third segment of
+/// the handshake echoes the ECN field of the SYN-ACK; data then carries the counter, which starts
+/// at 5.
 #[test]
 fn the_answer_selects_the_form_of_ecn() {
     let accurate = |bits| (bits, Some(0b101), Ecn::Ect0);
@@ -107,14 +108,14 @@ fn cleared_feedback_ends_ecn() {
         assert_eq!(data.ecn, want, "{third:03b}");
         assert_eq!(data.header.flags.ace(), 5);
     }
-    // The counter of the first data acknowledged is never zero.
+    // An acknowledgement of the first data never has a counter of zero.
     let (mut end, _, _) = End::active(host(3, "reno"), ace(0b010), Ecn::NotEct);
     end.write(1_000);
     end.arrive(ace(0), 1_001, 0, Ecn::NotEct);
     assert_eq!(end.write(1_000)[0].ecn, Ecn::NotEct);
 }
 
-/// A server of accurate ECN whose handshake is complete.
+/// Returns a server of accurate ECN whose handshake is complete.
 fn receiver() -> End {
     let (mut end, _) = End::passive(host(3, "reno"), ace(0b111), Ecn::NotEct);
     end.arrive(ace(0b010), 1, 0, Ecn::NotEct);
@@ -137,7 +138,7 @@ fn the_counter_starts_at_five_and_wraps_at_eight() {
     assert_eq!(end.write(1_000)[0].header.flags.ace(), 1);
 }
 
-/// C-194: a change of the ECN field is acknowledged at once; other segments in pairs.
+/// C-194: a change of the ECN field is acknowledged at once, and other segments in pairs.
 #[test]
 fn each_change_of_the_ecn_field_is_acknowledged_at_once() {
     let mut end = receiver();
@@ -158,7 +159,7 @@ fn each_change_of_the_ecn_field_is_acknowledged_at_once() {
     assert_eq!((step(Ecn::Ect0), step(Ecn::Ect0)), (0, 1), "no change");
 }
 
-/// A sender with ten segments in flight, of 1460 bytes each.
+/// Returns a sender with ten segments in flight, of 1460 bytes each.
 fn sender(cc: &str) -> End {
     let (mut end, syn, _) = End::active(host(3, cc), ace(0b010), Ecn::NotEct);
     assert_eq!(syn.header.flags.ace(), 0b111);

@@ -15,8 +15,9 @@ use play::{Change, Conn, Controller, Decision, Facts};
 struct Steady {
     module: Module,
     conn: Conn,
-    /// The share of marks in millionths, and the fraction of a mark that is carried over.
+    /// The share of marks in millionths.
     share: u64,
+    /// The fraction of a mark that is carried over, in millionths.
     rest: u64,
     high: u64,
     reductions: Vec<u64>,
@@ -83,7 +84,7 @@ impl Steady {
 }
 
 /// C-184: at a constant share p of marks the window is at least 2·√(1 − p)/p packets and at most
-/// √(6·(1 − p))/p packets, so about two marks arrive per round trip.
+/// √(6·(1 − p))/p packets. About two marks therefore arrive per round trip.
 ///
 /// Every reduction lowers the window W by the share p/2. Between reductions, N packets are
 /// acknowledged and raise the window by (1 − p)·N/W (`prague_enter_cwr`, `prague_update_cwnd`). In

@@ -4,7 +4,7 @@
 //! table (`stab`) at HTB's root converts this length to the IP length plus
 //! [`OverheadSpec::counted`], which the discipline counts. HTB's class adds the rest of the bytes
 //! that the link charges. Rates, and limits in bytes, therefore have the simulator's meaning. HTB
-//! cannot charge less than its discipline counts, so such links are refused.
+//! cannot charge less than its discipline counts, so a link that charges less is refused.
 //!
 //! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges the packet
 //! afterwards. A link shaped by HTB has tc's default bucket, [`BURST`]. A link with the shaper

@@ -42,7 +42,7 @@ pub(crate) struct StatsReader {
 
 const HEADER: usize = 16;
 const TC_MESSAGE: usize = 20;
-/// The handle of the disciplines under HTB, `10:`.
+/// The handle of the discipline of a link, `10:`.
 const CHILD: u32 = 0x10_0000;
 /// The handle of HTB's class, `1:1`.
 const CLASS: u32 = 0x1_0001;
@@ -61,7 +61,7 @@ impl StatsReader {
         Ok(Self { socket, buffer: vec![0; 32 * 1_024] })
     }
 
-    /// Reads the counters and gauges of the discipline below HTB on a device.
+    /// Reads the counters and gauges of the link's discipline on a device.
     pub(crate) fn read(&mut self, device: u32) -> Result<(Counters, Gauges), String> {
         let mut found = None;
         self.dump(libc::RTM_GETQDISC, [device, CHILD], |body| found = Some(counters(body)))?;

@@ -41,7 +41,7 @@ pub(crate) struct Wanted {
     pub(crate) options: String,
     /// The values that tc's JSON should contain.
     pub(crate) reads: Vec<(&'static str, Json)>,
-    /// The required queue length of the device.
+    /// The required queue length of the device, if the discipline requires one.
     pub(crate) device_queue: Option<u64>,
 }
 

@@ -35,8 +35,8 @@ impl Capture {
         Self { bytes, full: false }
     }
 
-    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at`. `packet` has its
-    /// first bytes.
+    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at`. `packet` has the
+    /// first bytes of the packet.
     pub(crate) fn keep(&mut self, packet: &[u8], at: Instant, ip_len: u32) {
         let head = &packet[..headers(packet).min(packet.len())];
         if self.bytes.len() + 16 + head.len() > MOST {

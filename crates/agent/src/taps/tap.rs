@@ -118,7 +118,7 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     }
 }
 
-/// Returns the record of a packet that left a discipline at `at`.
+/// Returns the record of a packet that left a discipline at `at`, if [`record`] has one.
 pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }
@@ -183,7 +183,7 @@ pub(crate) fn measure(
     measured
 }
 
-/// Removes and returns the first entry of a key.
+/// Removes and returns the first entry of a key, if there is one.
 pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> Option<T> {
     let queue = under_way.get_mut(&key)?;
     let first = queue.pop_front();

@@ -141,7 +141,7 @@ pub(crate) fn install(
     if all.is_empty() {
         return Ok(());
     }
-    // The wire behind a shaper takes no time.
+    // Only the wire behind the shaper `line` takes time.
     let link = link.filter(|link| link.shaper == ShaperSpec::Line);
     let mut lines = Vec::new();
     let mut below = match link {

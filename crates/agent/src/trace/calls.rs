@@ -14,8 +14,9 @@ const SYMBOLS: &str = "/proc/kallsyms";
 const MEMORY: &str = "/proc/kcore";
 const CALL: u8 = 0xe8;
 const CALL_LEN: usize = 5;
-/// The size of the ELF header, and the greatest length of a function that is read, in bytes.
+/// The size of the ELF header in bytes.
 const ELF_HEADER: usize = 64;
+/// The greatest length of a function that is read, in bytes.
 const MOST: u64 = 1 << 16;
 /// The type of a program header that describes memory.
 const PT_LOAD: u64 = 1;

@@ -75,15 +75,15 @@ fn trace(json: &Value) -> Option<Trace> {
     })
 }
 
-/// Parses bytes in hexadecimal digits. An IP header has at least 20 of them.
+/// Parses the bytes of an IP header in hexadecimal digits; `None` for fewer than 20 bytes.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(pair).collect();
     bytes.filter(|bytes| bytes.len() >= 20)
 }
 
-/// Parses a packet: the gap before it, its flow and its length. The length must have room for the
-/// headers and a packet number.
+/// Parses a packet: the gap before it, its flow and its length. Returns `None` if the length has no
+/// room for the headers and a packet number.
 fn arrival(json: &Value, flows: usize) -> Option<Arrival> {
     let number = |place: usize| json.get(place)?.as_u64();
     let (gap_ns, flow, len) = (number(0)?, number(1)?, number(2)?);

@@ -85,7 +85,7 @@ impl Types {
 }
 
 /// Returns the length of the data after the first twelve bytes of a type, for this kind and number
-/// of members.
+/// of members. Returns `None` for an unknown kind.
 fn extra(kind: u32, members: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,

@@ -69,8 +69,9 @@ const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
     w5=$stack5:x64 w6=$stack6:x64 w7=$stack7:x64";
-/// The probes of the timers of PIE and FQ-PIE.
+/// The probe of PIE's timer.
 const PIE_TIMER: &str = "p:aqmlab/update sch_pie:pie_timer";
+/// The probe of FQ-PIE's timer.
 const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
 
 impl Doors {

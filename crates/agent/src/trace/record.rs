@@ -85,7 +85,7 @@ struct Reader<'a> {
     /// Whether the packet numbers start at one.
     raw: bool,
     done: Vec<Operation>,
-    /// The operation in progress.
+    /// The operation in progress, if any.
     inside: Option<Operation>,
     /// The packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,
@@ -177,7 +177,7 @@ impl Reader<'_> {
         self.end(false)
     }
 
-    /// Records a clock reading by the discipline or another caller.
+    /// Advances the clock to a reading. Records the reading if the discipline made it.
     fn tell(&mut self, caller: &str, ns: u64) {
         self.clock = self.clock.max(ns);
         let own = self.is_own(caller);
@@ -309,7 +309,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Parses a line of the form `cpu time: event: (where) name=value …`.
+/// Parses a line of the form `cpu time: event: (where) name=value …`; `None` for another line.
 fn parse(line: &str) -> Option<Line<'_>> {
     let rest = line.split_once("] ")?.1;
     let (_, rest) = rest.split_once(": ")?;
@@ -350,7 +350,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Returns the decimal or hexadecimal value of ` name=value`.
+/// Returns the decimal or hexadecimal value of ` name=value`, if it is in `text`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let word = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
     match word.strip_prefix("0x") {

@@ -17,7 +17,7 @@ const HEADERS: usize = 28;
 /// discipline.
 const ROOM: libc::c_int = 1 << 29;
 
-/// Sends all packets of `trace`, each with its number as payload.
+/// Sends all packets of `trace`, each with its number in its payload or, if raw, in its header.
 pub(crate) fn send(trace: &Trace) -> Result<(), String> {
     if trace.is_raw() {
         return send_raw(trace);

@@ -82,7 +82,7 @@ impl DelayLine {
         self.travelling.pop().map(|Reverse((.., id))| id)
     }
 
-    /// Returns the arrival time of the next packet.
+    /// Returns the arrival time of the next packet, if there is one.
     pub(super) fn next(&self) -> Option<Instant> {
         self.travelling.peek().map(|Reverse((at, ..))| *at)
     }

@@ -73,7 +73,7 @@ impl Ping {
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
-        // `back` is the number of requests sent after this request, because 16-bit numbers wrap.
+        // `back` counts the later requests modulo 2^16, because sequence numbers have 16 bits.
         let sent = self.prober.sent();
         let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
         self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));

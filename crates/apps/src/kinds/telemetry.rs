@@ -135,7 +135,7 @@ struct Telemetry {
     open: Open,
     running: bool,
     pipe: Option<(ConnId, Pipe<Instant>)>,
-    /// The time of the write that is currently blocked.
+    /// The time of the write that is currently blocked, if any.
     blocked: Option<Instant>,
     blocked_for: Duration,
     started: Instant,

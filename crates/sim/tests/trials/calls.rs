@@ -1,4 +1,4 @@
-//! Tests adaptive calls beside other traffic, by the known properties of Google congestion control.
+//! Tests adaptive calls beside other traffic, by the properties of Google congestion control.
 
 use crate::common::{app, home, number, run};
 use aqmlab_sim::Outcome;

@@ -8,7 +8,7 @@ fn down(name: &str) -> [(&str, &str); 2] {
     [("flow", name), ("direction", "down")]
 }
 
-/// A download by `cc`, with half of `rtt_ms` in each direction.
+/// Returns a download by `cc`, with half of `rtt_ms` in each direction.
 fn download(name: &str, cc: &str, rtt_ms: u64) -> Value {
     let mut file = app(name, "bulk", &json!({}));
     let delay = rtt_ms * 500_000;
@@ -44,7 +44,7 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
 /// satisfies W² = 2·(1 − p)·N/p, and N is at least 2/p. If marks are random, the next mark is 1/p
 /// packets after the window, and W·p approaches 1 + √3. For equal shares of marked packets, the
 /// ratio of two windows is therefore at most (1 + √3)/2. With independence of the round-trip time,
-/// both windows are those of at least 25 ms, to which the queue adds at most 1 ms. Without
+/// both windows are as for at least 25 ms, to which the queue adds at most 1 ms. Without
 /// independence, each rate is the window divided by the round-trip time. The ratio of the rates is
 /// then at least 26/6 divided by (1 + √3)/2. The ratio is greater, because the ramp marks in
 /// groups. The flow with the shorter round-trip time waits several round trips for the next group.

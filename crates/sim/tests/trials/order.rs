@@ -43,11 +43,12 @@ fn the_jitter_of_an_application_does_not_depend_on_others() {
     let alone = pings(&[]);
     assert!(alone.len() > 10, "it measures");
     let mut other = app("other", "cbr", &json!({}));
-    // This application has another delay, so it uses other lines.
+    // This application has another delay than the ping, so it uses other lines.
     let own = json!({"links": [], "delay_ns": 3_000_000, "jitter_ns": 1_000_000});
     (other["up"], other["down"]) = (own.clone(), own);
     assert_eq!(pings(&[other.clone()]), alone);
-    // This application has the same delay and jitter, so both share a line, which keeps the order.
+    // This application has the ping's delay and jitter. Both share a line, which keeps the
+    // order.
     let shared = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     (other["up"], other["down"]) = (shared.clone(), shared);
     other["start_ns"] = json!(19_999_000_000_u64);

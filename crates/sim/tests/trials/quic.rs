@@ -135,7 +135,7 @@ fn a_table_of_connections_has_one_row_for_a_connection() {
 #[test]
 fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
     let page = |protocol: &str| {
-        // A page of one small object, so that only the handshakes differ.
+        // The page has one small object, so that only the handshakes differ.
         let params = json!({
             "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000, "hosts": 1,
         });

@@ -6,7 +6,8 @@ pub enum EcnMode {
     /// Without ECN.
     #[default]
     Off,
-    /// Classic ECN: the receiver reports congestion until the sender confirms (RFC 3168).
+    /// Classic ECN: the receiver reports congestion until the sender confirms it (RFC
+    /// 3168).
     Classic,
     /// Accurate ECN: the receiver counts marks (RFC 9768).
     Accurate,

@@ -31,7 +31,7 @@ pub struct Feedback {
     pub cwnd_limited: bool,
     /// Whether the receiver probably delayed the acknowledgement (`is_ack_delayed`).
     pub ack_delayed: bool,
-    /// Whether the segment may acknowledge a tail loss probe (`is_acking_tlp_retrans_seq`).
+    /// Whether the acknowledgement may be of a tail loss probe (`is_acking_tlp_retrans_seq`).
     pub acks_probe: bool,
     /// The state of recovery (`icsk_ca_state`).
     pub ca: CaState,

@@ -2,7 +2,7 @@
 
 use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
 
-/// The parameter that sets the clock of a Linux host.
+/// The parameter for the number of clock ticks per second of a Linux host (`HZ`).
 pub(in crate::cc) const LINUX_HZ: Param = Param {
     name: "hz",
     default: Value::Count(250),

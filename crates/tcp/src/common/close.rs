@@ -36,7 +36,7 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// Processes a segment in TIME-WAIT: acknowledges retransmissions of the peer.
+    /// Processes a segment in TIME-WAIT: a reset ends it, and retransmissions are acknowledged.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -67,7 +67,7 @@ impl Tcb {
         };
     }
 
-    /// Resets the connection and ends it.
+    /// Ends the connection, and sends a reset if the peer's SYN has arrived.
     pub(crate) fn abort(&mut self) {
         if self.state.is_synchronized() || self.state == State::SynReceived {
             self.emit_reset(self.snd.max, Some(self.rcv.nxt));

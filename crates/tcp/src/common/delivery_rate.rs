@@ -97,8 +97,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Records that a segment is acknowledged, cumulatively or selectively
-    /// (`tcp_rate_skb_delivered`).
+    /// Records that a segment is acknowledged, cumulatively or selectively. A segment counts only
+    /// once (`tcp_rate_skb_delivered`).
     #[inline]
     pub fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {
@@ -153,8 +153,8 @@ impl DeliveryRate {
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
             let interval = pending.send_span.max(now.since(prior_at));
-            // An interval shorter than the path allows gives no sample. Its acknowledgement was for
-            // the original of a segment that was retransmitted needlessly.
+            // An interval below the minimum round-trip time gives no sample. The acknowledgement
+            // was then for the original of a segment that was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
                 sample.delivered = self.delivered - pending.prior_delivered;
                 sample.interval = interval;

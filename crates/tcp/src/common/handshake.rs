@@ -15,7 +15,7 @@ use crate::timers::XmitTimer;
 /// The state of a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
-    /// The time of the first SYN or SYN-ACK.
+    /// The time of the first SYN or SYN-ACK, once it was sent.
     first_syn: Option<Instant>,
     /// The number of retransmissions of the SYN or SYN-ACK.
     retransmits: u32,
@@ -26,7 +26,7 @@ impl Handshake {
         self.retransmits
     }
 
-    /// Returns the time of the first SYN or SYN-ACK.
+    /// Returns the time of the first SYN or SYN-ACK, if one was sent.
     pub(crate) const fn first_syn(&self) -> Option<Instant> {
         self.first_syn
     }
@@ -246,7 +246,7 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Enables the options that both the peer's SYN and this end offer.
+    /// Takes over the values of the peer's SYN, and enables the options that both ends offer.
     fn accept_offer(&mut self, header: &TcpHeader) {
         self.rcv.nxt = header.seq + 1;
         self.rcv.wup = self.rcv.nxt;

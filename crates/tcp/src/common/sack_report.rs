@@ -45,7 +45,7 @@ impl SackReport {
         self.blocks[..blocks.len()].copy_from_slice(blocks);
     }
 
-    /// Returns the end of the highest block.
+    /// Returns the end of the highest block, if there is a block.
     pub(crate) fn highest_end(&self) -> Option<u64> {
         self.blocks().iter().map(|block| block.1).max()
     }
@@ -65,7 +65,7 @@ impl SackReport {
         }
     }
 
-    /// Reports `[start, end)` as a duplicate.
+    /// Reports `[start, end)` as a duplicate, if the connection uses DSACK.
     pub(crate) fn set_duplicate(&mut self, start: u64, end: u64) {
         if self.enabled && self.dsack && start < end {
             self.duplicate = Some((start, end));
@@ -133,7 +133,7 @@ impl SackReport {
         }
     }
 
-    /// Returns the position of the block that `[start, end)` touches.
+    /// Returns the position of the block that `[start, end)` touches, if there is one.
     fn position(&self, start: u64, end: u64) -> Option<usize> {
         self.blocks().iter().position(|block| start <= block.1 && block.0 <= end)
     }

@@ -46,7 +46,8 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
-    /// The segment at which the search for the next retransmission starts (`retransmit_skb_hint`).
+    /// The segment, if any, at which the search for retransmissions starts
+    /// (`retransmit_skb_hint`).
     hint: Option<u32>,
     /// The segment at which counting for RFC 6675 stopped, and the number of segments tagged S
     /// below it (`lost_skb_hint`, `lost_cnt_hint`).
@@ -217,7 +218,7 @@ impl Scoreboard {
         self.link(tail, id);
     }
 
-    /// Removes the first segment and its tags.
+    /// Removes the first segment, if there is one, and its tags.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn pop(&mut self) {

@@ -37,7 +37,7 @@ impl TxRecords {
         }
     }
 
-    /// Returns the record of the segment that ends at `end`.
+    /// Returns the record of the segment that ends at `end`, if there is one.
     pub(crate) fn get(&self, end: u64) -> Option<&TxRecord> {
         self.number_of(end).map(|number| self.records.get(number))
     }

@@ -16,7 +16,7 @@ use crate::tcb::Tcb;
 /// The reasons for which the application must be woken.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// Whether the handshake is complete. The application writes only after it is notified.
+    /// Whether the connection is open and the application has not been notified. It writes later.
     pub(crate) opened: bool,
     /// Whether the send buffer has space again.
     pub(crate) has_space: bool,
@@ -43,8 +43,8 @@ impl Tcb {
         false
     }
 
-    /// Notifies the application that the connection is open, unless it has been notified before.
-    /// Returns whether it was notified.
+    /// Notifies the application that the connection is open, if the notification is due. Returns
+    /// whether it was due.
     pub(crate) fn announce_open(&mut self) -> bool {
         let opened = std::mem::take(&mut self.wakeup.opened);
         if opened {

@@ -102,7 +102,7 @@ impl FreeBsd {
         news
     }
 
-    /// Processes an acknowledgement of new data.
+    /// Processes an acknowledgement of new data. Returns `None` if the connection ends.
     fn process_new_ack(
         &mut self,
         tcb: &mut Tcb,
@@ -142,7 +142,7 @@ impl FreeBsd {
         (!is_over).then_some(all)
     }
 
-    /// Records that the peer has acknowledged this end's FIN.
+    /// Records that the peer has acknowledged this end's FIN, if the FIN was sent.
     fn on_fin_acknowledged(&mut self, tcb: &mut Tcb) {
         if tcb.snd.fin_sent && tcb.snd.unsent() == 0 {
             if tcb.state == State::Closing && self.owed_ack.now {
@@ -203,8 +203,8 @@ impl FreeBsd {
         }
     }
 
-    /// Processes a partial acknowledgement, and repairs one or two more holes. The window covers
-    /// only the data that this recovery has sent.
+    /// Processes a partial acknowledgement. With SACK, sends up to two more segments, with a window
+    /// for the data of this recovery only. Without SACK, retransmits one segment.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
         if Self::awaits_ack(tcb) {
@@ -239,8 +239,8 @@ impl FreeBsd {
         };
     }
 
-    /// Undoes a spurious timeout. An acknowledgement that arrives within half a smoothed round-trip
-    /// time after the timeout is for the original transmission.
+    /// Undoes a spurious timeout that no other timeout followed. An acknowledgement that arrives
+    /// within half a smoothed round-trip time after it is for the original transmission.
     fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
         let Some(before) = self.before_timeout else { return };
         if self.shift == 1 && tcb.clock.jiffies() < before.until {
@@ -255,7 +255,7 @@ impl FreeBsd {
     }
 }
 
-/// Restarts the retransmission timer for the data beyond `ack`.
+/// Restarts the retransmission timer for the data beyond `ack`, or stops it without such data.
 fn restart_timer(tcb: &mut Tcb, ack: u64) {
     if ack == tcb.snd.max {
         if tcb.timers.xmit == XmitTimer::Retransmit {

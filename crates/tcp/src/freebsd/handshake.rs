@@ -104,7 +104,7 @@ impl FreeBsd {
         if let Some(ticks) = Self::echoed_ticks(tcb, header).filter(|_| tcb.options.timestamps) {
             self.add_sample(tcb, ticks, 1);
         } else if is_active && handshake.retransmits() > 0 {
-            // Timeouts keep counting until there is a sample.
+            // The number of consecutive timeouts is not reset until there is a sample.
             self.shift = handshake.retransmits();
         } else if let Some(at) = handshake.first_syn().filter(|_| is_active) {
             let ticks = tcb.clock.jiffies() - tcb.clock.within(at.since(Instant::ZERO));

@@ -105,7 +105,7 @@ impl FreeBsd {
         Offer::new(config.ecn, 0, EcnNeed::None)
     }
 
-    /// Responds to a segment for a closed port with a reset.
+    /// Responds to a segment for a closed port with a reset, unless the segment is a reset.
     pub(crate) fn process_closed(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if !header.flags.has(TcpFlags::RST) {
             tcb.emit_reset(header.ack, None);
@@ -143,7 +143,7 @@ impl FreeBsd {
         tcb.timers.delayed_ack = Instant::NEVER;
     }
 
-    /// Ignores the driver's report on the queue of the host, which FreeBSD does not limit.
+    /// Returns false. FreeBSD does not limit the queue of the host, so the report is ignored.
     pub(crate) fn note_waiting(&mut self, _tcb: &mut Tcb, _memory: Bytes) -> bool {
         false
     }
@@ -158,7 +158,7 @@ impl FreeBsd {
         tcb.close_half();
     }
 
-    /// Starts to wake the application.
+    /// Starts to wake the application. An application that never sleeps acts at once.
     pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
         if tcb.start_wakeup() {
             self.on_awake(tcb);
@@ -173,7 +173,7 @@ impl FreeBsd {
         sends_nothing || tcb.wakeup.unread.is_empty()
     }
 
-    /// Lets the application read without further effects; see [`Self::reads_silently`].
+    /// Lets the application read without further effects, and returns the number of bytes.
     #[inline]
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         if !tcb.wakeup.unread.is_empty() {

@@ -266,7 +266,7 @@ impl FreeBsd {
         }
     }
 
-    /// Stops the persist timer, because the data that waited for the window has been sent.
+    /// Stops the persist timer, if it runs, because the data that waited for the window was sent.
     fn leave_persist(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit == XmitTimer::Persist {
             tcb.timers.stop_xmit();
@@ -274,8 +274,8 @@ impl FreeBsd {
         }
     }
 
-    /// Sets the retransmission timer for outstanding data, or the persist timer for data that
-    /// cannot be sent.
+    /// If the transmission timer is off, sets it: with SACK, to retransmit outstanding data, and
+    /// otherwise to probe the window for data in the buffer.
     fn arm_if_waiting(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit != XmitTimer::Off {
             return;

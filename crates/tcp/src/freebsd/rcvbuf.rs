@@ -28,7 +28,7 @@ pub(super) struct ReceiveBuffer {
     is_fixed: bool,
     /// Whether the last window offered was zero (`TF_RXWIN0SENT`).
     offered_zero: bool,
-    /// The timestamp sent when counting began (`rfbuf_ts`).
+    /// The timestamp sent when counting began, if it has begun (`rfbuf_ts`).
     counted_from: Option<u32>,
     /// The payload received since counting began (`rfbuf_cnt`).
     counted: u64,
@@ -94,7 +94,7 @@ impl ReceiveBuffer {
         self.space(tcb).min(self.limit)
     }
 
-    /// Starts counting at the next segment sent.
+    /// Starts to count the received payload when a segment with `timestamp` is sent.
     #[inline]
     pub(super) fn start_counting(&mut self, timestamp: u32) {
         self.counted_from.get_or_insert(timestamp);

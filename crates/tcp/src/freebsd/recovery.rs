@@ -43,7 +43,7 @@ impl Recovery {
         self.reduced
     }
 
-    /// Starts fast retransmission. `max` is the highest byte sent.
+    /// Starts fast retransmission. `max` is the highest value of `snd_nxt` so far (`snd_max`).
     pub(super) fn enter(&mut self, max: u64) {
         self.end = max;
         self.active = true;

@@ -30,7 +30,7 @@ impl Hole {
 #[derive(Debug, Default)]
 pub(super) struct SackHoles {
     list: Vec<Hole>,
-    /// The hole to retransmit next (`nexthole`).
+    /// The hole to retransmit next, if there is one (`nexthole`).
     hint: Option<usize>,
     /// The end of the highest block on record (`snd_fack`). It does not change when holes are
     /// removed.
@@ -128,7 +128,7 @@ impl SackHoles {
     }
 
     /// Splits hole `at`: its part above `end` becomes a separate hole, if the limit allows another
-    /// hole.
+    /// hole. Returns whether it did.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };

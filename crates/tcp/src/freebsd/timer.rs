@@ -104,7 +104,8 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or one byte beyond the window.
+    /// Sends the data that the window allows, or one byte beyond it, unless the peer is long
+    /// silent.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -88,7 +88,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Sets the window by the rule of PRR during a reduction (`tcp_cwnd_reduction`).
+    /// During a reduction, sets the window by PRR, if the host has PRR (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u64, lost: u64, advanced: bool) {
         if !tcb.profile.prr || delivered == 0 || self.prr.prior_cwnd() == 0 {
             return;
@@ -115,7 +115,7 @@ impl Linux {
         }
     }
 
-    /// Completes a reduction (`tcp_end_cwnd_reduction`).
+    /// Completes a reduction, unless the controller sets the window (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, tcb: &mut Tcb) {
         if tcb.cc.controls_cwnd() {
             return;

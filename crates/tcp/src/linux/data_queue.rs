@@ -65,7 +65,7 @@ impl Linux {
             let range = (before, tcb.rcv.nxt);
             let deliver = |buffer, bytes| unread.add(buffer, bytes);
             tcb.rcv.nxt = self.ooo.advance(range, &mut tcb.rcv.sack, deliver);
-            // RFC 5681 §4.2: a segment that fills a gap is acknowledged at once.
+            // RFC 5681 §4.2: a segment that fills the last gap is acknowledged at once.
             if self.ooo.is_empty() {
                 self.delack.require_now();
             }

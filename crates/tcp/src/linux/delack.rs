@@ -34,7 +34,7 @@ impl Linux {
         self.delack.on_data_received(tcb);
     }
 
-    /// Sends or delays the pending acknowledgement (`__tcp_ack_snd_check`).
+    /// Sends or delays the pending acknowledgement, if there is one (`__tcp_ack_snd_check`).
     #[inline]
     pub(super) fn check_ack(&mut self, tcb: &mut Tcb) {
         if !self.delack.is_scheduled() {
@@ -71,8 +71,8 @@ impl Linux {
         }
     }
 
-    /// Delays duplicate acknowledgements beyond the third, so that several of them become one
-    /// acknowledgement.
+    /// With SACK, delays duplicate acknowledgements beyond the third, so that several of them
+    /// become one acknowledgement. Otherwise sends the acknowledgement at once.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {
@@ -88,14 +88,15 @@ impl Linux {
         tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
     }
 
-    /// Sends a compressed acknowledgement early.
+    /// Sends a compressed acknowledgement early, if there is one.
     pub(super) fn flush_compressed_ack(&mut self, tcb: &mut Tcb) {
         if self.delack.has_compressed() {
             self.send_ack(tcb);
         }
     }
 
-    /// Sets the timer of a delayed acknowledgement (`tcp_send_delayed_ack`).
+    /// Sets the timer of a delayed acknowledgement, or sends it if the timer would expire soon
+    /// (`tcp_send_delayed_ack`).
     fn delay_ack(&mut self, tcb: &mut Tcb) {
         let span = self.delack.delay(tcb);
         let ticks = tcb.clock.ticks(span);

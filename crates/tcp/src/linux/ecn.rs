@@ -17,7 +17,7 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 
 impl Linux {
-    /// Reads the ECN bits of a segment, and counts its mark.
+    /// Reads the ECN bits of a segment. With accurate ECN, also counts its mark, if any.
     #[cold]
     #[inline(never)]
     pub(super) fn process_ecn_bits(&mut self, tcb: &mut Tcb, header: &TcpHeader, field: Ecn) {
@@ -42,7 +42,7 @@ impl Linux {
         }
     }
 
-    /// Handles the mark of data that has arrived, after it was queued (`tcp_ecn_check_ce`).
+    /// With ECN, handles the mark of data that has arrived and was queued (`tcp_ecn_check_ce`).
     #[inline]
     pub(super) fn check_ce(&mut self, tcb: &mut Tcb, field: Ecn) {
         if tcb.options.ecn {
@@ -124,8 +124,8 @@ impl Linux {
         }
     }
 
-    /// Records that an acknowledgement carries ECE in classic ECN, and tells the controller of the
-    /// totals so far.
+    /// Without accurate ECN, records whether an acknowledgement carries ECE. If the controller
+    /// needs ECN, passes it the totals so far.
     pub(super) fn note_echo(&self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
         if tcb.ecn.is_accurate() {
             return;

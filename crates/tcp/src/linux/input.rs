@@ -109,8 +109,8 @@ impl Linux {
         flags.has(TcpFlags::ACK)
     }
 
-    /// Responds to an unacceptable segment with an acknowledgement that reports the duplicate
-    /// (`tcp_send_dupack`).
+    /// Responds to an unacceptable segment with an acknowledgement, which reports any duplicate
+    /// data. For segments without data, a rate limit applies (`tcp_send_dupack`).
     fn send_dupack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let is_empty = header.end() == header.seq;
         if is_empty && !tcb.may_challenge() {

@@ -15,7 +15,7 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 
 impl Tcb {
-    /// Marks a segment as lost and counts it.
+    /// Marks a segment as lost, and counts the loss if it was unknown.
     pub(super) fn mark_lost(&mut self, id: u32) {
         if self.board.mark_lost(id) {
             self.rate.lost += 1;
@@ -129,7 +129,7 @@ impl Linux {
     }
 
     /// Processes an acknowledgement after a timeout, with F-RTO (RFC 5682 §3.1, the version with
-    /// SACK).
+    /// SACK). Returns the segments to send.
     pub(super) fn process_loss(
         &mut self,
         tcb: &mut Tcb,

@@ -151,7 +151,7 @@ impl Linux {
         self.push_pending(tcb);
     }
 
-    /// Starts to wake the application.
+    /// Starts to wake the application. An application that never sleeps acts at once.
     #[inline]
     pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
         if tcb.start_wakeup() {
@@ -173,7 +173,7 @@ impl Linux {
         }
     }
 
-    /// Lets the application read without further effects; see [`Self::reads_silently`].
+    /// Lets the application read without further effects, and returns the number of bytes.
     #[inline]
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         if let Some(end) = tcb.wakeup.unread.first_end() {
@@ -182,7 +182,7 @@ impl Linux {
         tcb.take_unread()
     }
 
-    /// Notifies the application that the connection is open, and passes it all unread data.
+    /// Notifies the application once that the connection is open. Passes it all unread data.
     fn deliver(&mut self, tcb: &mut Tcb) {
         if tcb.announce_open() {
             self.write_early(tcb);

@@ -14,7 +14,8 @@ impl Tcb {
         paced.unwrap_or_else(|| self.spreading_rate())
     }
 
-    /// Returns the rate in bytes per second that spreads the window over a round trip.
+    /// Returns the rate of 2 or 1.2 windows per round trip, in bytes per second; zero without a
+    /// sample.
     fn spreading_rate(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return 0 };
         let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));

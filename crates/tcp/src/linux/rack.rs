@@ -149,8 +149,8 @@ impl Linux {
         ((min / 4) * self.rack.steps).min(most)
     }
 
-    /// Marks lost segments. Returns the time until further segments may be lost
-    /// (`tcp_rack_detect_loss`).
+    /// Marks lost segments. Returns the time until further segments may be lost, if any are
+    /// outstanding (`tcp_rack_detect_loss`).
     fn detect_losses(&mut self, tcb: &mut Tcb) -> Option<Duration> {
         let window = self.reordering_window(tcb);
         let now = tcb.now();

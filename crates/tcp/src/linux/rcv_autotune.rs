@@ -53,7 +53,7 @@ impl RcvAutotune {
         self.since = now;
     }
 
-    /// Returns the receiver's estimate of the round-trip time.
+    /// Returns the receiver's estimate of the round-trip time, once there is a sample.
     pub(super) fn rtt(&self) -> Option<Duration> {
         (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
     }
@@ -132,7 +132,7 @@ impl RcvAutotune {
     }
 }
 
-/// The method of a measurement.
+/// The method by which a round-trip time was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measured {
     ByEcho,
@@ -158,8 +158,8 @@ impl Linux {
         let steady = 2 * copied + 16 * advmss;
         let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
         let window = u128::from(steady) + 2 * growth;
-        // The memory of a full-sized segment, increased until the part that is offered as window is
-        // at least the payload.
+        // The memory of a full-sized segment is increased until the part of it that is offered as
+        // window is at least the payload.
         let mut memory = advmss + TRUE_SIZE;
         while self.rcv_window.window_in(memory) < advmss {
             memory += 128;

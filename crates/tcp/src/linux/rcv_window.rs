@@ -108,7 +108,7 @@ impl RcvWindow {
         let advmss = u64::from(tcb.options.advmss);
         let most = self.window_in(self.buffer);
         self.clamp = self.clamp.min(most);
-        // One segment is kept in reserve.
+        // The window leaves the space of one segment in reserve.
         if self.clamp > 2 * advmss && self.clamp + advmss > most {
             self.clamp = (most.saturating_sub(advmss)).max(2 * advmss);
         }
@@ -133,7 +133,7 @@ impl RcvWindow {
         shift > 0 && expressible(self.ssthresh, shift) < window
     }
 
-    /// Grows the buffer to `memory`.
+    /// Grows the buffer to `memory`, unless the buffer is already as large.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
         if memory > self.buffer {
             self.buffer = memory;

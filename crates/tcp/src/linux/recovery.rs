@@ -229,8 +229,8 @@ impl Linux {
     }
 
     /// Checks whether the acknowledgement ends where selectively acknowledged data begins, because
-    /// the receiver may have discarded that data. If so, waits briefly for another acknowledgement
-    /// (`tcp_check_sack_reneging`).
+    /// the receiver may have discarded that data. If so, waits briefly for another acknowledgement,
+    /// and returns true (`tcp_check_sack_reneging`).
     fn check_reneging(tcb: &mut Tcb, ack: &mut AckState) -> bool {
         if !ack.has(flag::SACK_RENEGING) || !ack.has(flag::SND_UNA_ADVANCED) {
             return false;

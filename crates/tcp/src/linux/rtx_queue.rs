@@ -25,7 +25,7 @@ struct Removed {
 }
 
 impl Linux {
-    /// Removes the segments that are cumulatively acknowledged, and measures the round trip.
+    /// Removes the cumulatively acknowledged segments. Returns the sample for the controller.
     pub(super) fn clean_rtx_queue(
         &mut self,
         tcb: &mut Tcb,
@@ -104,7 +104,7 @@ impl Linux {
         sample
     }
 
-    /// Removes the segments below `snd_una`.
+    /// Removes the segments below `snd_una`, and returns a summary of them.
     #[inline]
     fn remove_acknowledged(
         &mut self,

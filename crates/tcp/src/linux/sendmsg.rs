@@ -18,8 +18,9 @@ pub(super) enum Part {
 }
 
 impl Tcb {
-    /// Returns the size of one `skb`: whole segments, and at most half of the peer's largest
-    /// window. A window of at most 536 bytes is not halved (`tcp_xmit_size_goal`).
+    /// Returns the size of one `skb`: one segment without bursts, or whole segments of at most half
+    /// of the peer's largest window. A window of at most 536 bytes is not halved
+    /// (`tcp_xmit_size_goal`).
     fn size_goal(&self, mss: u32) -> u64 {
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };

@@ -27,9 +27,9 @@ use crate::{Event, Profile};
 const DOUBLED: u64 = 2;
 /// The size of the buffer in bytes before the connection is open.
 const UNOPENED: u64 = 1 << 16;
-/// The memory of an `skb` beyond its data, `SKB_TRUESIZE(0)`, in two parts: the shared information,
-/// which includes the page list, and the `skb` itself.
+/// The memory of the shared information of an `skb`, which includes the page list, in bytes.
 const SHARED_INFO: u64 = 320;
+/// The memory of an `skb` itself, in bytes. `SKB_TRUESIZE(0)` is the sum of both.
 const SKB: u64 = 256;
 
 /// An `skb` of the write queue.
@@ -110,7 +110,7 @@ impl SendBuffer {
         }
     }
 
-    /// Returns the end of the `skb` to send next.
+    /// Returns the end of the `skb` to send next, if there is one.
     #[inline]
     pub(super) fn head_end(&self) -> Option<u64> {
         self.queued.front().map(|skb| skb.end)

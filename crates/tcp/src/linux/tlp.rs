@@ -22,8 +22,8 @@ pub(super) struct Tlp {
     high_seq: u64,
     /// Whether the probe repeated old data (`tlp_retrans`).
     repeats: bool,
-    /// Whether the timer is to be set once the data that an acknowledgement permits has been sent.
-    /// If data is sent, the timer is set at that time.
+    /// Whether the timer is postponed until the data that an acknowledgement permits has been sent.
+    /// If data is sent, its transmission sets the timer.
     is_postponed: bool,
     /// Whether the application limited the sender when the repeated data was first sent
     /// (`tlp_orig_data_app_limited`).

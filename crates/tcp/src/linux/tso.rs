@@ -56,7 +56,7 @@ struct Head {
 impl Tcb {
     /// Returns the number of segments that are worth sending at once (`tcp_tso_autosize`). They
     /// take a millisecond at the send rate, and more on short paths. The controller may state a
-    /// minimum or the exact number.
+    /// minimum or the exact number. Without bursts, the number is one.
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
@@ -74,12 +74,12 @@ impl Tcb {
             }
         }
         let mss = u64::from(mss);
-        // Most flows are slow enough that they need no division.
+        // Fewer than two segments are always below the maximum of the interface.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }
 
-    /// Returns the number of segments that the congestion window allows. It is at most half of the
-    /// window, so that two bursts are in flight (`tcp_cwnd_test`).
+    /// Returns the number of segments that the congestion window allows, if any. It is at most half
+    /// of the window, so that two bursts are in flight (`tcp_cwnd_test`).
     fn cwnd_quota(&self, push: Push) -> Option<u64> {
         let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
         if in_flight < cwnd {

@@ -24,7 +24,7 @@ pub(super) struct Undo {
     /// The number of retransmissions not reported as duplicates; `None` before the first
     /// retransmission (`undo_retrans`).
     retrans: Option<u32>,
-    /// The timestamp of the first retransmission (`retrans_stamp`).
+    /// The timestamp of the first retransmission, if there was one (`retrans_stamp`).
     retrans_stamp: Option<u32>,
     /// The threshold to restore; zero if the congestion is certain (`prior_ssthresh`).
     prior_ssthresh: u64,
@@ -48,7 +48,7 @@ impl Undo {
         self.marker
     }
 
-    /// Returns the timestamp of the first retransmission.
+    /// Returns the timestamp of the first retransmission, if there was one.
     pub(super) const fn retrans_stamp(&self) -> Option<u32> {
         self.retrans_stamp
     }
@@ -176,7 +176,7 @@ impl Linux {
         false
     }
 
-    /// Undoes the reduction if the peer reported a duplicate for every retransmission.
+    /// If every retransmission was reported as a duplicate, undoes the reduction and returns true.
     pub(super) fn try_undo_by_dsack(&mut self, tcb: &mut Tcb) -> bool {
         let duplicated = tcb.profile.undo && self.undo.all_duplicates();
         if !self.undo.is_possible() || !duplicated {
@@ -187,8 +187,8 @@ impl Linux {
         true
     }
 
-    /// Undoes a reduction during loss recovery, after a partial acknowledgement or because F-RTO
-    /// has `proof`.
+    /// Undoes a reduction during loss recovery, if a partial acknowledgement or F-RTO's `proof`
+    /// shows that it was spurious. Returns whether it was undone.
     pub(super) fn try_undo_loss(&mut self, tcb: &mut Tcb, header: &TcpHeader, proof: Frto) -> bool {
         let proven = proof == Frto::Proven;
         if !proven && !self.may_undo(tcb, header) {
@@ -206,7 +206,7 @@ impl Linux {
         true
     }
 
-    /// Undoes a reduction during fast recovery, after a partial acknowledgement.
+    /// Undoes a reduction during fast recovery, if a partial acknowledgement shows it was spurious.
     pub(super) fn try_undo_partial(
         &mut self,
         tcb: &mut Tcb,
@@ -251,7 +251,7 @@ pub(super) enum PartialUndo {
     No,
     /// The reduction is undone.
     Done,
-    /// The path reorders more than was known. Retransmissions are still in flight.
+    /// The degree of reordering is higher than assumed. Retransmissions are still in flight.
     Wait,
 }
 

@@ -75,7 +75,7 @@ impl Linux {
         }
         tcb.stats.window_probes += 1;
         if tcb.snd.nxt < tcb.snd.window_end() {
-            // The window is open, but too small to avoid the silly window syndrome.
+            // The window is open, but so small that the sender waited (silly window syndrome).
             let space = tcb.snd.window_end() - tcb.snd.nxt;
             let payload = tcb.snd.unsent().min(space).min(u64::from(tcb.current_mss()));
             self.send_probe_segment(tcb, payload as u32);

@@ -5,7 +5,8 @@ use aqmlab_core::Duration;
 use super::{DelayedAckRule, Profile, RtoRule, SB_MAX_ADJUSTED, Stack, ms};
 
 impl Profile {
-    /// Linux 3.17, which the papers of 2014 to 2016 used: no RACK, and a smaller initial buffer.
+    /// Linux 3.17, as in testbeds of papers of 2014 to 2016: no RACK, and a smaller initial
+    /// buffer.
     ///
     /// With the interface's offloads off, as in the testbeds of these papers, this host sends
     /// segment by segment. Since 4.17, Linux builds bursts in any case.

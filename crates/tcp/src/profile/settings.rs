@@ -20,7 +20,7 @@ macro_rules! words {
                 }
             }
 
-            /// Returns the variant that `word` names.
+            /// Returns the variant that `word` names, if there is one.
             pub fn find(word: &str) -> Option<Self> {
                 [$(Self::$variant),+].into_iter().find(|one| one.word() == word)
             }
@@ -158,7 +158,7 @@ macro_rules! profile {
                 }
             }
 
-            /// Returns the value of the setting called `name`.
+            /// Returns the value of the setting called `name`, if there is one.
             pub fn get(&self, name: &str) -> Option<Value> {
                 match name {
                     $(stringify!($name) => Some(to_value!(self.$name, $kind $($type)?)),)+

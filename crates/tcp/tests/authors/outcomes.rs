@@ -36,7 +36,7 @@ pub fn compare_whole(text: &str, build: impl Fn(u64) -> Module) {
     }
 }
 
-/// Formats the outcome of a run: its acknowledgements, and a digest of all decisions.
+/// Formats the outcome of a run: the number of acknowledgements, and a digest of all decisions.
 pub fn outcome(lines: &[Line]) -> String {
     let mut digest = Digest::default();
     for (at, decision) in lines {

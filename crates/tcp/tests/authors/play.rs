@@ -101,7 +101,8 @@ impl<C: Controller> Play<'_, C> {
         (self.recipe.kbit * step / 100).max(50)
     }
 
-    /// Sends what may be sent. Returns the time at which more may be sent.
+    /// Sends what may be sent. Returns the time for the next packet, unless the window is
+    /// full.
     fn send(&mut self) -> Option<u64> {
         loop {
             let decision = self.to.decision();
@@ -158,7 +159,8 @@ impl<C: Controller> Play<'_, C> {
         self.sent += 1;
     }
 
-    /// Returns the time of the acknowledgement of a packet, and whether it is marked.
+    /// Returns a packet's acknowledgement time and whether it is marked; `None` if it is
+    /// dropped.
     fn transmit(&mut self, bytes: u64) -> Option<(u64, bool)> {
         let (now, recipe) = (self.conn.now, self.recipe);
         let time = (bytes * 8_000).div_ceil(self.kbit());

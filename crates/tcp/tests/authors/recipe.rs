@@ -6,14 +6,16 @@ use aqmlab_recipe::Mixer;
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     pub seed: u64,
-    /// The rate of the link in kbit/s, and the factor in per cent by which it changes halfway.
+    /// The rate of the link in kbit/s.
     pub kbit: u64,
+    /// The factor in per cent by which the rate changes halfway.
     pub step: u64,
     pub rtt_us: u64,
-    /// The limit of the queue in packets, the delay above which the queue marks packets (zero for
-    /// never), and the number of random losses per million packets.
+    /// The limit of the queue in packets.
     pub buffer: u64,
+    /// The delay above which the queue marks packets; zero for never.
     pub mark_us: u64,
+    /// The number of random losses per million packets.
     pub loss: u64,
     /// The interval at which acknowledgements arrive together; zero if each arrives without
     /// waiting.

@@ -88,7 +88,7 @@ pub(crate) struct Run {
     lost: u64,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
-    /// The number of the first packet whose acknowledgement ends recovery.
+    /// The number of the first packet whose acknowledgement ends recovery; `None` outside recovery.
     recover: Option<u64>,
     established: bool,
 }

@@ -5,7 +5,7 @@ use aqmlab_tcp::{Config, Connection, Profile, Segment};
 
 use super::controller;
 
-/// The bits of an ACE field.
+/// Returns the flags whose ACE field has these bits.
 pub(crate) fn ace(bits: u64) -> TcpFlags {
     TcpFlags::of_ace(bits)
 }
@@ -27,7 +27,7 @@ pub(crate) fn sent(end: &mut Connection, now: Instant) -> Vec<Segment> {
     std::iter::from_fn(|| end.poll_transmit(now)).collect()
 }
 
-/// An established connection under test, and the time.
+/// A connection under test, and the time.
 pub(crate) struct End {
     pub(crate) tcp: Connection,
     pub(crate) now: Instant,

@@ -175,8 +175,8 @@ impl Run {
         self.lines
     }
 
-    /// Returns the next event. At equal times, an arrival precedes a timer, and a timer precedes an
-    /// application.
+    /// Returns the next event, if there is one. At equal times, an arrival precedes a timer, and a
+    /// timer precedes an application.
     fn next(&self) -> Option<(u64, usize)> {
         let arrival = self.air.keys().next().map(|(at, _)| (*at, 0));
         let timer = |end: &End| end.tcp.poll_timeout().map(|at| (at.as_nanos(), 1));

@@ -18,7 +18,7 @@ const MARKS: u16 = 8;
 /// name.
 macro_rules! statistics {
     ($($number:literal: $name:literal),+ $(,)?) => {
-        /// Returns the gauge of an attribute of the tin that tc calls `tin`.
+        /// Returns the gauge of an attribute of the tin that tc calls `tin`, if it has one.
         fn name(tin: &str, attribute: u16) -> Option<&'static str> {
             Some(match (tin, attribute) {
                 $(

@@ -12,7 +12,7 @@ pub(super) enum How {
     Switch(&'static str, &'static str, &'static str),
     /// The queue length of the device.
     DeviceQueue,
-    /// The kernel has no such parameter: only the default describes its behaviour.
+    /// The kernel lacks this parameter. Only the default, which describes the kernel, is accepted.
     Fixed,
     /// A function of the discipline composes tc's words from several parameters.
     Composed,
@@ -197,7 +197,7 @@ pub(super) const KINDS: &[Known] = &[
     },
 ];
 
-/// Returns the kernel's discipline that is closest to the simulator's discipline of this name.
+/// Returns the kernel's discipline, if any, that is closest to the simulator's discipline `kind`.
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",

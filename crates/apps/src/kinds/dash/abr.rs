@@ -79,7 +79,7 @@ impl Throughputs {
         self.0.len()
     }
 
-    /// Returns the mean of the last `n` samples times the safety factor, rounded, in kbit/s.
+    /// Returns the mean of the last `n` samples, if any, times the safety factor, in whole kbit/s.
     pub(crate) fn safe_kbps(&self, n: usize) -> Option<f64> {
         let n = n.min(self.0.len());
         let sum: f64 = self.iter().take(n).sum();
@@ -90,7 +90,7 @@ impl Throughputs {
 /// The rules of dash.js 2.0.0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DashJs {
-    /// The time at which the insufficient-buffer rule last applied.
+    /// The time at which the insufficient-buffer rule last applied, if ever.
     emptied: Option<Instant>,
 }
 
@@ -101,7 +101,7 @@ impl DashJs {
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: returns the highest rate that the throughput of the last segments can carry.
+    /// DEFAULT: returns the highest rate that the throughput can carry, if the buffer is LOADED.
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))

@@ -155,8 +155,8 @@ impl Bola {
     }
 }
 
-/// Returns the safe throughput in kbit/s. The average covers more segments while the throughput
-/// varies.
+/// Returns the safe throughput in kbit/s, if there is a sample. The average covers more segments
+/// while the throughput varies.
 fn average(throughputs: &Throughputs) -> Option<f64> {
     let all: Vec<f64> = throughputs.iter().collect();
     let mut n = SAMPLES;

@@ -54,7 +54,7 @@ impl Measures {
         began.or(Some(waiting).filter(|&ms| ms > MOST_STARTUP_MS))
     }
 
-    /// Returns the linear quality of experience, per segment.
+    /// Returns the linear quality of experience per segment, once there is a picture.
     fn quality(&self, player: &Player) -> Option<f64> {
         let segments = self.represented.count() as f64;
         let waited = player.stalls().1 + player.startup()?;

@@ -22,7 +22,7 @@ pub(crate) struct Player {
     began: Option<Instant>,
     stalls: u64,
     stalled: Duration,
-    /// The start of the current stall.
+    /// The start of the current stall, if playback has stalled.
     stalled_since: Option<Instant>,
     played: Duration,
 }
@@ -100,7 +100,8 @@ impl Player {
         self.began.is_some()
     }
 
-    /// Returns the time from the start of the session to the first picture.
+    /// Returns the time from the session's start to the first picture, once there is a
+    /// picture.
     pub(crate) fn startup(&self) -> Option<Duration> {
         self.began.map(|began| began.since(self.asked))
     }

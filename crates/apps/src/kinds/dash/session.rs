@@ -25,12 +25,14 @@ const AT_TOP_LONG: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 /// The maximum throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
-/// `FRAGMENT_RETRY_ATTEMPTS`, followed by `FRAGMENT_RETRY_INTERVAL`.
+/// `FRAGMENT_RETRY_ATTEMPTS`: the maximum number of repetitions of a failed request.
 const RETRIES: u32 = 3;
+/// `FRAGMENT_RETRY_INTERVAL`: the time before a repetition.
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0, followed by the value of 2.9.3: the estimated download
-/// time, in segment lengths, at and above which a download is abandoned.
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0: the estimated download time, in segment lengths, at and
+/// above which a download is abandoned.
 const PATIENCE: f64 = 1.5;
+/// `ABANDON_MULTIPLIER` of dash.js 2.9.3.
 const PATIENCE_BOLA: f64 = 1.8;
 
 /// The rule that chooses the rate.
@@ -262,7 +264,7 @@ impl Session {
         }
     }
 
-    /// Requests the next segment, or plans another check.
+    /// Requests the next segment, plans another check, or closes after the last segment.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;

@@ -46,9 +46,9 @@ const HALF_RATE_BPS: f64 = 250e3;
 const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 /// The minimum time between two key frames on request (`encoder_rtcp_feedback.cc`).
 const KEY_EVERY: Duration = Duration::from_millis(300);
-/// The time of video in the pacer above which frames are left out.
+/// The sending time of the video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The share of the target above which frames are left out because of the congestion window
+/// The excess over the congestion window, as a share of the target, above which frames are left out
 /// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
 /// The minimum interval between two frames that are left out, in pictures

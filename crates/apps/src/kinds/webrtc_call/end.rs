@@ -65,7 +65,7 @@ impl From<ReceiverTimer> for Timer {
 impl Timer {
     const SLOTS: u64 = 16;
 
-    /// Returns the leg and the timer of a token.
+    /// Returns the leg and the timer of a token, if the token has a timer.
     pub(crate) fn of(token: u64) -> Option<(usize, Self)> {
         let timer = match token % Self::SLOTS {
             0 => Self::Begin,

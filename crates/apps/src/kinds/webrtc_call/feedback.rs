@@ -53,7 +53,7 @@ impl Default for Arrived {
 }
 
 impl Arrived {
-    /// Records that packet `number` arrived.
+    /// Records that packet `number` arrived, unless a report already covered this number.
     pub(crate) fn add(&mut self, number: u64, now: Instant) {
         if number >= self.next {
             let unit = Instant::from_nanos(now.as_nanos() / UNIT_NS * UNIT_NS);

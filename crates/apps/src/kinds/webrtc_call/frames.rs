@@ -103,7 +103,7 @@ impl Frames {
         is_new
     }
 
-    /// Removes and returns the next frame that can be decoded.
+    /// Removes and returns the next frame that can be decoded, if there is one.
     pub(crate) fn decode(&mut self, now: Instant) -> Option<Decoded> {
         let next = self.decoded.map(|last| last + 1);
         let is_complete = |partial: &Partial| partial.missing == 0;

@@ -82,8 +82,8 @@ impl Nacks {
         Gap::Request(gap)
     }
 
-    /// Returns the packets to request again: the missing packets without a request within the last
-    /// round trip.
+    /// Returns the missing packets without a request within the last round trip, and records that
+    /// they are requested again.
     pub(crate) fn due(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();
@@ -141,7 +141,7 @@ impl History {
         self.packets.push_back(Kept { packet, sent: now, retransmitted: None });
     }
 
-    /// Returns whether packet `number` is known and was not yet retransmitted.
+    /// Returns whether packet `number` is stored and was not yet retransmitted.
     pub(crate) fn is_first(&self, number: u64) -> bool {
         let place = self.packets.binary_search_by_key(&number, |kept| kept.packet.number);
         place.is_ok_and(|place| self.packets[place].retransmitted.is_none())

@@ -43,8 +43,8 @@ const LONGEST_FREEZE: &[&str] = &["longest_freeze_up_ms", "longest_freeze_down_m
 const FURTHER_FREEZES: &[&str] = &["further_freezes_up_percent", "further_freezes_down_percent"];
 const FRAME_DELAYS: &[&str] = &["frame_delay_up_p95_ms", "frame_delay_down_p95_ms"];
 const LINES: &[&str] = &["picture_up_lines", "picture_down_lines"];
-/// The source of both limits. `simulcast.cc` intends 500 kbit/s for 360 lines, and its smallest
-/// picture has 180 lines.
+/// The source of both limits of the picture's height. `simulcast.cc` intends 500 kbit/s for 360
+/// lines, and its smallest picture has 180 lines.
 const LINES_SOURCE: &str =
     "judgement; Zoom's requirements call 600 kbit/s, which is 360 lines, high quality";
 const BELOW_24: &[&str] = &["below_24_fps_up_percent", "below_24_fps_down_percent"];

@@ -16,9 +16,9 @@ const KEY_REQUEST: u32 = 12 + SRTCP;
 /// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {
-    /// The rate at which this end sends, in bit/s.
+    /// The rate at which this end sends, in bit/s, if it sends.
     pub(crate) bps: Option<f64>,
-    /// The round-trip time.
+    /// The round-trip time, once it is known.
     pub(crate) rtt: Option<Duration>,
 }
 
@@ -130,8 +130,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the mean delay in milliseconds of the frames rendered since this method was last
-    /// called.
+    /// Returns the mean delay in milliseconds of the frames, if any, rendered since this method was
+    /// last called.
     pub(crate) fn take_frame_delay_ms(&mut self, now: Instant) -> Option<f64> {
         self.screen.advance(now);
         self.screen.take_recent_ms()
@@ -142,13 +142,13 @@ impl Receiver {
         self.screen.measures(end)
     }
 
-    /// Returns the rate of the received video until `end`, in bit/s.
+    /// Returns the rate of the received video until `end`, in bit/s; `None` for no time.
     pub(crate) fn video_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         (span > 0.0).then(|| 8.0 * self.video_bytes as f64 / span)
     }
 
-    /// Returns the quality of the sound, given that `sent` packets of speech were sent.
+    /// Returns the quality of the sound, if there is any. `sent` packets of speech were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
         self.audio.heard(sent)
     }

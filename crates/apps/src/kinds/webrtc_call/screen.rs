@@ -50,8 +50,9 @@ pub(crate) struct Screen {
     top_seconds: f64,
     shown_seconds: f64,
     top_lines: u32,
-    /// The current second, counted from the start, and the number of its frames.
+    /// The current second, counted from the start.
     second: u64,
+    /// The number of frames in the current second.
     in_second: u64,
     slow: [u64; 2],
     recent: (Duration, u64),
@@ -96,8 +97,8 @@ impl Screen {
         self.count_seconds(now);
     }
 
-    /// Returns the mean delay in milliseconds of the frames rendered since this method was last
-    /// called.
+    /// Returns the mean delay in milliseconds of the frames, if any, rendered since this method was
+    /// last called.
     pub(crate) fn take_recent_ms(&mut self) -> Option<f64> {
         let (sum, count) = std::mem::take(&mut self.recent);
         (count > 0).then(|| sum.as_secs_f64() * 1e3 / count as f64)
@@ -192,7 +193,7 @@ impl Screen {
     }
 }
 
-/// The picture quality that a person saw.
+/// The picture quality that a person saw. Values are `None` without time, or without a picture.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// The number of frames rendered per second.
@@ -209,7 +210,7 @@ pub(crate) struct Seen {
     pub(crate) further_freezes_percent: Option<f64>,
     /// The mean height of the picture over time.
     pub(crate) lines: Option<f64>,
-    /// The percentage of the time with the largest picture.
+    /// The percentage of the time with a picture in which the picture is the largest.
     pub(crate) top_percent: Option<f64>,
     /// The delays from capture to rendering, in milliseconds.
     pub(crate) delays: Quantiles,

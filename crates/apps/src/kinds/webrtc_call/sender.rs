@@ -31,7 +31,7 @@ pub(crate) struct Sender {
     began: Instant,
     gcc: Gcc,
     pacer: Pacer,
-    /// The earliest time at which the pacer requested a call.
+    /// The earliest time at which the pacer requested a call, if one is requested.
     armed: Option<Instant>,
     encoder: Encoder,
     pictures: u64,
@@ -106,14 +106,14 @@ impl Sender {
         self.speech
     }
 
-    /// Returns the mean target over time until `end`, in bit/s.
+    /// Returns the mean target over time until `end`, in bit/s; `None` for no time.
     pub(crate) fn mean_target_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         let rest = self.target_bps() * end.since(self.target_since).as_secs_f64();
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Begins to probe and to send.
+    /// Begins to send and, if the settings say so, to probe.
     pub(crate) fn begin(&mut self, end: &mut End<'_>) {
         if self.settings.probing {
             self.gcc.start_probing(end.now());

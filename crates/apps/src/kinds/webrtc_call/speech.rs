@@ -74,11 +74,12 @@ pub(crate) struct AudioReceiver {
     arrivals: Arrivals,
     buffer: Neteq,
     late: u64,
-    /// The sums of the concealed gaps and of the playout delays.
+    /// The sum of the concealed gaps.
     gaps: Duration,
+    /// The sum of the playout delays.
     delays: Duration,
     newest: Option<u64>,
-    /// The last packet that a copy replaced.
+    /// The last packet that a copy replaced, if there is one.
     replaced: Option<u64>,
     recovered: u64,
 }
@@ -107,7 +108,7 @@ impl AudioReceiver {
         self.newest = self.newest.max(Some(number));
     }
 
-    /// Returns the quality of the sound, given that `sent` packets were sent.
+    /// Returns the quality of the sound, if any was expected. `sent` packets were sent.
     pub(crate) fn heard(&self, sent: u64) -> Option<Heard> {
         let lost = self.arrivals.loss(sent)?;
         let expected = self.arrivals.expected().max(1) as f64;

@@ -34,7 +34,7 @@ pub(crate) struct VcmTiming {
     extrapolator: TimestampExtrapolator,
     jitter: Jitter,
     delay: Duration,
-    /// The capture and the arrival of the last frame without repair.
+    /// The capture and the arrival of the last frame without repair, if there was one.
     last: Option<(Instant, Instant)>,
 }
 

@@ -84,7 +84,7 @@ impl Wire {
         self.first + self.sent.len() as u64 - 1
     }
 
-    /// Takes the content of the datagram `number`, which has arrived.
+    /// Takes the content of the datagram `number`, which has arrived, if the content is still kept.
     pub(crate) fn take(&mut self, number: u64) -> Option<Content> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let content = self.sent.get_mut(place)?.1.take();

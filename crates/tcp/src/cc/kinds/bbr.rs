@@ -83,7 +83,7 @@ struct Bbr {
     units: Units,
     mode: Mode,
 
-    /// The maximum bandwidth of the last ten rounds, by round.
+    /// The windowed maximum of the bandwidth, over the last ten rounds.
     bw: WindowedMax,
     rounds: u64,
     /// The `delivered` count at which the round began. The round ends when data sent after that
@@ -91,7 +91,7 @@ struct Bbr {
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The minimum round-trip time of the last ten seconds in microseconds.
+    /// The minimum round-trip time of the last ten seconds in microseconds, if it is known.
     min_rtt: Option<u64>,
     /// The tick of the sample in `min_rtt` or, if later, the tick at which the last
     /// [`Mode::ProbeRtt`] ended.
@@ -125,9 +125,11 @@ struct Bbr {
 
     has_seen_rtt: bool,
     pacing_rate: u64,
-    /// The time of the last delivery, and the totals at that time.
+    /// The time of the last delivery.
     delivered_at: Instant,
+    /// The total number of units delivered so far.
     delivered: u64,
+    /// The total number of units lost so far.
     lost: u64,
 }
 
@@ -197,7 +199,7 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.begin_epoch(now);
         match self.mode {
-            // The application does not need more than the known bandwidth.
+            // The application does not need more than the estimated bandwidth.
             Mode::ProbeBw => self.set_pacing_rate(UNIT),
             Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
             Mode::Startup | Mode::Drain => {}

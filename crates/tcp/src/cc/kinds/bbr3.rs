@@ -202,7 +202,7 @@ impl Bbr3 {
         self.idle_restart = true;
         self.aggregation.begin_epoch(self.view.now);
         match self.mode {
-            // The application does not need more than the known bandwidth.
+            // The application does not need more than the estimated bandwidth.
             Mode::ProbeBw => self.set_pacing_rate(UNIT, None),
             Mode::ProbeRtt => self.check_probe_rtt_done(window),
             Mode::Startup | Mode::Drain => {}

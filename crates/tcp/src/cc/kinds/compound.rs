@@ -58,7 +58,7 @@ struct Compound {
     dwnd: f64,
     /// The growth of the connection's window that is not yet a whole unit.
     fraction: f64,
-    /// The minimum round-trip time, which is kept over idle periods.
+    /// The minimum round-trip time, once it is known. It is kept over idle periods.
     base_rtt: Option<Duration>,
     round: Round,
     /// Reno's backlog in the last round, until it is used to tune gamma.
@@ -98,7 +98,7 @@ impl Compound {
         self.dwnd = 0.0;
     }
 
-    /// Starts the next round, and returns the round that this acknowledgement ends.
+    /// If this acknowledgement ends a round, starts the next round and returns the ended round.
     fn turn(&mut self, window: &Window, ack: &Ack) -> Option<Round> {
         if ack.snd_una <= self.round.end {
             return None;
@@ -120,7 +120,7 @@ impl Compound {
         if round.samples < SAMPLES {
             return 0.0;
         }
-        // The proportion of each window's data that is queued.
+        // This proportion of each window's data is queued.
         let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
         self.diff_reno = Some(round.reno * queued);
         let diff = round.window * queued;
@@ -131,7 +131,7 @@ impl Compound {
         }
     }
 
-    /// Moves gamma towards three quarters of Reno's backlog before this loss.
+    /// If tuning is on, moves gamma towards three quarters of Reno's backlog before this loss.
     fn tune_gamma(&mut self) {
         if let Some(diff) = self.diff_reno.take().filter(|_| self.gamma_tuning) {
             let tuned = self.gamma / 2.0 + 0.75 * diff / 2.0;

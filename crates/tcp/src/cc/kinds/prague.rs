@@ -46,8 +46,9 @@ const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 #[derive(Clone, Copy, Debug, Default)]
 struct View {
     now: u64,
-    /// The congestion window and the slow-start threshold, in segments.
+    /// The congestion window, in segments.
     cwnd: u64,
+    /// The slow-start threshold, in segments.
     ssthresh: u64,
     in_flight: u64,
     /// Eight times the smoothed round-trip time (`srtt_us`).
@@ -94,7 +95,7 @@ struct Prague {
     burst: u64,
     /// The totals at the start of the round.
     round_start: Totals,
-    /// The number of rounds since slow start.
+    /// The number of rounds that began outside slow start.
     round: u64,
     /// Whether a mark was seen, so that there is an AQM on the path.
     saw_ce: bool,
@@ -173,7 +174,7 @@ impl Prague {
         self.is_rtt_independent() && self.by_rate
     }
 
-    /// Selects after an acknowledgement whether the window or the rate is adapted.
+    /// With [`CwndMode::Switching`], selects whether the window or the rate is adapted.
     fn select_mode(&mut self) {
         if self.options.cwnd_mode != CwndMode::Switching {
             return;

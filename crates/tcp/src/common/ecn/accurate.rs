@@ -35,7 +35,7 @@ pub(crate) struct Accurate {
     awaits_third: bool,
     /// Whether the peer's feedback is invalid, so that packets are not ECN-capable.
     is_broken: bool,
-    /// The timestamp of the segment last processed.
+    /// The latest timestamp of the segments checked so far.
     ts_val: u32,
 }
 
@@ -52,8 +52,8 @@ impl Accurate {
     }
 }
 
-/// Returns the ECN field of a SYN that an ACE field reports, and whether the path may have caused
-/// its difference from the field `sent`.
+/// Returns the ECN field with which a SYN arrived, as an ACE field reports it. Also returns whether
+/// a path can deliver a SYN sent with the field `sent` in this way.
 const fn syn_of_ace(ace: u8, sent: Ecn) -> (Ecn, bool) {
     let arrived = match ace {
         0b010 => Ecn::NotEct,
@@ -77,7 +77,7 @@ impl Tcb {
     }
 
     /// Records the ECN field `field` of the peer's SYN-ACK, and the ECN field of this end's SYN.
-    /// Counts the mark of the SYN-ACK.
+    /// Counts the mark of the SYN-ACK, if there is one and a path can have set it.
     pub(super) fn note_syn_ack(&mut self, header: &TcpHeader, field: Ecn) {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;
@@ -94,7 +94,7 @@ impl Tcb {
         }
     }
 
-    /// Reports the number of marks in a segment of accurate ECN (`tcp_accecn_set_ace`).
+    /// Sets the ACE field of a segment, and returns the segment's ECN field (`tcp_accecn_set_ace`).
     pub(super) fn report_marks(&mut self, header: &mut TcpHeader) -> Ecn {
         let accurate = &mut self.ecn.accurate;
         let ace = if std::mem::take(&mut accurate.shows_syn_ack) {
@@ -107,8 +107,8 @@ impl Tcb {
         if accurate.is_broken { Ecn::NotEct } else { self.ecn.offer.capable() }
     }
 
-    /// Counts the mark of a segment that has arrived. Returns whether its ECN field differs from
-    /// the previous segment's ECN field (`tcp_ecn_received_counters`).
+    /// Records the ECN field of a segment that has arrived, and counts its mark, if any. Returns
+    /// whether the field differs from the previous segment's field (`tcp_ecn_received_counters`).
     pub(crate) fn count_mark(&mut self, field: Ecn) -> bool {
         self.ecn.seen |= field != Ecn::NotEct;
         let accurate = &mut self.ecn.accurate;
@@ -148,7 +148,7 @@ impl Tcb {
         true
     }
 
-    /// Returns whether the segment has a later timestamp than the segment last processed.
+    /// Returns whether the segment has a later timestamp than all segments checked before.
     pub(crate) fn is_newer_by_timestamp(&mut self, header: &TcpHeader) -> bool {
         let accurate = &mut self.ecn.accurate;
         let is_newer = header.timestamps && later_by(header.ts_val, accurate.ts_val) > 0;

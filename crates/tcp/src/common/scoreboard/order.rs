@@ -60,12 +60,12 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the segment in the list with the oldest transmission.
+    /// Returns the segment in the list with the oldest transmission, if the list has one.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Returns the segment after `id` in order of transmission.
+    /// Returns the segment after `id` in order of transmission, if there is one.
     pub(crate) fn next_oldest(&self, id: u32) -> Option<u32> {
         let after = self.get(id).after;
         (after != NONE).then_some(after)

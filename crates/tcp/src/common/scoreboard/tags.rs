@@ -59,8 +59,8 @@ impl Scoreboard {
         }
     }
 
-    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, was
-    /// previously unknown.
+    /// Tags the segment L, unless it has the tag S. Returns whether the loss of the segment, or of
+    /// its retransmission, was previously unknown.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {
@@ -104,7 +104,8 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Returns the segment at which the search for the next retransmission starts.
+    /// Returns the segment at which the search for the next retransmission starts, if
+    /// stored.
     pub(crate) const fn hint(&self) -> Option<u32> {
         self.hint
     }
@@ -114,7 +115,7 @@ impl Scoreboard {
         self.hint = Some(id);
     }
 
-    /// Returns the segment at which counting for RFC 6675 stopped, and the count.
+    /// Returns the segment at which counting for RFC 6675 stopped, if it is stored, and the count.
     pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
         self.lost_hint.filter(|(id, _)| self.holds(*id))
     }
@@ -124,7 +125,7 @@ impl Scoreboard {
         self.lost_hint = Some((id, count));
     }
 
-    /// Reduces the count for RFC 6675 by the number of removed segments.
+    /// Reduces the stored count for RFC 6675, if any, by the number of removed segments.
     pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
         if let Some((_, count)) = &mut self.lost_hint {
             *count = count.saturating_sub(removed);

@@ -55,10 +55,10 @@ pub(in crate::linux) struct AckState {
     flags: u32,
     /// The value of `snd_una` before the acknowledgement.
     pub(in crate::linux) prior_una: u64,
-    /// The first transmission time of the original segments that the acknowledgement covers
-    /// selectively.
+    /// The first transmission time of the original segments, if any, that the acknowledgement
+    /// covers selectively.
     pub(in crate::linux) first_sacked: Option<Instant>,
-    /// The last transmission time of the original segments that the acknowledgement covers
+    /// The last transmission time of the original segments, if any, that the acknowledgement covers
     /// selectively.
     pub(in crate::linux) last_sacked: Option<Instant>,
     /// The sequence number of the lowest segment that the acknowledgement shows to have been
@@ -67,7 +67,7 @@ pub(in crate::linux) struct AckState {
     /// The number of segments that the acknowledgement delivers selectively.
     pub(in crate::linux) sack_delivered: u64,
     pub(in crate::linux) rate: PendingSample,
-    /// The round-trip time of the newest segment acknowledged.
+    /// The round-trip time of the newest segment acknowledged, if it gave a sample.
     pub(in crate::linux) cc_rtt: Option<Duration>,
     pub(in crate::linux) acked_bytes: u64,
 }

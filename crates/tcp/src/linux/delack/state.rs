@@ -14,8 +14,9 @@ use crate::tcb::Tcb;
 /// starts in time (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 
-/// The bounds of the first estimate of the peer's segment size (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
+/// The lower bound of the first estimate of the peer's segment size (`TCP_MIN_MSS`).
 const MIN_MSS: u32 = 88;
+/// The upper bound of the first estimate of the peer's segment size (`TCP_MSS_DEFAULT`).
 const DEFAULT_MSS: u32 = 536;
 /// The length of a TCP header without options, in bytes.
 const TCP_HEADER: u32 = 20;
@@ -151,7 +152,7 @@ impl DelayedAck {
         self.is_forced() || (self.quick > 0 && !self.pingpong)
     }
 
-    /// Returns whether the pending acknowledgement is due at once under either rule.
+    /// Returns whether the pending acknowledgement is due at once, whichever delay rule applies.
     pub(super) const fn is_forced(&self) -> bool {
         self.now || self.always
     }
@@ -170,7 +171,7 @@ impl DelayedAck {
         self.quick = self.quick.max(half.min(count) as u32);
     }
 
-    /// Adapts the delay to data that arrived in order.
+    /// Records the arrival of data in order. By the adaptive rule, also adapts the delay.
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb) {
         if self.rule == DelayedAckRule::Adaptive {
@@ -215,8 +216,8 @@ impl DelayedAck {
         let whole = header.payload + TCP_HEADER + u32::from(header.options_len);
         let ends = header.flags.has(TcpFlags::PSH) || header.flags.has(TcpFlags::FIN);
         if whole >= DEFAULT_MSS + TCP_HEADER || (whole >= MIN_MSS + TCP_HEADER && !ends) {
-            // If two segments in a row have the same size without options, it counts as the peer's
-            // segment size.
+            // If two segments in a row have the same size without options, this size counts as the
+            // peer's segment size.
             let size = whole.saturating_sub(TCP_HEADER + options.fixed_len());
             self.last_size = size;
             if size == last {
@@ -246,8 +247,8 @@ impl DelayedAck {
         ato.min(self.most)
     }
 
-    /// Compresses a duplicate acknowledgement at `nxt`, for at most `limit` acknowledgements.
-    /// Returns whether it was compressed.
+    /// Counts a duplicate acknowledgement at `nxt` as compressed, unless `limit` is reached or it
+    /// is among the first three at `nxt`. Returns whether it was counted.
     pub(super) fn compress(&mut self, nxt: u64, limit: u32) -> bool {
         if self.compressed >= limit {
             return false;
@@ -281,7 +282,7 @@ impl DelayedAck {
     pub(in crate::linux) fn on_ack_sent(&mut self) -> bool {
         let had_compressed = self.compressed > 0;
         self.compressed = 0;
-        // Only an acknowledgement of data counts.
+        // Only an acknowledgement of data counts as a quick acknowledgement.
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;
             if self.quick == 0 {

@@ -57,7 +57,7 @@ impl AckedRate {
         count > MOST_PACKETS || span > LONGEST || (count > PACKETS && span > WINDOW)
     }
 
-    /// Returns the estimate in bit/s.
+    /// Returns the estimate in bit/s, once there are enough packets.
     pub(crate) fn bps(&self) -> Option<f64> {
         if self.window.len() < REQUIRED {
             return None;
@@ -66,7 +66,7 @@ impl AckedRate {
         Some(self.sent_bps().map_or(arrived, |sent| arrived.min(sent)))
     }
 
-    /// Returns the rate of the arrivals after the first packet.
+    /// Returns the rate of the arrivals after the first packet, if the window has packets.
     fn arrived_bps(&self) -> Option<f64> {
         let (front, back) = (self.window.front()?, self.window.back()?);
         let (mut longest, mut second) = (Duration::ZERO, Duration::ZERO);

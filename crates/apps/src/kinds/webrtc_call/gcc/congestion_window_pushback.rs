@@ -49,7 +49,7 @@ impl CongestionWindowPushback {
         }
     }
 
-    /// Adapts the window to the target.
+    /// Adapts the window to the target, once there is a round-trip time.
     pub(crate) fn resize(&mut self, target_bps: f64) {
         let Some(&rtt) = self.round_trips.iter().min() else { return };
         let bytes = target_bps / 8.0 * (rtt + QUEUE).as_secs_f64();

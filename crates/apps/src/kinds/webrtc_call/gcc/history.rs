@@ -70,8 +70,8 @@ impl History {
         bytes
     }
 
-    /// Returns the arrivals of a report in the order of their times, and the outcome of each
-    /// packet.
+    /// Returns the arrivals of a report in the order of their times, and the outcome of each packet
+    /// that is still stored.
     pub(super) fn read(&self, report: &Report) -> (Vec<Arrival>, Vec<Outcome>) {
         let mut arrivals = Vec::with_capacity(report.arrivals.len());
         let mut outcomes = Vec::with_capacity(report.arrivals.len());

@@ -50,7 +50,7 @@ fn minus(a: Instant, b: Instant) -> i128 {
 
 impl InterArrivalDelta {
     /// Adds a packet. If the packet begins a new group, returns the spacing of the last two
-    /// complete groups.
+    /// complete groups, once there are two.
     pub(crate) fn add(
         &mut self,
         sent: Instant,

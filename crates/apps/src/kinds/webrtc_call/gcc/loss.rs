@@ -49,7 +49,7 @@ pub(crate) struct LossLimit {
     next_report: Instant,
     /// The proportion of lost packets in 256ths, as RTCP reports it.
     loss: f64,
-    /// The time of the last loss report.
+    /// The time of the last loss report, if there was one.
     reported: Option<Instant>,
     first_report: Option<Instant>,
     decreased: Option<Instant>,
@@ -129,14 +129,14 @@ impl LossLimit {
         self.loss_based.set_acked(bps);
     }
 
-    /// Adds the outcome of each packet of a report to the loss-based estimator. `is_limited` states
-    /// whether the application limits the sender.
+    /// Adds the outcome of each packet of a report to the loss-based estimator, and adapts the
+    /// target. `is_limited` states whether the application limits the sender.
     pub(crate) fn learn(&mut self, outcomes: &[Outcome], is_limited: bool, now: Instant) {
         self.loss_based.update(outcomes, self.delay_bps, is_limited);
         self.process(now);
     }
 
-    /// Counts lost packets for the loss report.
+    /// Counts lost packets. If a loss report is due, completes it and adapts the target.
     pub(crate) fn count(&mut self, lost: u64, expected: u64, now: Instant) {
         self.lost += lost;
         self.expected += expected;

@@ -206,7 +206,7 @@ impl LossBased {
         let near_hold = self.hold.bps.is_finite() && acked_bps < HOLD_THRESHOLD * self.hold.bps;
         let factor = if near_hold { RAMP_UP_IN_HOLD } else { RAMP_UP };
         let bps = bps.min(factor * acked_bps).max(before_bps);
-        // One bit per second is enough to leave the decrease, so that padding begins.
+        // A rise by one bit per second is enough to leave the decrease, so that padding begins.
         let is_stuck = self.state == LossState::Decreasing && bps <= before_bps;
         if is_stuck { before_bps + 1.0 } else { bps }
     }

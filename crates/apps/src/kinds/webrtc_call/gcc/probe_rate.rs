@@ -87,8 +87,8 @@ impl Arrived {
         if !enough || !possible(sent) || !possible(arrived) {
             return None;
         }
-        // These times exclude the transmission of the last packet and the arrival of the first
-        // packet.
+        // The span of departures ends before the last packet is sent, and the span of arrivals
+        // begins after the first packet has arrived.
         let sent_bps = 8.0 * (self.bytes - self.last_sent_bytes) / sent.as_secs_f64();
         let arrived_bps = 8.0 * (self.bytes - self.first_arrival_bytes) / arrived.as_secs_f64();
         if arrived_bps > MOST_RATIO * sent_bps {
@@ -104,8 +104,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns the rate of a probe of 1.8 Mbit/s. Packets of 1,000 B are sent every `sent_us` and
-    /// arrive every `arrived_us`.
+    /// Returns the rate of a probe of 1.8 Mbit/s with `packets` packets, if there is a result.
+    /// Packets of 1,000 B are sent every `sent_us` and arrive every `arrived_us`.
     fn probed(sent_us: u64, arrived_us: u64, packets: u64) -> Option<f64> {
         let mut rates = ProbeRates::default();
         let cluster = Cluster { id: 7, bps: 1.8e6 };

@@ -107,7 +107,7 @@ impl Probes {
         }
     }
 
-    /// Gives up on results that have not arrived.
+    /// Gives up on a probe's result that has not arrived in time.
     pub(crate) fn process(&mut self, now: Instant) {
         if now.since(self.initiated) > WAIT {
             self.further_bps = None;

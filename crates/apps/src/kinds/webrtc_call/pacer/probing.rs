@@ -79,7 +79,7 @@ impl Probing {
         self.is_active.then(|| self.next.unwrap_or(now).max(now))
     }
 
-    /// Returns the send that is due.
+    /// Returns the send that is due, if any.
     pub(super) fn due(&self, now: Instant) -> Option<Send> {
         let probe = self.probes.front()?;
         let is_due = self.next.is_none_or(|at| at <= now);

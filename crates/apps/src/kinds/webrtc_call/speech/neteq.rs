@@ -83,7 +83,7 @@ pub(crate) struct Neteq {
     interval: Option<Instant>,
     longest_ms: f64,
     target_ms: f64,
-    /// The playout delay, in milliseconds.
+    /// The playout delay, in milliseconds, once a packet has arrived.
     playout_ms: Option<f64>,
     stretched: Instant,
 }

@@ -147,7 +147,7 @@ impl Jitter {
         }
         self.frames = self.frames.saturating_add(1);
         let mean = AVERAGE * self.mean_bytes + (1.0 - AVERAGE) * bytes;
-        // Key frames do not change the mean.
+        // A much larger frame, such as a key frame, does not change the mean.
         if bytes < self.mean_bytes + 2.0 * math::sqrt(self.size_variance) {
             self.mean_bytes = mean;
         }

@@ -24,7 +24,7 @@ const MOST_ERROR: f64 = 7_000.0;
 pub(super) struct TimestampExtrapolator {
     start: Instant,
     last: Instant,
-    /// The first and the last time of capture.
+    /// The first and the last time of capture, once a frame has arrived.
     captured: Option<(Instant, Instant)>,
     frames: u32,
     /// The ticks per millisecond, and the ticks at the start.

@@ -47,8 +47,8 @@ impl Aggregation {
         }
     }
 
-    /// Records that data `acked` was acknowledged at `now`. The path has the bandwidth `bw`, and
-    /// the window is `cwnd`.
+    /// Records that the amount `acked` of data was acknowledged at `now`, at the bandwidth `bw` and
+    /// with the window `cwnd`.
     pub(in crate::cc::kinds) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
         // Both sources keep the product in 32 bits.
         let mut expected = product(bw, now.since(self.epoch).as_micros()) & u64::from(u32::MAX);

@@ -49,7 +49,7 @@ impl Bbr {
         }
         self.sample_policer(ack.rate.losses, app_limited);
         let bw = ack.rate.delivered.saturating_mul(BW_UNIT) / micros;
-        // A sample limited by the application counts only if it exceeds the known bandwidth.
+        // A sample limited by the application counts only if it is at least the maximum so far.
         if !app_limited || bw >= self.bw.get() {
             self.bw.update(BW_ROUNDS, self.rounds, bw);
         }
@@ -116,7 +116,7 @@ impl Bbr {
         // This is the data in flight before this acknowledgement.
         let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
         match self.pacing_gain {
-            // Losses, or the amount of data in flight, show that the path is full.
+            // After a round trip, the phase also waits for a loss or for enough data in flight.
             gain if gain > UNIT => {
                 let target = self.inflight(self.bw.get(), gain);
                 full_length && (ack.rate.losses > 0 || self.at_departure(in_flight, ack) >= target)

@@ -55,9 +55,11 @@ pub(super) struct Policer {
     rounds: u32,
     /// The bandwidth of the last interval; zero if there was none.
     bw: u64,
-    /// The start of the interval in milliseconds, and the totals at that time.
+    /// The start of the interval, in milliseconds.
     since: u64,
+    /// The total number of units delivered at the start of the interval.
     delivered: u64,
+    /// The total number of units lost at the start of the interval.
     lost: u64,
 }
 

@@ -51,7 +51,7 @@ impl Bbr {
         }
     }
 
-    /// Returns the bandwidth-delay product of `bw` times a gain, rounded up.
+    /// Returns the bandwidth-delay product of `bw` times a gain, or ten segments without a sample.
     pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else {
             return INIT_CWND * self.units.segment;
@@ -120,9 +120,9 @@ impl Bbr {
         }
     }
 
-    /// Returns the window after a change of the recovery state. In the first round of recovery, the
-    /// sender sends as much data as was delivered. After recovery, the window is restored
-    /// (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Returns the window after losses, and after a change of the recovery state. In the first
+    /// round of recovery, the sender sends as much data as was delivered. After recovery, the
+    /// window is restored (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: RecoveryState) -> Conserve {
         let acked = ack.rate.acked_sacked;
         let mut cwnd = window.cwnd.saturating_sub(ack.rate.losses).max(window.segment);

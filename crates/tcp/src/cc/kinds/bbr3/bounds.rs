@@ -1,7 +1,7 @@
 //! The bounds of the data in flight and of the bandwidth, and their reaction to loss and marks.
 //!
-//! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`. The draft calls `inflight_hi` `inflight_longterm`,
-//! and `inflight_lo` and `bw_lo` `inflight_shortterm` and `bw_shortterm`.
+//! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`. The draft has other names: `inflight_longterm` for
+//! `inflight_hi`, `inflight_shortterm` for `inflight_lo`, and `bw_shortterm` for `bw_lo`.
 
 use super::model::Sample;
 use super::{AckPhase, Bbr3, CWND_MIN_TARGET, Mode, Phase, SCALE, UNBOUNDED, UNIT};
@@ -14,7 +14,7 @@ const LOSS_THRESH: u64 = UNIT * 2 / 100;
 /// The share of marked segments above which a probe's data in flight counts as too high
 /// (`bbr_ecn_thresh`).
 pub(super) const ECN_THRESH: u64 = UNIT / 2;
-/// The largest reduction by marks (`bbr_ecn_factor`).
+/// The largest share by which marks reduce the bounds (`bbr_ecn_factor`).
 const ECN_FACTOR: u64 = UNIT / 3;
 /// The share of the bound that is left free while cruising (`bbr_inflight_headroom`).
 const HEADROOM: u64 = UNIT * 15 / 100;
@@ -92,7 +92,8 @@ impl Bounds {
         self.probe_up_cnt = (cwnd / growth).max(1);
     }
 
-    /// Returns `inflight_hi` minus the headroom (`bbr_inflight_with_headroom`).
+    /// Returns `inflight_hi` minus the headroom, but at least the minimum window. An unbounded
+    /// `inflight_hi` stays unbounded (`bbr_inflight_with_headroom`).
     pub(super) fn with_headroom(&self) -> u64 {
         if self.inflight_hi == UNBOUNDED {
             return UNBOUNDED;

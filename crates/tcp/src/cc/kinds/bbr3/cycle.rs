@@ -17,8 +17,9 @@ use crate::cc::{CaState, Window};
 const FULL_LOSS_COUNT: u32 = 6;
 /// The number of consecutive rounds with many marks that end start-up (`bbr_full_ecn_cnt`).
 const FULL_ECN_ROUNDS: u32 = 2;
-/// The windows of the two filters of the minimum round-trip time, in milliseconds.
+/// The length in milliseconds of the minimum filter that gives the model its round-trip time.
 const MIN_RTT_MILLIS: u64 = 10_000;
+/// The length in milliseconds of the minimum filter whose expiry starts [`Mode::ProbeRtt`].
 const PROBE_RTT_MILLIS: u64 = 5_000;
 /// The gain of the window in [`Mode::ProbeRtt`].
 const PROBE_RTT_CWND_GAIN: u64 = UNIT / 2;
@@ -59,7 +60,8 @@ impl Bbr3 {
         self.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
     }
 
-    /// Ends start-up after consecutive rounds in which at least half of the segments were marked.
+    /// If marks count, ends start-up after rounds in which at least half of the segments were
+    /// marked.
     pub(super) fn check_ecn_too_high_in_startup(&mut self, ratio: u64) {
         if self.full_bw_reached || !self.ecn_eligible {
             return;
@@ -70,7 +72,7 @@ impl Bbr3 {
         }
     }
 
-    /// Ends start-up after a round of recovery in which too much was lost.
+    /// Ends start-up after a round of recovery in which too many segments were lost.
     pub(super) fn check_loss_too_high_in_startup(&mut self, sample: &Sample) {
         if self.full_bw_reached {
             return;
@@ -166,7 +168,8 @@ impl Bbr3 {
     }
 
     /// Starts a probe when marks have ceased, after two to three seconds, or after a number of
-    /// rounds. In this number of rounds, at most 63, a Reno flow would grow by the target.
+    /// rounds. In this number (at most 63), a Reno flow would grow by the target. Returns whether
+    /// it did.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle

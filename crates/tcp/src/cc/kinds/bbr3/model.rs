@@ -80,11 +80,12 @@ impl Sample {
     }
 }
 
-/// The signals of the present round and cycle.
+/// The congestion signals of the present round and of the present cycle.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// The maximum bandwidth and the maximum amount of delivered data of the latest round.
+    /// The maximum bandwidth of the latest round.
     pub(super) bw_latest: u64,
+    /// The maximum amount of data delivered during a sample of the latest round.
     pub(super) inflight_latest: u64,
     pub(super) loss_round_delivered: u64,
     pub(super) loss_round_start: bool,
@@ -92,7 +93,7 @@ pub(super) struct Signals {
     pub(super) ecn_in_round: bool,
     pub(super) loss_in_cycle: bool,
     pub(super) ecn_in_cycle: bool,
-    /// The number of acknowledgements in the round that marked losses.
+    /// The number of acknowledgements in the round after which segments were marked as lost.
     pub(super) loss_events_in_round: u32,
 }
 

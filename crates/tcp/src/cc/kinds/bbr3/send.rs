@@ -48,7 +48,8 @@ impl Bbr3 {
         }
     }
 
-    /// Returns the bandwidth-delay product of `bw` times a gain, rounded up.
+    /// Returns the bandwidth-delay product of `bw` times a gain; without a sample, the first
+    /// window.
     pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         if self.min_rtt == UNBOUNDED {
             return self.init_cwnd;

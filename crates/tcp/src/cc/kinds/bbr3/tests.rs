@@ -134,7 +134,7 @@ fn cruising_begins_below_both_bounds() {
     }
 }
 
-/// C-204: when the wait is over, the next probe begins, also before the queue has drained.
+/// C-204: when the wait is over, the next probe begins, even if the queue has not drained.
 #[test]
 fn a_probe_that_is_due_skips_cruising() {
     let (mut bbr, _) = cycling(Phase::Down);
@@ -164,7 +164,7 @@ fn an_idle_period_replaces_the_probe_of_the_round_trip_time() {
     }
 }
 
-/// C-209: while the bound limits a probe, its growth doubles each round.
+/// C-209: while the bound limits a probe, the growth of the bound doubles each round.
 #[test]
 fn the_growth_of_the_bound_doubles_each_round() {
     let (mut bbr, _) = cycling(Phase::Up);
@@ -285,8 +285,8 @@ fn the_variants_differ_in_the_gain_for_draining() {
     }
 }
 
-/// The waits between probes are 2 to 3 s and 0 or 1 rounds. They come from a named stream, so they
-/// are equal in a repeated run, and different for another seed.
+/// The wait ends after 2 to 3 s, and the count of its rounds starts at 0 or 1. Both values come
+/// from a named stream, so they are equal in a repeated run, and different for another seed.
 #[test]
 fn waits_come_from_a_named_stream() {
     let waits = |seed| {

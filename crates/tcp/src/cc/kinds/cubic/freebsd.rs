@@ -15,11 +15,12 @@ use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
 /// The number of bits after the binary point.
 const SHIFT: u32 = 8;
-/// β ≈ 0.8: the factor by which a loss multiplies the window.
+/// β ≈ 0.8: the factor by which a loss multiplies the window, in 256ths.
 const BETA: u64 = 204;
 const ONE_SUB_BETA: u64 = 51;
-/// The constants `3·(1−β)` and `2−(1−β)`.
+/// The constant `3·(1−β)`, in 256ths.
 const THREE_ONE_SUB_BETA: u32 = 153;
+/// The constant `2−(1−β)`, in 256ths.
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
 /// The constant C ≈ 0.4.
 const C_FACTOR: u64 = 102;
@@ -43,7 +44,7 @@ pub(super) struct Cubic {
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,
-    /// The signal of the last congestion event.
+    /// The signal of the last congestion event, if there was one.
     signal: Option<Signal>,
     rtt: RttRecord,
     /// The bytes counted towards the next increase.
@@ -160,13 +161,13 @@ impl Cubic {
         if window.segment == 1 {
             confine(window);
         }
-        // Before the first loss, the maximum is the current window.
+        // Before the first loss, the maximum is the largest window so far.
         if self.congestions == 0 {
             self.max_cwnd = self.max_cwnd.max(window.cwnd);
         }
     }
 
-    /// Counts acknowledged bytes towards a whole window (RFC 3465).
+    /// In congestion avoidance, counts acknowledged bytes towards a whole window (RFC 3465).
     fn count(&mut self, window: &Window, acked: u64) {
         if window.cwnd <= window.ssthresh {
             self.counted = 0;
@@ -205,7 +206,7 @@ fn acked_units(window: &Window, ack: &Ack) -> u64 {
     }
 }
 
-/// Limits the window on a host that counts segments, which is not FreeBSD.
+/// Limits the window to between one segment and `clamp`.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }

@@ -187,7 +187,7 @@ pub(super) struct PlusPlus {
     window_end: u64,
     /// The minimum delay of the last round, if it had a sample.
     last_round_min: Option<Duration>,
-    /// The minimum delay of this round.
+    /// The minimum delay of this round, if it has a sample.
     round_min: Option<Duration>,
     /// The number of samples in this round.
     samples: u32,

@@ -208,8 +208,8 @@ impl CongestionControl for Cubic {
     fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
         self.snd_nxt = ack.snd_nxt;
         let Some(rtt) = ack.rtt else { return };
-        // Samples within a second of recovery include the queue that caused the recovery, and do
-        // not count.
+        // Samples in the first second of an epoch include the queue that caused the recovery, and
+        // do not count.
         let now = self.clock.at(ack.now);
         if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
             return;

@@ -19,7 +19,7 @@ pub(super) fn cubic_root(a: u64) -> u64 {
     if bits < 7 {
         return (u64::from(LEADING[a as usize]) + 35) >> 6;
     }
-    // 84/256 approximates 1/3, which gives the number of whole octal digits minus one.
+    // With 84/256 in place of 1/3, this is the number of whole octal digits minus one.
     let digits = ((bits * 84) >> 8) - 1;
     let leading = (a >> (digits * 3)) as usize;
     let guess = ((u64::from(LEADING[leading]) + 10) << digits) >> 6;

@@ -26,7 +26,7 @@ pub(super) fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
 }
 
 impl Prague {
-    /// Returns the window in segments (`prague_frac_cwnd_to_snd_cwnd`).
+    /// Returns the window in segments, at least two (`prague_frac_cwnd_to_snd_cwnd`).
     pub(super) fn whole_cwnd(&self) -> u64 {
         ((self.frac_cwnd + ONE_CWND - 1) >> CWND_UNIT).max(MIN_CWND_RTT).min(self.view.clamp)
     }
@@ -54,7 +54,7 @@ impl Prague {
         mul_shr(self.rate_of_packet(), self.frac_cwnd, CWND_UNIT).max(MINIMUM_RATE)
     }
 
-    /// Sets the first rate, at which one initial window is sent per round trip.
+    /// Sets the first rate: a window per round trip, or the lowest rate without a round-trip time.
     pub(super) fn init_rate(&mut self) {
         let packets = self.view.cwnd.max(self.view.in_flight);
         self.rate = if self.view.srtt8 > 0 {
@@ -84,8 +84,8 @@ impl Prague {
         self.pacing_rate = rate;
     }
 
-    /// Reduces the size of packets at low rates, so that two packets are sent per virtual round
-    /// trip (`prague_update_alpha`, `prague_valid_mtu`).
+    /// Adapts the size of packets, if it may change, so that at low rates two packets are sent per
+    /// virtual round trip (`prague_update_alpha`, `prague_valid_mtu`).
     pub(super) fn adapt_mtu(&mut self) {
         let old = self.view.mtu;
         let new = self.most_mtu().min(self.max_mtu).max(MIN_MSS + self.header);

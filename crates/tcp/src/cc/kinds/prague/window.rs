@@ -16,9 +16,9 @@ const fn divide(dividend: u64, divisor: u64) -> u64 {
 }
 
 impl Prague {
-    /// Sets the growth of the window for a window of unmarked segments. If the round-trip time is
-    /// below the target, the growth is multiplied by the square of the ratio of both times. The
-    /// rate then grows as fast as at the target (`prague_ai_ack_increase`).
+    /// Sets the growth of the window for a window of unmarked segments. After the `transition`
+    /// rounds, a round-trip time below the target multiplies the growth by the square of their
+    /// ratio. The rate then grows as fast as at the target (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
         let (rtt, target) = (self.view.srtt8, self.options.target8);
         let is_scaled =
@@ -83,7 +83,7 @@ impl Prague {
         self.rate = (self.rate + unmarked).max(self.rate_of_frac_cwnd());
     }
 
-    /// Moves the connection's window by at most one segment.
+    /// Moves the connection's window towards the fractional window, by at most one segment.
     fn step(&mut self) {
         let target = self.whole_cwnd();
         match self.view.cwnd.cmp(&target) {

@@ -51,7 +51,7 @@ pub(super) struct Observations {
     count: u64,
     bytes: f64,
     lost_bytes: f64,
-    /// The time at which the last packet of the newest observation was sent.
+    /// The time at which the last packet of the newest observation, if any, was sent.
     newest: Option<Instant>,
     average_loss: f64,
 }
