@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from aqmlab.base.core_requirement import OwnRequirement
 from aqmlab.base.errors import ScenarioError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.cli import status_of
@@ -10,7 +11,6 @@ from aqmlab.planning import planner
 from aqmlab.report import page
 from aqmlab.results.results import load
 from aqmlab.results.verdicts.columns import QUALITY_COLUMNS
-from aqmlab.scenario.core_requirement import OwnRequirement
 from aqmlab.scenario.model import Report, Scenario
 from aqmlab.scenario.requirements import Requirement
 from support.campaigns import app, campaign_of, grid
