@@ -126,10 +126,6 @@ impl Congest {
         &self.window
     }
 
-    pub(crate) fn gauges(&self) -> Vec<(&'static str, f64)> {
-        self.cc.gauges()
-    }
-
     /// Returns the controller's pacing rate, if the controller sets one.
     pub(crate) fn pacing_rate(&self) -> Option<BitRate> {
         self.cc.pacing_rate()

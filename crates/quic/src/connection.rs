@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use aqmlab_core::{BitRate, Duration, Ecn, Instant, QuicDatagram, QuicPacket, QuicSpace};
+use aqmlab_tcp::SenderState;
 
 use crate::acks::{AckTracker, MAX_ACK_DELAY};
 use crate::config::{Config, MIN_INITIAL};
@@ -83,21 +84,6 @@ pub struct Stats {
     pub repeated_packets: u64,
     /// Counters of loss detection.
     pub recovery: crate::RecoveryStats,
-}
-
-/// The state of a connection, for plots.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Metrics {
-    /// The congestion window.
-    pub cwnd_bytes: u64,
-    /// The slow-start threshold; `None` until the first reduction.
-    pub ssthresh_bytes: Option<u64>,
-    /// The smoothed round-trip time; `None` until the first sample.
-    pub srtt: Option<Duration>,
-    /// The bytes in flight.
-    pub in_flight_bytes: u64,
-    /// The gauges of the congestion controller.
-    pub gauges: Vec<(&'static str, f64)>,
 }
 
 /// One end of a connection.
@@ -330,15 +316,14 @@ impl Connection {
         BURST_DATAGRAMS * self.max_datagram_size as u64
     }
 
-    /// Returns the state to plot.
-    pub fn metrics(&self) -> Metrics {
+    /// Returns the state of the sender that is sampled over time.
+    pub fn sender_state(&self) -> SenderState {
         let window = self.recovery.congest.window();
-        Metrics {
+        SenderState {
             cwnd_bytes: window.cwnd,
             ssthresh_bytes: (window.ssthresh != u64::MAX).then_some(window.ssthresh),
             srtt: self.recovery.rtt.measured(),
             in_flight_bytes: self.recovery.congest.in_flight,
-            gauges: self.recovery.congest.gauges(),
         }
     }
 

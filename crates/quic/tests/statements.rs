@@ -34,7 +34,7 @@ fn c225_the_initial_window_depends_on_the_datagram_size() {
     let windows = [1_200, 1_472, 1_500, 9_000].map(initial_window);
     assert_eq!(windows, [12_000, 14_720, 14_720, 18_000]);
     let path = Path::new(|config| config.mtu = 1_480);
-    assert_eq!(path.ends[0].metrics().cwnd_bytes, 14_520);
+    assert_eq!(path.ends[0].sender_state().cwnd_bytes, 14_520);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn c228_a_packet_is_lost_when_the_third_after_it_is_acknowledged() {
 #[test]
 fn c229_a_probe_keeps_the_window_and_a_loss_reduces_it_once_per_period() {
     let mut path = established();
-    let before = path.client().metrics().cwnd_bytes;
+    let before = path.client().sender_state().cwnd_bytes;
     losing(&mut path, &[0]);
     path.client().write(0, 1_000);
     path.run_until(400);
@@ -75,7 +75,7 @@ fn c229_a_probe_keeps_the_window_and_a_loss_reduces_it_once_per_period() {
     path.run_until(400);
     let stats = path.client().stats().recovery;
     assert_eq!((stats.lost_packets, stats.loss_periods), (3, 1));
-    let window = path.client().metrics().ssthresh_bytes.expect("there was a loss");
+    let window = path.client().sender_state().ssthresh_bytes.expect("there was a loss");
     assert_eq!(window, before / 2);
 }
 
@@ -87,10 +87,10 @@ fn a_flight_that_fills_the_window_lets_it_grow_after_the_last_data() {
     for (datagrams, grown) in [(5, 0), (8, 2), (12, 6)] {
         let mut path = Path::new(|_| {}).with_rate(10_000_000);
         path.run_until(200);
-        let before = path.client().metrics().cwnd_bytes;
+        let before = path.client().sender_state().cwnd_bytes;
         path.client().write(0, datagrams * 1_400);
         path.run_until(400);
-        let after = path.client().metrics().cwnd_bytes;
+        let after = path.client().sender_state().cwnd_bytes;
         assert_eq!((after - before) / 1_400, grown, "{datagrams} datagrams");
     }
 }
@@ -103,7 +103,7 @@ fn c230_acknowledgements_leave_although_the_window_is_full() {
     });
     path.client().write(0, 1_000_000);
     path.run_until(220);
-    let full = path.client().metrics();
+    let full = path.client().sender_state();
     assert!(full.in_flight_bytes + 1_452 > full.cwnd_bytes, "{full:?}");
     let before = path.of(End::Client).count();
     path.ends[1].write(0, 3_000);
@@ -111,7 +111,7 @@ fn c230_acknowledgements_leave_although_the_window_is_full() {
     let acks = |frame: &QuicFrame| matches!(frame, QuicFrame::Ack(_));
     let later: Vec<_> = path.of(End::Client).skip(before).collect();
     assert!(later.iter().any(|sent| sent.has(acks) && !sent.is_data()), "{later:?}");
-    assert_eq!(path.client().metrics().in_flight_bytes, full.in_flight_bytes);
+    assert_eq!(path.client().sender_state().in_flight_bytes, full.in_flight_bytes);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn c232_the_servers_first_flight_is_at_most_three_times_the_clients() {
 fn c233_a_mark_begins_a_recovery_period() {
     let mut path = Path::new(|config| config.ecn = true);
     path.run_until(200);
-    let before = path.client().metrics().cwnd_bytes;
+    let before = path.client().sender_state().cwnd_bytes;
     let mut count = 0;
     path.fate = Box::new(move |_, sent| {
         count += u64::from(sent.from == End::Client && sent.is_data());
@@ -142,7 +142,7 @@ fn c233_a_mark_begins_a_recovery_period() {
     path.run_until(400);
     let stats = path.client().stats().recovery;
     assert_eq!((stats.ecn_periods, stats.loss_periods, stats.lost_packets), (1, 0, 0));
-    assert_eq!(path.client().metrics().ssthresh_bytes, Some(before / 2));
+    assert_eq!(path.client().sender_state().ssthresh_bytes, Some(before / 2));
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn every_byte_arrives_once_despite_heavy_losses() {
         path.run_until(120_000);
         assert_eq!(path.read(End::Server, 0), 300_000, "{cc}");
         assert!(path.time_of(End::Client, |e| *e == Event::Closed).is_some(), "{cc}");
-        assert_eq!(path.client().metrics().in_flight_bytes, 0, "{cc}");
+        assert_eq!(path.client().sender_state().in_flight_bytes, 0, "{cc}");
     }
 }
 
@@ -282,7 +282,7 @@ fn a_blackout_is_persistent_congestion_and_leaves_two_datagrams() {
     let mut least = u64::MAX;
     for at in 500..6_000 {
         path.run_until(at);
-        least = least.min(path.client().metrics().cwnd_bytes);
+        least = least.min(path.client().sender_state().cwnd_bytes);
     }
     assert_eq!(path.client().stats().recovery.persistent, 1);
     // The acknowledgement of the two probes also lets the window grow by them.
@@ -304,11 +304,11 @@ fn the_threshold_after_a_loss_is_the_controllers() {
     for (cc, share) in [("reno", 0.5), ("cubic", 0.7)] {
         let mut path = Path::new(|config| config.cc = support::config(cc).cc);
         path.run_until(200);
-        let before = path.client().metrics().cwnd_bytes as f64;
+        let before = path.client().sender_state().cwnd_bytes as f64;
         losing(&mut path, &[0]);
         path.client().write(0, 8 * 1_400);
         path.run_until(400);
-        let after = path.client().metrics().ssthresh_bytes.expect("there was a loss") as f64;
+        let after = path.client().sender_state().ssthresh_bytes.expect("there was a loss") as f64;
         assert!((after / before - share).abs() < 0.04, "{cc}: {after} of {before}");
     }
 }
@@ -321,7 +321,7 @@ fn a_controller_that_sets_the_window_is_not_limited() {
     path.client().write(0, 8 * 1_400);
     path.run_until(400);
     assert_eq!(path.client().stats().recovery.loss_periods, 1);
-    assert_eq!(path.client().metrics().ssthresh_bytes, None);
+    assert_eq!(path.client().sender_state().ssthresh_bytes, None);
 }
 
 #[test]
@@ -337,12 +337,12 @@ fn the_acknowledgement_of_an_acknowledgement_gives_no_sample() {
     let mut path = established();
     path.ends[1].write(0, 30_000);
     path.run_until(400);
-    let before = path.client().metrics().srtt;
+    let before = path.client().sender_state().srtt;
     // The client's acknowledgements are acknowledged together with the server's next data.
     path.one_way = aqmlab_core::Duration::from_millis(90);
     path.ends[1].write(0, 30_000);
     path.run_until(800);
-    assert_eq!(path.client().metrics().srtt, before);
+    assert_eq!(path.client().sender_state().srtt, before);
 }
 
 #[test]

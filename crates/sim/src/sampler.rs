@@ -2,7 +2,7 @@
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
-use aqmlab_tcp::Metrics;
+use aqmlab_tcp::SenderState;
 use aqmlab_trial::findings::{QueueSample, Samples, TcpSample};
 
 use crate::agenda::Slot;
@@ -30,7 +30,7 @@ impl Sampler {
                 for side in [Side::Home, Side::Wan] {
                     let end = &quic.ends[side.index()].quic;
                     if end.stats().data_packets_sent > 0 {
-                        self.samples.tcp.push(quic_sample(now, index as u32, side, &end.metrics()));
+                        self.samples.tcp.push(sender_sample(now, index, side, end.sender_state()));
                     }
                 }
             }
@@ -40,7 +40,7 @@ impl Sampler {
             for side in [Side::Home, Side::Wan] {
                 let tcp = &ends[side.index()].tcp;
                 if tcp.stats().data_segments_sent > 0 {
-                    self.samples.tcp.push(tcp_sample(now, index as u32, side, &tcp.metrics()));
+                    self.samples.tcp.push(sender_sample(now, index, side, tcp.sender_state()));
                 }
             }
         }
@@ -60,26 +60,14 @@ impl Sampler {
     }
 }
 
-fn quic_sample(at: Instant, conn: u32, side: Side, metrics: &aqmlab_quic::Metrics) -> TcpSample {
+fn sender_sample(at: Instant, conn: usize, side: Side, state: SenderState) -> TcpSample {
     TcpSample {
         at,
-        conn,
+        conn: conn as u32,
         side,
-        cwnd_bytes: metrics.cwnd_bytes,
-        ssthresh_bytes: metrics.ssthresh_bytes,
-        srtt: metrics.srtt,
-        in_flight_bytes: metrics.in_flight_bytes,
-    }
-}
-
-fn tcp_sample(at: Instant, conn: u32, side: Side, metrics: &Metrics) -> TcpSample {
-    TcpSample {
-        at,
-        conn,
-        side,
-        cwnd_bytes: metrics.cwnd_bytes,
-        ssthresh_bytes: metrics.ssthresh_bytes,
-        srtt: metrics.srtt,
-        in_flight_bytes: metrics.in_flight_bytes,
+        cwnd_bytes: state.cwnd_bytes,
+        ssthresh_bytes: state.ssthresh_bytes,
+        srtt: state.srtt,
+        in_flight_bytes: state.in_flight_bytes,
     }
 }

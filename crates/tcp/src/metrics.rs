@@ -4,6 +4,21 @@ use aqmlab_core::Duration;
 
 use crate::Connection;
 
+/// The state of a sender that is sampled over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderState {
+    /// The congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// The slow-start threshold in bytes; `None` until the first reduction.
+    pub ssthresh_bytes: Option<u64>,
+    /// The smoothed round-trip time; `None` until the first sample.
+    pub srtt: Option<Duration>,
+    /// The number of payload bytes estimated to be in the network. With Linux's TCP it is computed
+    /// from full-sized segments. With FreeBSD's TCP it is all outstanding data, and with QUIC the
+    /// size of the packets in flight.
+    pub in_flight_bytes: u64,
+}
+
 /// The state of a connection that is plotted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
@@ -75,20 +90,32 @@ impl Connection {
     /// Returns the state to plot.
     pub fn metrics(&self) -> Metrics {
         let tcb = &self.tcb;
-        let scale = u64::from(tcb.window.mss) / tcb.window.segment.max(1);
-        let ssthresh = tcb.window.ssthresh;
+        let SenderState { cwnd_bytes, ssthresh_bytes, srtt, in_flight_bytes } = self.sender_state();
         Metrics {
-            cwnd_bytes: tcb.window.cwnd.min(tcb.window.clamp).saturating_mul(scale.max(1)),
-            ssthresh_bytes: (ssthresh != u64::MAX).then(|| ssthresh.saturating_mul(scale.max(1))),
-            srtt: tcb.rtt.srtt(),
+            cwnd_bytes,
+            ssthresh_bytes,
+            srtt,
             rttvar: tcb.rtt.rttvar(),
             min_rtt: tcb.rtt.min(),
             rto: tcb.rtt.rto,
-            in_flight_bytes: self.stack.flight_bytes(tcb),
+            in_flight_bytes,
             rwnd_bytes: tcb.snd.wnd,
             state: tcb.state.name(),
             recovery: self.stack.recovery_name(),
             gauges: tcb.cc.gauges(),
+        }
+    }
+
+    /// Returns the state of the sender that is sampled over time.
+    pub fn sender_state(&self) -> SenderState {
+        let tcb = &self.tcb;
+        let scale = (u64::from(tcb.window.mss) / tcb.window.segment.max(1)).max(1);
+        let ssthresh = tcb.window.ssthresh;
+        SenderState {
+            cwnd_bytes: tcb.window.cwnd.min(tcb.window.clamp).saturating_mul(scale),
+            ssthresh_bytes: (ssthresh != u64::MAX).then(|| ssthresh.saturating_mul(scale)),
+            srtt: tcb.rtt.srtt(),
+            in_flight_bytes: self.stack.flight_bytes(tcb),
         }
     }
 
