@@ -61,7 +61,7 @@ docs: setup ## build the documentation site into target/docs/site, strictly
 	@$(call install_extra,docs)
 	@$(BIN)/python tools/documentation/build.py
 
-soak: setup ## run the long tests, the fuzzers and make dist (half an hour on two cores)
+soak: setup $(SIMULATOR) ## run the long tests, the fuzzers and make dist (half an hour on two cores)
 	@$(call install_extra,fuzz) || echo 'warning: the packages of [fuzz] cannot be installed: see above' >&2
 	@$(BIN)/python tools/soak.py
 

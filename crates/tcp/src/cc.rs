@@ -5,6 +5,7 @@
 //! slow-start threshold after a congestion event, and may set a pacing rate. A controller that
 //! always sets `cwnd` itself (BBR) returns true from [`CongestionControl::controls_cwnd`].
 
+mod byte_counting;
 mod ecn;
 mod feedback;
 mod jiffies;

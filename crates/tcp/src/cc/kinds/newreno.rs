@@ -1,12 +1,10 @@
 //! FreeBSD's NewReno, with appropriate byte counting.
 //!
-//! Sources: RFC 5681, RFC 3465 with L = 2, RFC 3390 for the window after an idle period;
-//! FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c` and `cc_ack_received` of `tcp_input.c`.
-//!
-//! `cubic/freebsd.rs` counts bytes for FreeBSD's CUBIC.
+//! Sources: RFC 5681; FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c`.
 
 use aqmlab_core::{Instant, Kind};
 
+use crate::cc::byte_counting::{self, ByteCounter};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 
 /// Registers `newreno`.
@@ -18,17 +16,10 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(NewReno::default()),
 }];
 
-/// The maximum number of segments by which one acknowledgement grows the window
-/// (`net.inet.tcp.abc_l_var`).
-const ABC_LIMIT: u64 = 2;
-
 /// The NewReno controller.
 #[derive(Debug, Default)]
 struct NewReno {
-    /// The amount of data acknowledged since the window last grew in congestion avoidance.
-    counted: u64,
-    /// Whether a whole window of data was acknowledged (`CCF_ABC_SENTAWND`).
-    sent_a_window: bool,
+    counter: ByteCounter,
 }
 
 impl NewReno {
@@ -45,36 +36,17 @@ impl NewReno {
 
 impl CongestionControl for NewReno {
     fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
-        // On FreeBSD, a window equal to the threshold is in slow start.
-        if window.cwnd <= window.ssthresh {
-            self.counted = 0;
-            self.sent_a_window = false;
-            return;
-        }
-        let acked = Self::acknowledged(window, ack);
-        self.counted += acked.min(ABC_LIMIT * window.segment);
-        if self.counted >= window.cwnd {
-            self.counted -= window.cwnd;
-            self.sent_a_window = true;
-        }
+        self.counter.record(window, Self::acknowledged(window, ack));
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let acked = Self::acknowledged(window, ack);
         if !ack.cwnd_limited {
             return;
         }
-        if window.cwnd > window.ssthresh {
-            if std::mem::take(&mut self.sent_a_window) {
-                window.cwnd = (window.cwnd + window.segment).min(window.clamp);
-            }
-        } else {
-            // RFC 3465 §2.3 permits one segment per acknowledgement during go-back-N after a
-            // timeout.
-            let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
-            let limit = if goes_back { 1 } else { ABC_LIMIT };
-            let growth = acked.min(limit * window.segment);
-            window.cwnd = (window.cwnd + growth).min(window.clamp);
+        if byte_counting::is_slow_start(window) {
+            byte_counting::slow_start(window, ack, Self::acknowledged(window, ack));
+        } else if self.counter.take_window() {
+            window.cwnd = (window.cwnd + window.segment).min(window.clamp);
         }
     }
 
@@ -84,13 +56,8 @@ impl CongestionControl for NewReno {
 
     fn on_event(&mut self, window: &mut Window, event: CcEvent, _now: Instant) {
         match event {
-            CcEvent::RtoEntered | CcEvent::RecoveryLeft => self.counted = 0,
-            CcEvent::IdleRestart => {
-                let mss = u64::from(window.mss.max(1));
-                let bytes = (4 * mss).min((2 * mss).max(4_380));
-                let restart = if window.segment == 1 { bytes / mss } else { bytes };
-                window.cwnd = window.cwnd.min(restart);
-            }
+            CcEvent::RtoEntered | CcEvent::RecoveryLeft => self.counter.restart(),
+            CcEvent::IdleRestart => byte_counting::restart_after_idle(window),
             _ => {}
         }
     }

@@ -1,15 +1,15 @@
 //! FreeBSD 10's CUBIC, in bytes and clock ticks and without HyStart.
 //!
-//! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, `cc_newreno.c` (slow start) and
-//! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02. Two errors of FreeBSD
-//! are reproduced. First, Reno's window is computed in 32 bits. With segments of 1448 bytes, it
-//! grows for 75 ticks, wraps and starts again (`tf_window`). Second, a negative value of the cubic
-//! function counts as an unbounded window (`cubic_window`). Such a value occurs after timeouts,
-//! which move the time of the last congestion event but not K. Difference: a timeout counts as the
-//! second in a row if there was no round-trip sample since the first timeout.
+//! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, after draft-rhee-tcpm-cubic-02. Two errors
+//! of FreeBSD are reproduced. First, Reno's window is computed in 32 bits. With segments of 1448
+//! bytes, it grows for 75 ticks, wraps and starts again (`tf_window`). Second, a negative value of
+//! the cubic function counts as an unbounded window (`cubic_window`). Such a value occurs after
+//! timeouts, which move the time of the last congestion event but not K. Difference: a timeout
+//! counts as the second in a row if there was no round-trip sample since the first timeout.
 
 use aqmlab_core::{Args, Duration, Instant};
 
+use crate::cc::byte_counting::{self, ByteCounter};
 use crate::cc::jiffies::Jiffies;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
@@ -28,9 +28,6 @@ const C_FACTOR: u64 = 102;
 const FAST_CONVERGENCE: u64 = 230;
 /// The minimum number of samples for the smoothed round-trip time to count.
 const MIN_RTT_SAMPLES: u32 = 8;
-/// The maximum number of segments by which one acknowledgement grows the window
-/// (`net.inet.tcp.abc_l_var`).
-const ABC_LIMIT: u64 = 2;
 
 /// The CUBIC controller of FreeBSD.
 #[derive(Debug)]
@@ -47,10 +44,7 @@ pub(super) struct Cubic {
     /// The signal of the last congestion event, if there was one.
     signal: Option<Signal>,
     rtt: RttRecord,
-    /// The bytes counted towards the next increase.
-    counted: u64,
-    /// Whether a whole window of bytes was acknowledged (`CCF_ABC_SENTAWND`).
-    sent_a_window: bool,
+    counter: ByteCounter,
     /// The number of timeouts since the last round-trip sample.
     timeouts: u32,
 }
@@ -120,8 +114,7 @@ impl Cubic {
             last_congestion: 0,
             signal: None,
             rtt: RttRecord { samples: 0, min: 0, mean: 1, sum: 0, count: 0 },
-            counted: 0,
-            sent_a_window: false,
+            counter: ByteCounter::default(),
             timeouts: 0,
         }
     }
@@ -167,20 +160,6 @@ impl Cubic {
         }
     }
 
-    /// In congestion avoidance, counts acknowledged bytes towards a whole window (RFC 3465).
-    fn count(&mut self, window: &Window, acked: u64) {
-        if window.cwnd <= window.ssthresh {
-            self.counted = 0;
-            self.sent_a_window = false;
-            return;
-        }
-        self.counted += acked.min(ABC_LIMIT * window.segment);
-        if self.counted >= window.cwnd {
-            self.counted -= window.cwnd;
-            self.sent_a_window = true;
-        }
-    }
-
     fn note_congestion(&mut self, window: &Window) {
         self.congestions += 1;
         self.prev_max_cwnd = self.max_cwnd;
@@ -211,13 +190,6 @@ fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }
 
-/// Returns the window of RFC 3390, from which FreeBSD restarts after an idle period.
-fn restart_window(window: &Window) -> u64 {
-    let mss = u64::from(window.mss.max(1));
-    let bytes = (4 * mss).min((2 * mss).max(4_380));
-    if window.segment == 1 { bytes / mss } else { bytes }
-}
-
 impl CongestionControl for Cubic {
     fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
         self.rtt.samples = u32::from(srtt.is_some());
@@ -229,7 +201,7 @@ impl CongestionControl for Cubic {
         if ack.rtt.is_some() {
             self.timeouts = 0;
         }
-        self.count(window, acked_units(window, ack));
+        self.counter.record(window, acked_units(window, ack));
         self.rtt.record(ack.rtt.is_some(), ack.srtt, self.clock);
     }
 
@@ -237,14 +209,9 @@ impl CongestionControl for Cubic {
         if !ack.cwnd_limited {
             return;
         }
-        let acked = acked_units(window, ack);
-        // On FreeBSD, a window equal to the threshold is in slow start.
-        if window.cwnd <= window.ssthresh {
-            let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
-            let limit = if goes_back { 1 } else { ABC_LIMIT };
-            let growth = acked.min(limit * window.segment);
-            window.cwnd = window.cwnd.saturating_add(growth).min(window.clamp);
-        } else if std::mem::take(&mut self.sent_a_window) {
+        if byte_counting::is_slow_start(window) {
+            byte_counting::slow_start(window, ack, acked_units(window, ack));
+        } else if self.counter.take_window() {
             if self.rtt.min == 0 {
                 window.cwnd = window.cwnd.saturating_add(window.segment).min(window.clamp);
             } else {
@@ -259,7 +226,7 @@ impl CongestionControl for Cubic {
             (Signal::Rto, _) => {
                 self.timeouts += 1;
                 self.congestions += u32::from(self.timeouts >= 2);
-                self.counted = 0;
+                self.counter.restart();
                 self.last_congestion = self.clock.at(congestion.now);
                 (window.cwnd / 2 / window.segment * window.segment).max(2 * window.segment)
             }
@@ -282,10 +249,10 @@ impl CongestionControl for Cubic {
         match event {
             CcEvent::DuplicateAck(srtt) => self.rtt.record(false, srtt, self.clock),
             CcEvent::RecoveryLeft if self.signal != Some(Signal::EcnEcho) => {
-                self.counted = 0;
+                self.counter.restart();
                 self.leave_recovery(window, now);
             }
-            CcEvent::IdleRestart => window.cwnd = window.cwnd.min(restart_window(window)),
+            CcEvent::IdleRestart => byte_counting::restart_after_idle(window),
             _ => {}
         }
     }
