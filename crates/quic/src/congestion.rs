@@ -265,3 +265,37 @@ impl Congest {
         self.cc.on_event(&mut self.window, CcEvent::RtoEntered, now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+    use aqmlab_tcp::cc::kinds;
+
+    use super::*;
+
+    fn congest(cc: &str) -> Congest {
+        let kind = kinds::find(cc).expect("the controller exists");
+        let mut congest = Congest::new((kind.build)(&Args::defaults(kind.params)), 1_452);
+        congest.on_established(Instant::ZERO, &Rtt::default());
+        for _ in 0..10 {
+            congest.on_sent(Instant::ZERO, 1_452);
+        }
+        congest
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_unless_the_controller_always_sets_it() {
+        for (cc, window) in [("reno", 7_260), ("bbr", 14_520)] {
+            let (mut congest, now) = (congest(cc), Instant::from_millis(40));
+            let in_flight = congest.in_flight;
+            assert!(congest.on_congestion(
+                now,
+                Instant::ZERO,
+                Signal::Loss,
+                in_flight,
+                &Rtt::default()
+            ));
+            assert_eq!(congest.window().cwnd, window, "{cc}");
+        }
+    }
+}

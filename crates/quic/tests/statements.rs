@@ -33,8 +33,8 @@ fn losing(path: &mut Path, lost: &'static [u64]) {
 fn c225_the_initial_window_depends_on_the_datagram_size() {
     let windows = [1_200, 1_472, 1_500, 9_000].map(initial_window);
     assert_eq!(windows, [12_000, 14_720, 14_720, 18_000]);
-    let path = Path::new(|config| config.mtu = 1_480);
-    assert_eq!(path.ends[0].sender_state().cwnd_bytes, 14_520);
+    let path = Path::new(|config| config.mtu = 1_400);
+    assert_eq!(path.ends[0].sender_state().cwnd_bytes, 10 * 1_372);
 }
 
 #[test]
@@ -66,6 +66,11 @@ fn c229_a_probe_keeps_the_window_and_a_loss_reduces_it_once_per_period() {
     let before = path.client().sender_state().cwnd_bytes;
     losing(&mut path, &[0]);
     path.client().write(0, 1_000);
+    // The probe leaves after 145 ms, and its acknowledgement arrives after 185 ms.
+    path.run_until(360);
+    let stats = path.client().stats().recovery;
+    assert_eq!((stats.ptos, stats.loss_periods), (1, 0), "the probe is not acknowledged yet");
+    assert_eq!(path.client().sender_state().cwnd_bytes, before);
     path.run_until(400);
     let stats = path.client().stats().recovery;
     assert_eq!((stats.ptos, stats.loss_periods), (1, 1), "the probe shows the loss");
@@ -166,10 +171,9 @@ fn c234_a_probe_repairs_a_lost_tail() {
     path.client().finish(0);
     path.run_until(400);
     let data: Vec<_> = path.of(End::Client).filter(|sent| sent.is_data()).map(|s| s.at).collect();
-    let srtt = 40;
-    let wait = data[1].since(data[0]).as_millis();
-    // srtt + 4 · rttvar + 25 ms, with a variation that has decayed since the first sample.
-    assert!((srtt + 25..=srtt + 80 + 25).contains(&wait), "{data:?}");
+    // The handshake gives one sample of 40 ms, so the variation is 20 ms.
+    let (srtt, variation) = (40, 20);
+    assert_eq!(data[1].since(data[0]).as_millis(), srtt + 4 * variation + 25, "{data:?}");
     assert_eq!(path.read(End::Server, 0), 1_000);
     assert_eq!(
         path.time_of(End::Server, |e| matches!(e, Event::Finished { .. })),
@@ -311,17 +315,6 @@ fn the_threshold_after_a_loss_is_the_controllers() {
         let after = path.client().sender_state().ssthresh_bytes.expect("there was a loss") as f64;
         assert!((after / before - share).abs() < 0.04, "{cc}: {after} of {before}");
     }
-}
-
-#[test]
-fn a_controller_that_sets_the_window_is_not_limited() {
-    let mut path = Path::new(|config| config.cc = support::config("bbr").cc);
-    path.run_until(200);
-    losing(&mut path, &[0]);
-    path.client().write(0, 8 * 1_400);
-    path.run_until(400);
-    assert_eq!(path.client().stats().recovery.loss_periods, 1);
-    assert_eq!(path.client().sender_state().ssthresh_bytes, None);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Tests QUIC on whole trials.
 
+use std::collections::BTreeSet;
+
 use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
@@ -29,7 +31,7 @@ fn a_download_fills_the_line_and_has_rows_in_every_table() {
     let outcome = run(&spec);
     let rate = number(&outcome, "flows", &way("file", "down"), "throughput_mean_mbit");
     assert!((18.5..=20.0).contains(&rate), "{rate} Mbit/s");
-    // A full packet of 1480 bytes has 1420 bytes of the application.
+    // A full packet of 1480 bytes has at most 1418 bytes of the application.
     let goodput = number(&outcome, "flows", &way("file", "down"), "goodput_mbit");
     assert!((0.95..0.965).contains(&(goodput / rate)), "{goodput} of {rate} Mbit/s");
     assert!(number(&outcome, "flows", &way("file", "down"), "loss_percent") > 0.0);
@@ -48,14 +50,14 @@ fn a_download_fills_the_line_and_has_rows_in_every_table() {
 /// C-235, second half: with one stream QUIC and TCP take about the same time.
 #[test]
 fn a_transfer_takes_about_as_long_as_over_tcp() {
-    for (cc, size) in [("cubic", 10_000_000), ("reno", 10_000_000), ("bbr", 10_000_000)] {
+    for cc in ["cubic", "reno", "bbr"] {
         let took = |transport| {
-            let mut file = transfer("file", transport, size);
+            let mut file = transfer("file", transport, 10_000_000);
             file["wan"] = json!({"cc": {"kind": cc}});
             seconds(&home(10.0, 5.0, &fifo(100), 40, &[file]), "file")
         };
         let (tcp, quic) = (took("tcp"), took("quic"));
-        // QUIC's headers take 4.1 % of a packet, and TCP's 3.5 %.
+        // QUIC's headers take 4.2 % of a packet, and TCP's 3.5 %.
         assert!((quic / tcp - 1.0).abs() < 0.05, "{cc}: {quic} s over QUIC, {tcp} s over TCP");
     }
 }
@@ -97,7 +99,18 @@ fn a_capture_has_datagrams_of_udp() {
     let outcome = run(&spec);
     let (mut at_home, mut at_wan) = (Vec::new(), Vec::new());
     outcome.write_captures(&mut at_home, &mut at_wan).expect("memory can be written to");
-    assert!(at_home.len() > 5_000 && at_wan.len() > 5_000);
+    for capture in [at_home, at_wan] {
+        let (mut rest, mut packets, mut kinds) = (&capture[24..], 0, BTreeSet::new());
+        while let Some((header, later)) = rest.split_at_checked(16) {
+            let kept = u32::from_le_bytes(header[8..12].try_into().expect("four bytes"));
+            let (packet, later) = later.split_at(kept as usize);
+            let port = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+            kinds.insert((packet[9], port(20).min(port(22))));
+            (rest, packets) = (later, packets + 1);
+        }
+        assert!(packets > 100, "{packets}");
+        assert_eq!(kinds, BTreeSet::from([(17, 443)]), "protocol and port");
+    }
 }
 
 #[test]
