@@ -159,7 +159,7 @@ impl Net {
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
                 half.held -= bytes;
                 if half.unlimited {
-                    self.fill(conn, at, SEND_BUFFER);
+                    self.fill(conn, at, self.room(conn, at));
                 }
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
                 if std::mem::take(&mut half.cut_short) {
@@ -178,11 +178,14 @@ impl Net {
         *free + self.one_way
     }
 
-    /// Accepts as many bytes as the send buffer holds, and puts them on the link.
-    fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
-        let held = self.conns[conn.0 as usize].halves[at.index()].held;
-        let taken = bytes.min(SEND_BUFFER.saturating_sub(held));
-        let mut left = taken;
+    /// Returns the free space of the send buffer.
+    fn room(&self, conn: ConnId, at: Side) -> u64 {
+        SEND_BUFFER.saturating_sub(self.conns[conn.0 as usize].halves[at.index()].held)
+    }
+
+    /// Puts `bytes` on the link.
+    fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) {
+        let mut left = bytes;
         while left > 0 {
             let segment = left.min(SEGMENT);
             left -= segment;
@@ -191,8 +194,7 @@ impl Net {
             self.at(arrival, Event::Arrive(conn, at.peer(), segment));
             self.conns[conn.0 as usize].halves[at.index()].last_arrival = arrival;
         }
-        self.conns[conn.0 as usize].halves[at.index()].held += taken;
-        taken
+        self.conns[conn.0 as usize].halves[at.index()].held += bytes;
     }
 
     fn writable(&self, conn: ConnId, at: Side) -> bool {
@@ -233,7 +235,10 @@ impl Io for Net {
             return 0;
         }
         self.log(Call::Write(conn, at, bytes));
-        let taken = self.fill(conn, at, bytes);
+        // QUIC accepts all bytes.
+        let is_quic = self.conns[conn.0 as usize].open.transport == Transport::Quic;
+        let taken = if is_quic { bytes } else { bytes.min(self.room(conn, at)) };
+        self.fill(conn, at, taken);
         self.conns[conn.0 as usize].halves[at.index()].cut_short |= taken < bytes;
         taken
     }
@@ -242,7 +247,7 @@ impl Io for Net {
         if self.writable(conn, at) {
             self.log(Call::SendUnlimited(conn, at));
             self.conns[conn.0 as usize].halves[at.index()].unlimited = true;
-            self.fill(conn, at, SEND_BUFFER);
+            self.fill(conn, at, self.room(conn, at));
         }
     }
 

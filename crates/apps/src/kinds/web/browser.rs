@@ -9,13 +9,13 @@ use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{ConnId, Io, Notice, Open};
 
-/// The size of the client's first TLS message in bytes.
+/// The size of the client's first TLS message over TCP in bytes.
 const HELLO: u64 = 517;
-/// The size of the server's first TLS message in bytes.
+/// The size of the server's first TLS messages over TCP in bytes, from its hello on.
 const CERTIFICATES: u64 = 3_500;
-/// The size of a further TLS message of the client in bytes.
+/// The size of the client's second TLS messages in bytes, which only TLS 1.2 waits for.
 const FINISH: u64 = 130;
-/// The size of a further TLS message of the server in bytes.
+/// The size of the server's second TLS messages in bytes, which only TLS 1.2 has.
 const FINISHED: u64 = 60;
 
 const DNS_QUERY: u32 = 45;
@@ -101,14 +101,6 @@ impl Exchange {
     const fn new(conn: ConnId) -> Self {
         Self { conn, up: Pipe::new(conn, Side::Home), down: Pipe::new(conn, Side::Wan) }
     }
-
-    /// Ends the direction of a stream in which `at` sends, if all its bytes are written.
-    fn finish(&self, at: Side, io: &mut dyn Io) {
-        let pipe = if at == Side::Home { &self.up } else { &self.down };
-        if !pipe.is_blocked() {
-            io.close(self.conn, at);
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -193,15 +185,11 @@ impl Browser {
             Notice::Opened(conn) => self.opened(conn, io),
             Notice::Read { conn, at, bytes } => self.read(conn, at, bytes, io),
             Notice::Writable { conn, at } => {
-                let ends = self.config.protocol.uses_quic();
                 if let Some(of) = self.exchange(conn) {
                     if at == Side::Home {
                         of.up.flush(io);
                     } else {
                         of.down.flush(io);
-                    }
-                    if ends {
-                        of.finish(at, io);
                     }
                 }
             }
@@ -285,7 +273,8 @@ impl Browser {
             let Some(of) = link.exchanges.last_mut() else { break };
             of.up.push(self.config.request, Say::Object(object), io);
             if protocol.uses_quic() {
-                of.finish(Side::Home, io);
+                // QUIC has accepted the whole request.
+                io.close(of.conn, Side::Home);
             }
         }
         let of_host = || self.links.iter().filter(|link| link.host == host);
@@ -387,7 +376,7 @@ impl Browser {
         if let Some(of) = self.exchange(conn) {
             of.down.push(size, say, io);
             if ends {
-                of.finish(Side::Wan, io);
+                io.close(of.conn, Side::Wan);
             }
         }
     }
