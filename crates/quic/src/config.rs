@@ -2,8 +2,6 @@
 
 use aqmlab_tcp::cc::CongestionControl;
 
-use crate::streams::Schedule;
-
 /// The smallest payload in bytes of a datagram with an Initial packet of the client (RFC 9000
 /// §14.1).
 pub const MIN_INITIAL: u32 = 1_200;
@@ -25,14 +23,12 @@ pub struct Config {
     /// packets, and the server sends no certificate. A token of the earlier connection validates
     /// the client's address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
     pub zero_rtt: bool,
-    /// The order in which streams send.
-    pub schedule: Schedule,
 }
 
 impl Config {
     /// Returns a configuration with Ethernet's MTU, without ECN and 0-RTT.
     pub fn new(cc: Box<dyn CongestionControl>) -> Self {
-        Self { cc, mtu: 1_500, ecn: false, zero_rtt: false, schedule: Schedule::default() }
+        Self { cc, mtu: 1_500, ecn: false, zero_rtt: false }
     }
 
     /// Returns the largest payload in bytes of a datagram after the handshake

@@ -7,7 +7,9 @@
 //! Chromium. Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
-//! - a controller that always sets the window (BBR) is not limited by this module.
+//! - a loss, a mark and persistent congestion (§7.6.2) leave the window of a controller that always
+//!   sets it (BBR), as with Chromium's `BbrSender` and quinn-proto's `Bbr`. The table `conns` does
+//!   not count persistent congestion without effect.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
@@ -28,7 +30,7 @@ const UNUSED_DATAGRAMS: u64 = 3;
 const CLAMP: u64 = 1 << 40;
 
 /// Returns the initial congestion window for datagrams of `mds` bytes.
-pub const fn initial_window(mds: u32) -> u64 {
+const fn initial_window(mds: u32) -> u64 {
     let mds = mds as u64;
     let floor = if INITIAL_BYTES > 2 * mds { INITIAL_BYTES } else { 2 * mds };
     if INITIAL_DATAGRAMS * mds < floor { INITIAL_DATAGRAMS * mds } else { floor }
@@ -203,7 +205,7 @@ impl Congest {
         self.cc.on_sample(&mut self.window, &ack);
         if self.cc.controls_cwnd() {
             self.cc.control(&mut self.window, &ack, self.in_recovery);
-        } else if grown > 0 && !self.in_recovery {
+        } else if grown > 0 {
             let ack = Ack { acked: grown, bytes: grown, ..ack };
             self.cc.on_ack(&mut self.window, &ack);
         }
@@ -258,11 +260,15 @@ impl Congest {
         true
     }
 
-    /// Handles persistent congestion (§7.6.2).
-    pub(crate) fn on_persistent_congestion(&mut self, now: Instant) {
+    /// Handles persistent congestion (§7.6.2). Returns whether the window was set to its minimum.
+    pub(crate) fn on_persistent_congestion(&mut self, now: Instant) -> bool {
+        if self.cc.controls_cwnd() {
+            return false;
+        }
         (self.recovery_start, self.in_recovery) = (None, false);
         self.window.cwnd = MINIMUM_DATAGRAMS * self.window.segment;
         self.cc.on_event(&mut self.window, CcEvent::RtoEntered, now);
+        true
     }
 }
 
@@ -284,6 +290,12 @@ mod tests {
     }
 
     #[test]
+    fn c225_the_initial_window_depends_on_the_datagram_size() {
+        let windows = [1_200, 1_472, 1_500, 9_000].map(initial_window);
+        assert_eq!(windows, [12_000, 14_720, 14_720, 18_000]);
+    }
+
+    #[test]
     fn a_loss_halves_the_window_unless_the_controller_always_sets_it() {
         for (cc, window) in [("reno", 7_260), ("bbr", 14_520)] {
             let (mut congest, now) = (congest(cc), Instant::from_millis(40));
@@ -295,6 +307,15 @@ mod tests {
                 in_flight,
                 &Rtt::default()
             ));
+            assert_eq!(congest.window().cwnd, window, "{cc}");
+        }
+    }
+
+    #[test]
+    fn persistent_congestion_leaves_two_datagrams_unless_the_controller_always_sets_the_window() {
+        for (cc, window) in [("reno", 2_904), ("bbr", 14_520)] {
+            let mut congest = congest(cc);
+            congest.on_persistent_congestion(Instant::from_millis(40));
             assert_eq!(congest.window().cwnd, window, "{cc}");
         }
     }

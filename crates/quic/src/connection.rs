@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use aqmlab_core::{BitRate, Duration, Ecn, Instant, QuicDatagram, QuicPacket, QuicSpace};
 use aqmlab_tcp::SenderState;
 
-use crate::acks::{AckTracker, MAX_ACK_DELAY};
+use crate::acks::AckTracker;
 use crate::config::{Config, MIN_INITIAL};
 use crate::handshake::{Handshake, Role};
 use crate::pacer::{self, Pacer};
@@ -87,7 +87,6 @@ pub struct Stats {
 }
 
 /// One end of a connection.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts about an end")]
 pub struct Connection {
     pub(crate) handshake: Handshake,
     pub(crate) recovery: Recovery,
@@ -95,8 +94,8 @@ pub struct Connection {
     /// The packets that wait for their keys, with their ECN field and arrival.
     pub(crate) waiting: Vec<(QuicPacket, Ecn, Instant)>,
     pub(crate) streams: Streams,
-    /// The number of streams that this end has opened.
-    opened: u32,
+    /// The number of the next stream that the client opens.
+    next_stream: u32,
     /// The next packet number of each space.
     pub(crate) next: [u64; 3],
     /// The number of probes to send in each space.
@@ -114,7 +113,6 @@ pub struct Connection {
     pub(crate) idle_at: Instant,
     /// Whether a packet was sent since a packet was last received.
     pub(crate) has_sent: bool,
-    pub(crate) acted: bool,
     pub(crate) events: VecDeque<Event>,
     pub(crate) stats: Stats,
 }
@@ -124,7 +122,6 @@ impl Connection {
     pub fn client(config: Config, now: Instant) -> Self {
         let mut connection = Self::new(config, Role::Client);
         connection.idle_at = now + IDLE_TIMEOUT;
-        connection.acted = true;
         if connection.handshake.sends_zero_rtt() {
             connection.events.push_back(Event::Established);
         }
@@ -140,11 +137,11 @@ impl Connection {
         let max_datagram_size = config.max_datagram_size();
         Self {
             handshake: Handshake::new(role, config.zero_rtt),
-            recovery: Recovery::new(config.cc, max_datagram_size, MAX_ACK_DELAY),
+            recovery: Recovery::new(config.cc, max_datagram_size),
             acks: Default::default(),
             waiting: Vec::new(),
-            streams: Streams::new(config.schedule),
-            opened: 1,
+            streams: Streams::default(),
+            next_stream: 1,
             next: [0; 3],
             probes: [0; 3],
             pacer: Pacer::default(),
@@ -160,7 +157,6 @@ impl Connection {
             must_close: false,
             idle_at: Instant::NEVER,
             has_sent: false,
-            acted: false,
             events: VecDeque::new(),
             stats: Stats::default(),
         }
@@ -169,40 +165,36 @@ impl Connection {
     /// Opens a stream in addition to stream 0, which exists from the start. Only the client opens
     /// streams.
     pub fn open_stream(&mut self) -> u32 {
-        self.opened += 1;
-        self.opened - 1
+        self.next_stream += 1;
+        self.next_stream - 1
     }
 
-    /// Writes `bytes` to a stream. Returns the number of bytes accepted: all, unless the stream or
-    /// the connection is closed.
+    /// Writes `bytes` to a stream. Returns the number of bytes accepted: 0 if the stream is finished,
+    /// if its application writes without limit or if the connection is closed, and `bytes`
+    /// otherwise.
     pub fn write(&mut self, stream: u32, bytes: u64) -> u64 {
         if self.state != State::Open {
             return 0;
         }
-        self.acted = true;
         self.streams.sender(stream).write(bytes)
     }
 
     /// Makes the application write to a stream without limit, until it finishes the stream.
     pub fn send_unlimited(&mut self, stream: u32) {
-        self.acted = true;
         self.streams.sender(stream).write_unlimited();
     }
 
     /// Ends the direction of a stream in which this end sends.
     pub fn finish(&mut self, stream: u32) {
-        self.acted = true;
         self.streams.sender(stream).finish();
     }
 
     /// Closes the connection at once.
-    pub fn close(&mut self, now: Instant) {
+    pub(crate) fn close(&mut self, now: Instant) {
         if self.state == State::Open {
             let span = self.recovery.backed_off_pto() * 3;
             self.state = State::Closing(now + span);
             self.must_close = true;
-            self.acted = true;
-            self.paced_until = None;
             self.events.push_back(Event::Closed);
         }
     }
@@ -216,9 +208,9 @@ impl Connection {
         self.must_close = false;
     }
 
-    /// Returns whether [`Self::poll_transmit`] may return a datagram.
-    pub const fn has_output(&self) -> bool {
-        self.acted
+    /// Returns whether this end is a server that has not yet processed a packet of its client.
+    pub fn is_listening(&self) -> bool {
+        self.state == State::Open && self.idle_at == Instant::NEVER
     }
 
     /// Returns the next event, if any. The driver polls until there is none.
@@ -243,7 +235,6 @@ impl Connection {
 
     /// Runs the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.acted = true;
         match self.state {
             State::Draining => return,
             State::Closing(until) => {

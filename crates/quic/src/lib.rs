@@ -31,9 +31,6 @@ mod rtt;
 mod streams;
 mod wire;
 
-pub use acks::MAX_ACK_DELAY;
 pub use config::{Config, HEADERS, MIN_INITIAL};
-pub use congestion::initial_window;
 pub use connection::{Connection, Event, Stats, Transmit};
 pub use recovery::RecoveryStats;
-pub use streams::Schedule;

@@ -19,9 +19,11 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Returns the earliest departure time of a datagram, if bursts may have `burst` bytes.
-    pub(crate) fn departure(&self, rate: BitRate, burst: u64) -> Instant {
-        let above = self.level.saturating_sub(u128::from(burst) * BYTE);
+    /// Returns the earliest departure time of a datagram of `bytes`, if bursts may have `burst`
+    /// bytes.
+    pub(crate) fn departure(&self, rate: BitRate, burst: u64, bytes: u64) -> Instant {
+        let level = self.level + u128::from(bytes) * BYTE;
+        let above = level.saturating_sub(u128::from(burst) * BYTE);
         let span = above.div_ceil(u128::from(rate.as_bps()));
         self.at.saturating_add(Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX)))
     }
@@ -54,11 +56,11 @@ mod tests {
         let mut now = Instant::from_millis(1_000);
         let mut waits = Vec::new();
         for _ in 0..6 {
-            let at = pacer.departure(rate, 3_000).max(now);
+            let at = pacer.departure(rate, 3_000, 1_000).max(now);
             waits.push(at.since(now).as_millis());
             now = at;
             pacer.on_sent(now, rate, 1_000);
         }
-        assert_eq!(waits, [0, 0, 0, 0, 10, 10]);
+        assert_eq!(waits, [0, 0, 0, 10, 10, 10]);
     }
 }

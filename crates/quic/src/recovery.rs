@@ -13,6 +13,7 @@ mod space;
 use aqmlab_core::{Duration, Instant, QuicAck, QuicFrame, QuicSpace};
 use aqmlab_tcp::cc::{CongestionControl, Signal};
 
+use crate::acks::MAX_ACK_DELAY;
 use crate::congestion::{Congest, Outcome, Packet};
 use crate::rtt::Rtt;
 
@@ -30,6 +31,8 @@ const PERSISTENT_THRESHOLD: u64 = 3;
 pub(crate) struct Found {
     pub(crate) acked: Vec<SentPacket>,
     pub(crate) lost: Vec<SentPacket>,
+    /// The largest number in the acknowledgements that the newly acknowledged packets carried.
+    pub(crate) acks: Option<u64>,
     /// Whether a packet is newly acknowledged. A packet that only acknowledges counts too.
     pub(crate) is_new: bool,
     /// Whether the validation of ECN failed (RFC 9000 §13.4.2).
@@ -84,19 +87,17 @@ pub(crate) struct Recovery {
     spaces: [Space; 3],
     pub(crate) rtt: Rtt,
     pub(crate) congest: Congest,
-    max_ack_delay: Duration,
     pto_count: u32,
     timer: Option<Instant>,
     pub(crate) stats: RecoveryStats,
 }
 
 impl Recovery {
-    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32, max_ack_delay: Duration) -> Self {
+    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32) -> Self {
         Self {
             spaces: Default::default(),
             rtt: Rtt::default(),
             congest: Congest::new(cc, mds),
-            max_ack_delay,
             pto_count: 0,
             timer: None,
             stats: RecoveryStats::default(),
@@ -130,9 +131,9 @@ impl Recovery {
         self.spaces[space.index()].push(Place::InFlight(sent));
     }
 
-    /// Records a packet that only acknowledges.
-    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant) {
-        self.spaces[space.index()].push(Place::AckOnly(now));
+    /// Records a packet that only acknowledges, up to the number `acks`.
+    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant, acks: Option<u64>) {
+        self.spaces[space.index()].push(Place::AckOnly { sent: now, acks });
     }
 
     /// Processes an acknowledgement (`OnAckReceived`). `ack_delay` is the peer's delay, limited as
@@ -154,9 +155,11 @@ impl Recovery {
         // The ranges are stored newest first, and the packets are needed oldest first.
         for &(first, last) in ack.ranges.iter().rev() {
             for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
-                match space.take(number) {
+                let place = space.take(number);
+                found.acks = found.acks.max(place.acks());
+                match place {
                     Place::Empty => continue,
-                    Place::AckOnly(_) => {}
+                    Place::AckOnly { .. } => {}
                     Place::InFlight(packet) => found.acked.push(packet),
                 }
                 found.is_new = true;
@@ -271,13 +274,12 @@ impl Recovery {
         let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
         self.stats.loss_periods += u64::from(began);
         if is_persistent {
-            self.congest.on_persistent_congestion(now);
-            self.stats.persistent += 1;
+            self.stats.persistent += u64::from(self.congest.on_persistent_congestion(now));
         }
     }
 
     fn streak(&self) -> Streak {
-        let span = (self.rtt.pto() + self.max_ack_delay) * PERSISTENT_THRESHOLD;
+        let span = (self.rtt.pto() + MAX_ACK_DELAY) * PERSISTENT_THRESHOLD;
         Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
     }
 

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_packet_has_about_55_bytes_of_headers_with_ip_and_udp() {
+    fn a_full_packet_has_62_bytes_of_headers_with_ip_and_udp() {
         let frames = vec![QuicFrame::Stream { stream: 0, offset: 1 << 20, len: 1_000, fin: false }];
         let packet =
             QuicPacket { space: QuicSpace::Application, number: 1_000, zero_rtt: false, frames };

@@ -4,7 +4,7 @@
 
 use aqmlab_core::{Duration, Instant, QuicSpace};
 
-use super::{Found, Recovery};
+use super::{Found, MAX_ACK_DELAY, Recovery};
 
 /// The largest exponent of the probe timeout's back-off, which prevents an overflow.
 const MOST_BACKOFF: u32 = 16;
@@ -35,7 +35,7 @@ pub(crate) enum Expiry {
 impl Recovery {
     /// Returns the probe timeout of the application space, with back-off.
     pub(crate) fn backed_off_pto(&self) -> Duration {
-        (self.rtt.pto() + self.max_ack_delay) * self.backoff()
+        (self.rtt.pto() + MAX_ACK_DELAY) * self.backoff()
     }
 
     const fn backoff(&self) -> u64 {
@@ -75,7 +75,7 @@ impl Recovery {
                 if !standing.is_confirmed {
                     break;
                 }
-                span += self.max_ack_delay * self.backoff();
+                span += MAX_ACK_DELAY * self.backoff();
             }
             let at = space.last_eliciting + span;
             if next.is_none_or(|(known, _)| at < known) {
