@@ -1,4 +1,4 @@
-//! Connections: each is a five-tuple, its two TCPs, and the packets that they send.
+//! Connections: each is a five-tuple, its two ends, and the packets that they send.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
@@ -132,9 +132,9 @@ pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
         Transport::Udp | Transport::Quic => 17,
         Transport::Icmp => 1,
     };
-    // These ports belong to no known protocol, so that no dissector interprets the payload.
+    // Port 443 is that of QUIC, whose dissector finds nothing to read, because captures omit payloads.
+    // The other ports belong to no known protocol, so no dissector interprets the payload.
     let ephemeral = 10_000 + (index % 30_000) as u16;
-    // A capture has no payload for the dissector of QUIC to read.
     let service = match open.transport {
         Transport::Quic => 443,
         _ => 61_000 + (hosts[1] % 1_000) as u16,

@@ -72,10 +72,9 @@ impl<O: Observer> Engine for World<O> {
     }
 
     fn abort(&mut self, conn: u32, at: Side) {
-        let now = self.network.now;
-        if self.conns[conn as usize].transport == Transport::Quic {
-            return self.with_quic(conn, at, |quic, _| quic.close(now));
-        }
+        // With QUIC, the abort of a stream (RFC 9000 §2.4) differs from that of a connection.
+        let transport = self.conns[conn as usize].transport;
+        assert!(transport != Transport::Quic, "no application aborts a QUIC connection or stream");
         self.with_end(conn, at, Connection::abort);
     }
 

@@ -13,7 +13,7 @@
 //! | `engine`     | the sockets and the clock of the applications                          |
 //! | `observer`   | observers of a run; the observer `taps` measures                       |
 //! | `reads`      | the wake-ups of applications                                           |
-//! | `sampler`    | the state of TCPs and queues over time                                 |
+//! | `sampler`    | the state of senders and queues over time                              |
 //! | [`replay`]   | compares a discipline with a recording of another implementation       |
 //! | `outcome`    | the result: a digest and tables                                        |
 //!

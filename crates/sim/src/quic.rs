@@ -166,12 +166,14 @@ impl<O: Observer> World<O> {
         Some(&mut self.conns[conn as usize])
     }
 
-    /// Records that an end is closed. The connection ends when its second end is closed.
+    /// Records that an end is closed. The connection ends when both ends are closed, or when the
+    /// client is closed and the server has heard nothing.
     fn finish_quic(&mut self, index: u32, side: Side) {
         let conn = &mut self.conns[index as usize];
         let Some(quic) = &mut conn.quic else { return };
         quic.ends[side.index()].is_finished = true;
-        if quic.ends.iter().all(|end| end.is_finished) && conn.closed.is_none() {
+        let is_over = |end: &QuicEnd| end.is_finished || end.quic.is_listening();
+        if quic.ends.iter().all(is_over) && conn.closed.is_none() {
             conn.closed = Some(self.network.now);
             for end in &quic.ends {
                 self.network.agenda.leave(end.slot);

@@ -1,4 +1,4 @@
-//! Samples the state of TCPs and queues at regular times.
+//! Samples the state of senders and queues at regular times.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
@@ -22,7 +22,7 @@ impl Sampler {
         Self { slot, every, samples: Samples::default() }
     }
 
-    /// Takes one sample of each TCP and queue and requests the next call.
+    /// Takes one sample of each sender and queue and requests the next call.
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {

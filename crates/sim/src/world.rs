@@ -159,7 +159,8 @@ impl<O: Observer> World<O> {
     }
 
     /// Notifies the application of the events of one end, and sets its timer. Removes the
-    /// connection if both ends have finished.
+    /// connection if both ends have finished. If the client has finished and the server has heard
+    /// nothing, the connection is closed, but a SYN may still arrive.
     #[inline(never)]
     fn notify(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
@@ -191,6 +192,8 @@ impl<O: Observer> World<O> {
         set_timer(end, entry, &mut self.network, &mut self.reads);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
+        } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
+            self.end(index);
         }
     }
 
@@ -198,12 +201,20 @@ impl<O: Observer> World<O> {
     fn reap(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = conn.ends.take() else { return };
-        conn.closed = Some(self.network.now);
         conn.stats = Some([*ends[0].tcp.stats(), *ends[1].tcp.stats()]);
         for end in ends.iter() {
             self.network.agenda.leave(end.slot);
         }
-        self.runner.notify(conn.app, Notice::Closed(conn.id));
+        self.end(index);
+    }
+
+    /// Records the end of a connection, and notifies the application, unless it was recorded before.
+    fn end(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if conn.closed.is_none() {
+            conn.closed = Some(self.network.now);
+            self.runner.notify(conn.app, Notice::Closed(conn.id));
+        }
     }
 
     /// Returns whether the entry of `place`, which the agenda has reached, is for the next call of
