@@ -15,9 +15,9 @@ const MOST_PAYLOAD: u32 = 1_452;
 pub struct Config {
     /// The congestion control of the end, in its initial state.
     pub cc: Box<dyn CongestionControl>,
-    /// The size of the largest IP packet in bytes.
+    /// The MTU in bytes. Packets have at most 1480 bytes.
     pub mtu: u32,
-    /// Whether the end sends ECT(0).
+    /// Whether the end sends ECT(0), until the validation of ECN fails.
     pub ecn: bool,
     /// Whether the connection resumes an earlier connection. The client then sends data in 0-RTT
     /// packets, and the server sends no certificate. A token of the earlier connection validates
@@ -26,13 +26,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration with Ethernet's MTU, without ECN and 0-RTT.
+    /// Returns a configuration with the controller `cc` and Ethernet's MTU, without ECN and 0-RTT.
     pub fn new(cc: Box<dyn CongestionControl>) -> Self {
         Self { cc, mtu: 1_500, ecn: false, zero_rtt: false }
     }
 
     /// Returns the largest payload in bytes of a datagram after the handshake
-    /// (`max_datagram_size`). The search for the path's MTU is not modelled.
+    /// (`max_datagram_size`).
     pub(crate) fn max_datagram_size(&self) -> u32 {
         self.mtu.saturating_sub(HEADERS).clamp(MIN_INITIAL, MOST_PAYLOAD)
     }

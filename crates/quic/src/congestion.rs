@@ -24,9 +24,10 @@ const INITIAL_BYTES: u64 = 14_720;
 const INITIAL_DATAGRAMS: u64 = 10;
 /// The number of datagrams in the minimum window (`kMinimumWindow`).
 const MINIMUM_DATAGRAMS: u64 = 2;
-/// The number of datagrams that a sender may leave unused if the window is to grow.
+/// The number of datagrams of the window that may be unused while the window grows (Chromium's
+/// `kMaxBurstBytes`).
 const UNUSED_DATAGRAMS: u64 = 3;
-/// The largest window, which no path of the model reaches.
+/// The largest window in bytes, which no path of the model reaches.
 const CLAMP: u64 = 1 << 40;
 
 /// Returns the initial congestion window for datagrams of `mds` bytes.
@@ -61,7 +62,7 @@ impl Packet {
     }
 }
 
-/// The outcome of an acknowledgement.
+/// The effects of an acknowledgement.
 pub(crate) struct Outcome<'a> {
     pub(crate) now: Instant,
     /// The newly acknowledged packets in flight, in the order of transmission.
@@ -84,7 +85,7 @@ pub(crate) struct Congest {
     in_recovery: bool,
     /// Whether the window or pacing stopped the sender when it last sent.
     is_held: bool,
-    /// Whether acknowledgements let the window grow, because the sender uses it (§7.8).
+    /// Whether the sender uses the window, so that acknowledgements let the window grow (§7.8).
     pub(crate) limited: bool,
     /// The total of bytes sent.
     sent: u64,
@@ -163,7 +164,8 @@ impl Congest {
         }
     }
 
-    /// Decides whether the data in flight before an acknowledgement use the window.
+    /// Decides whether the sender uses the window. The caller has not yet processed the
+    /// acknowledgement.
     pub(crate) fn check_use(&mut self) {
         let Window { cwnd, segment, .. } = self.window;
         let is_half_used = self.window.in_slow_start() && self.in_flight > cwnd / 2;

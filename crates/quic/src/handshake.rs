@@ -89,7 +89,8 @@ impl Handshake {
         self.out[space.index()].has_lost_data()
     }
 
-    /// Discards the keys of a space. Returns false if they were discarded before.
+    /// Discards the keys of the Initial or the Handshake space. Returns false if they were
+    /// discarded before.
     pub(crate) fn discard(&mut self, space: QuicSpace) -> bool {
         !std::mem::replace(&mut self.discarded[space.index()], true)
     }
@@ -108,13 +109,12 @@ impl Handshake {
         }
     }
 
-    /// Returns whether packets of the application space have 0-RTT protection.
+    /// Returns whether this end sends packets of the application space with 0-RTT protection.
     pub(crate) const fn sends_zero_rtt(&self) -> bool {
         matches!(self.role, Role::Client) && self.zero_rtt && !self.is_complete
     }
 
-    /// Returns whether the connection uses 0-RTT: the client may send data before the handshake is
-    /// complete.
+    /// Returns whether the client may send data before the handshake is complete (0-RTT).
     pub(crate) const fn has_early_data(&self) -> bool {
         self.zero_rtt
     }
@@ -129,8 +129,7 @@ impl Handshake {
         }
     }
 
-    /// Returns whether the end has or will get the keys of a space, because it has not discarded
-    /// them.
+    /// Returns whether the end has the keys of a space or will get them.
     pub(crate) fn will_read(&self, space: QuicSpace) -> bool {
         self.discarded.get(space.index()) != Some(&true)
     }

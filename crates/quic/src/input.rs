@@ -1,7 +1,7 @@
 //! Datagrams in: packets, acknowledgements and frames.
 //!
-//! Source: RFC 9000 §12 and §13. Packets whose keys are not known yet wait for them (RFC 9001 §5.7), up
-//! to Chromium's number (`kDefaultMaxUndecryptablePackets`).
+//! Source: RFC 9000 §12 and §13. Packets wait until their keys are known (RFC 9001 §5.7). At most
+//! as many packets wait as in Chromium (`kDefaultMaxUndecryptablePackets`).
 
 use aqmlab_core::{
     Duration, Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace,
@@ -17,7 +17,8 @@ use crate::streams::extent;
 const MOST_WAITING: usize = 10;
 
 impl Connection {
-    /// Processes a datagram that has arrived with `bytes` of UDP payload and the ECN field `ecn`.
+    /// Processes a datagram that has arrived at `now` with `bytes` of UDP payload and the ECN field
+    /// `ecn`.
     pub fn handle_datagram(&mut self, datagram: &QuicDatagram, bytes: u32, ecn: Ecn, now: Instant) {
         match self.state {
             State::Open => {}

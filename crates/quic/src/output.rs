@@ -32,8 +32,7 @@ struct Built {
 }
 
 impl Connection {
-    /// Returns the next datagram to send, if any. After every call that changes the connection, the
-    /// driver polls until there is none.
+    /// Returns the next datagram to send at `now`, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.state != State::Open {
             return self.poll_close();
@@ -80,8 +79,8 @@ impl Connection {
                 continue;
             }
             let has_data = self.has_data(space);
-            // Otherwise lost TLS data could wait for data in flight that the peer cannot acknowledge
-            // before it has the TLS data.
+            // Otherwise lost TLS data could wait for data in flight that the peer cannot
+            // acknowledge before it has the TLS data.
             let is_exempt = self.handshake.has_lost_data(space);
             let may_send = gate == Gate::Open || is_exempt || self.probes[space.index()] > 0;
             is_held |= has_data && !may_send;

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
 //! Differences: persistent congestion is established among consecutive packets of one detection and
-//! one number space, which a test pins. 0-RTT packets in flight do not keep a client whose address is
-//! not validated from setting the probe timer, although Appendix A.8 counts them.
+//! one number space, which a test pins. 0-RTT packets in flight do not keep a client whose address
+//! is not validated from setting the probe timer, although Appendix A.8 counts them.
 
 mod probe;
 #[cfg(test)]
@@ -26,7 +26,7 @@ const PACKET_THRESHOLD: u64 = 3;
 /// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
 
-/// The result of an acknowledgement or of the loss timer.
+/// The packets that an acknowledgement or the loss timer has found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) acked: Vec<SentPacket>,
@@ -42,19 +42,20 @@ pub(crate) struct Found {
 /// Counters of loss detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryStats {
-    /// Packets declared lost.
+    /// The number of packets declared lost.
     pub lost_packets: u64,
-    /// Expiries of the probe timeout.
+    /// The number of expiries of the probe timeout.
     pub ptos: u64,
-    /// Recovery periods that a loss began.
+    /// The number of recovery periods that a loss began.
     pub loss_periods: u64,
-    /// Recovery periods that an ECN mark began.
+    /// The number of recovery periods that an ECN mark began.
     pub ecn_periods: u64,
-    /// Times of persistent congestion.
+    /// The number of times that persistent congestion set the window to its minimum.
     pub persistent: u64,
 }
 
-/// Consecutive lost packets, which establish persistent congestion if they span enough time (§7.6.2).
+/// Consecutive lost packets. They establish persistent congestion if they span enough time
+/// (§7.6.2).
 struct Streak {
     /// The time of the first round-trip sample. Packets before it do not count.
     first_sample: Option<Instant>,

@@ -25,7 +25,7 @@ pub(crate) struct SendBuffer {
     acked: Ranges,
 }
 
-/// A part of a [`SendBuffer`].
+/// A part of a [`SendBuffer`], for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
@@ -73,7 +73,8 @@ impl SendBuffer {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
 
-    /// Removes up to `most` bytes to send, if there are any; lost bytes come first.
+    /// Removes up to `most` bytes to send and returns them, if there are any. Lost bytes come
+    /// first.
     pub(crate) fn take(&mut self, most: u32) -> Option<Chunk> {
         let (start, end, is_repeated) = match self.lost.first() {
             Some((start, end)) => (start, end, true),
@@ -119,9 +120,10 @@ pub(crate) struct ReceiveBuffer {
     is_finished: bool,
 }
 
-/// The bytes that became readable.
+/// The effect of a frame on the reader of its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
+    /// The number of bytes that became readable.
     pub(crate) bytes: u64,
     /// Whether the end of the stream was read.
     pub(crate) finished: bool,

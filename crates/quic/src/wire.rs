@@ -1,14 +1,15 @@
-//! The lengths of packets and frames on the wire.
+//! The lengths of packets and frames on the wire, in bytes.
 //!
-//! Source: RFC 9000 §16, §17 and §19; RFC 9001 §5.3 for the tag. Connection identifiers have 8 bytes.
+//! Source: RFC 9000 §16, §17 and §19; RFC 9001 §5.3 for the tag.
 
 use aqmlab_core::{QuicAck, QuicFrame, QuicPacket, QuicSpace};
 
-/// The length of a connection identifier.
+/// The length of a connection identifier, which RFC 9000 leaves open (§5.1).
 const CID: u32 = 8;
 /// The length of the tag that authenticates a packet.
 const TAG: u32 = 16;
-/// The exponent by which an ACK frame scales its delay (`ack_delay_exponent`).
+/// The exponent of the power of two that scales the delay of an ACK frame (`ack_delay_exponent`,
+/// RFC 9000 §18.2).
 const ACK_DELAY_EXPONENT: u32 = 3;
 
 /// Returns the length of a variable-length integer (§16).

@@ -132,8 +132,8 @@ pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
         Transport::Udp | Transport::Quic => 17,
         Transport::Icmp => 1,
     };
-    // Port 443 is that of QUIC, whose dissector finds nothing to read, because captures omit payloads.
-    // The other ports belong to no known protocol, so no dissector interprets the payload.
+    // Port 443 is that of QUIC. Its dissector finds nothing to read, because captures omit
+    // payloads. The other ports belong to no known protocol, so no dissector interprets them.
     let ephemeral = 10_000 + (index % 30_000) as u16;
     let service = match open.transport {
         Transport::Quic => 443,

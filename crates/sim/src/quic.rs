@@ -58,8 +58,8 @@ impl<O: Observer> World<O> {
         Box::new(Quic { ends, streams: vec![index] })
     }
 
-    /// Opens a stream of the application's connection `over`. Returns the carrier, if the connection
-    /// is a QUIC connection.
+    /// Opens a stream of the application's connection `over`. Returns the carrier, if the
+    /// connection is a QUIC connection.
     pub(crate) fn open_stream(&mut self, app: u32, index: u32, over: ConnId) -> Option<Carrier> {
         let conn = *self.runner.conns(app as usize).get(over.0 as usize)?;
         let carrier = &mut self.conns[conn as usize];

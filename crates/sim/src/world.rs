@@ -208,7 +208,8 @@ impl<O: Observer> World<O> {
         self.end(index);
     }
 
-    /// Records the end of a connection, and notifies the application, unless it was recorded before.
+    /// Records the end of a connection, and notifies the application, unless it was recorded
+    /// before.
     fn end(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if conn.closed.is_none() {

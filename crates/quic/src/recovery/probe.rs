@@ -1,6 +1,6 @@
 //! The loss timer and the probe timeout.
 //!
-//! Source: RFC 9002 §6.2 and Appendix A.8 to A.9.
+//! Source: RFC 9002 §6.2, Appendices A.8 and A.9.
 
 use aqmlab_core::{Duration, Instant, QuicSpace};
 
@@ -85,8 +85,8 @@ impl Recovery {
         if standing.peer_validated {
             return next;
         }
-        // The server may wait for a datagram before it can send. 0-RTT packets in flight do not set the
-        // timer, so they do not count here, although Appendix A.8 counts them (§6.2.2.1).
+        // The server may wait for a datagram before it can send (§6.2.2.1). The module's head
+        // states the difference for 0-RTT packets.
         let space =
             if standing.has_handshake_keys { QuicSpace::Handshake } else { QuicSpace::Initial };
         next.or(Some((now + span, space)))

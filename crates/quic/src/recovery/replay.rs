@@ -1,10 +1,11 @@
 //! Compares loss detection with quinn-proto 0.11.19, event by event.
 //!
-//! `tests/peer/quinn.txt` holds the outcomes of 60 transfers between quinn's client and server on links
-//! with a random rate, delay, loss, buffer and jitter; half of the links have a blackout. The head
-//! of the file describes the recording. The model receives the same packets, acknowledgements, timer
-//! expiries and discarded keys as quinn's client. It must declare the same packets lost at the same
-//! events, set the same timers, probe the same spaces and find the same persistent congestion.
+//! `tests/peer/quinn.txt` holds the outcomes of 60 transfers between quinn's client and server on
+//! links with a random rate, delay, loss, buffer and jitter; half of the links have a blackout. The
+//! head of the file describes the recording. The model receives the same packets, acknowledgements,
+//! timer expiries and discarded keys as quinn's client. It must declare the same packets lost at
+//! the same events, set the same timers, probe the same spaces and find the same persistent
+//! congestion.
 //!
 //! Quinn deviates from RFC 9002 in these points, which the comparison allows:
 //!

@@ -48,8 +48,8 @@ impl Place {
         }
     }
 
-    /// Returns the largest number that the packet acknowledges, unless the packet is acknowledged or
-    /// lost.
+    /// Returns the largest number that the packet acknowledges, unless the packet is acknowledged
+    /// or lost.
     pub(super) const fn acks(&self) -> Option<u64> {
         match self {
             Self::Empty => None,
