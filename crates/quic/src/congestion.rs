@@ -7,9 +7,9 @@
 //! Chromium. Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
-//! - a loss, a mark and persistent congestion (§7.6.2) leave the window of a controller that always
-//!   sets it (BBR), as with Chromium's `BbrSender` and quinn-proto's `Bbr`. The table `conns` does
-//!   not count persistent congestion without effect.
+//! - this module never reduces the window of a controller that always sets it (BBR). Persistent
+//!   congestion (§7.6.2) then has no effect, as in Chromium (`BbrSender`) and quinn-proto (`Bbr`),
+//!   and is not counted.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};

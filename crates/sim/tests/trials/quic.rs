@@ -152,7 +152,8 @@ fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
     let page = |protocol: &str| {
         // The page has one small object, so that only the handshakes differ.
         let params = json!({
-            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000, "hosts": 1,
+            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000,
+            "hosts": 1,
         });
         let outcome = run(&home(20.0, 5.0, &fifo(100), 100, &[app("browsing", "web", &params)]));
         let row = [("flow", "browsing"), ("metric", "page_load_p50_ms")];
