@@ -56,8 +56,8 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether new data is sent at each of the first two duplicate acknowledgements (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement that selectively acknowledges new data counts as a
-    /// duplicate, regardless of its window. Before 10.3, an acknowledgement was a duplicate if it
+    /// Whether, with SACK, an acknowledgement without data counts as a duplicate if, and only if,
+    /// it selectively acknowledges new data. Before 10.3, an acknowledgement was a duplicate if it
     /// carried no data and did not change the window.
     @FreeBsd sack_news (flag) = false;
     /// The initial reordering degree: the number of segments by which a segment may be displaced

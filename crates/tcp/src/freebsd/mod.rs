@@ -36,7 +36,7 @@ use rtt::RttEstimator;
 use sackholes::SackHoles;
 use sockbuf::SendBuffer;
 
-/// Whether the receiver has yet to send an acknowledgement.
+/// The acknowledgement that the receiver has yet to send, at once or after a delay.
 #[derive(Debug, Default)]
 struct OwedAck {
     /// Whether an acknowledgement must be sent at once (`TF_ACKNOW`).

@@ -1,4 +1,4 @@
-//! The interface between a play and a controller.
+//! The interface between a play (`play.rs`) and a controller.
 
 use aqmlab_tcp::cc::CaState;
 
@@ -45,7 +45,7 @@ impl Conn {
     }
 }
 
-/// The facts of an acknowledgement (`rate_sample`).
+/// The values of an acknowledgement (`rate_sample`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     pub rtt: u64,

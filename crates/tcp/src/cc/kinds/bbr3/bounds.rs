@@ -150,7 +150,8 @@ impl Bbr3 {
         }
     }
 
-    /// Handles a timeout (`bbr_set_state`).
+    /// Handles a timeout: restarts the check for a full pipe. Outside probes, bounds the data in
+    /// flight if no short-term bound applies (`bbr_set_state`).
     pub(super) fn enter_loss(&mut self) {
         self.in_loss = true;
         self.prev_ca = CaState::Loss;

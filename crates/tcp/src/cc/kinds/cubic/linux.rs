@@ -83,7 +83,8 @@ impl Cubic {
         }
     }
 
-    /// Returns the whole segments in `acked` units, and keeps the remainder for the next call.
+    /// Returns the number of whole segments in `acked` units, and keeps the remainder for the next
+    /// call.
     fn whole_segments(&mut self, segment: u64, acked: u64) -> u64 {
         if segment == 1 {
             return acked;
