@@ -32,7 +32,7 @@ pub struct Window {
     pub segment: u64,
     /// The number of bytes in a full-sized segment, excluding options.
     pub mss: u32,
-    /// The largest `cwnd`.
+    /// The upper limit of `cwnd` (Linux's `snd_cwnd_clamp`).
     pub clamp: u64,
 }
 
@@ -108,13 +108,13 @@ pub struct Congestion {
     pub now: Instant,
     /// The amount of data outstanding just before the congestion was detected.
     pub in_flight: u64,
-    /// The signal of congestion.
+    /// The signal by which the congestion was detected.
     pub signal: Signal,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
 }
 
-/// The signal of congestion.
+/// A signal by which congestion is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A queue marked a packet (RFC 3168).

@@ -77,9 +77,9 @@ profile! {
     /// AccECN feedback on the handshake ends the use of ECN-capable packets.
     ecn_fallback (flag) = true;
     /// The ECN that the host requests and accepts, in addition to `ecn`, as Linux's sysctl. With 0
-    /// it uses none, with 1 it requests and accepts ECN, with 2 it accepts ECN, with 3 it requests
-    /// and accepts AccECN (RFC 9768), with 4 it requests ECN and accepts AccECN, and with 5 it
-    /// accepts AccECN.
+    /// it requests and accepts no ECN, with 1 it requests and accepts ECN, with 2 it accepts ECN,
+    /// with 3 it requests and accepts AccECN (RFC 9768), with 4 it requests ECN and accepts AccECN,
+    /// and with 5 it accepts AccECN.
     @Linux tcp_ecn (count) = 0, Bounds::Whole(0, 5);
     /// The initial window in segments.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);
@@ -90,7 +90,8 @@ profile! {
     /// The maximum size in bytes of a restart window of more than two segments; zero for no limit.
     @FreeBsd restart_window_bytes (bytes) = 0;
     /// Whether the congestion window shrinks after an idle period as long as the retransmission
-    /// timeout. On Linux it also shrinks if the application does not use all of it for that time.
+    /// timeout. On Linux, a window that the application does not fully use for that time also
+    /// shrinks.
     slow_start_after_idle (flag) = true;
     /// Whether the congestion window is counted in bytes rather than in segments.
     count_bytes (flag) = false;

@@ -1,4 +1,5 @@
-//! The transmission control block (RFC 9293 §3.3.1): the state that both stacks share.
+//! The transmission control block (RFC 9293 §3.3.1): the part of a connection's state that has the
+//! same form in both stacks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
 use crate::{Config, Event, Profile, Segment};
 
-/// The state that both stacks share.
+/// The part of a connection's state that has the same form in both stacks.
 pub(crate) struct Tcb {
     pub(crate) clock: Clock,
     pub(crate) profile: Arc<Profile>,

@@ -51,7 +51,8 @@ impl Steady {
         }
     }
 
-    /// Acknowledges one packet.
+    /// Acknowledges the next packet, which was sent at the pace of the window or of the rate,
+    /// whichever is slower.
     fn ack(&mut self) {
         let decision = self.module.decision();
         let rtt = self.conn.srtt8 / 8;

@@ -304,7 +304,7 @@ impl FreeBsd {
     }
 }
 
-/// Reduces the window to the restart window.
+/// Reduces the window to the restart window, and notifies the congestion control.
 #[cold]
 fn restart(tcb: &mut Tcb) {
     let restart = tcb.capped(tcb.profile.restart_window, tcb.profile.restart_window_bytes);

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::common::clock::Expiry;
 
-    /// A sample is one tick too long.
+    /// A round-trip time of 100 ms counts as 101 ticks.
     #[test]
     fn c78_the_timeout_after_one_sample_of_100_ms() {
         let profile = Profile::freebsd();

@@ -10,7 +10,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The words, in the order of the variants.
+            /// The words that users write, in the order of the variants.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// Returns the word that users write.
@@ -142,7 +142,7 @@ macro_rules! profile {
             pub name: &'static str,
             /// The name of the host's default congestion controller.
             pub default_cc: &'static str,
-            /// The stack of the host.
+            /// The TCP stack that the host runs.
             pub stack: Stack,
             $($(#[doc = $doc])+ pub $name: field!($kind $($type)?),)+
         }

@@ -64,7 +64,7 @@ pub struct Facts {
     pub acks_probe: bool,
 }
 
-/// A lost packet.
+/// A packet that has just been marked as lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
     pub tx_in_flight: u64,

@@ -54,7 +54,7 @@ const ABC_LIMIT: u64 = 2;
 struct Compound {
     gamma_tuning: bool,
     gamma: f64,
-    /// The delay window.
+    /// The delay window, which is a part of the connection's window.
     dwnd: f64,
     /// The growth of the connection's window that is not yet a whole unit.
     fraction: f64,

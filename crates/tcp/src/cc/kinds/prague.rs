@@ -53,7 +53,7 @@ struct View {
     in_flight: u64,
     /// Eight times the smoothed round-trip time (`srtt_us`).
     srtt8: u64,
-    /// The size of a full-sized packet (`tcp_mss_to_mtu`).
+    /// The size of a full-sized packet in bytes (`tcp_mss_to_mtu`).
     mtu: u64,
     /// The largest congestion window, in segments.
     clamp: u64,
@@ -70,9 +70,9 @@ struct Prague {
     reno: Reno,
     feedback: Option<Feedback>,
     view: View,
-    /// The bytes of a packet besides its payload.
+    /// The number of bytes of a packet beside its payload.
     header: u64,
-    /// The largest packet (`mtu_cache`).
+    /// The size of the largest packet in bytes (`mtu_cache`).
     max_mtu: u64,
     /// Whether the controller may change the size of segments.
     sizes_segments: bool,

@@ -86,7 +86,7 @@ impl Bbr {
         self.with_quantum(self.bdp(bw, gain))
     }
 
-    /// Sets the window after an acknowledgement.
+    /// Sets the window after an acknowledgement (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Ack, state: RecoveryState) {
         let acked = ack.rate.acked_sacked;
         let least = CWND_MIN_TARGET * window.segment;

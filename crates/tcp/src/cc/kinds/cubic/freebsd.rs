@@ -13,7 +13,7 @@ use crate::cc::byte_counting::{self, ByteCounter};
 use crate::cc::jiffies::Jiffies;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
-/// The number of bits after the binary point.
+/// The number of bits after the binary point in fixed-point numbers (`CUBIC_SHIFT`).
 const SHIFT: u32 = 8;
 /// β ≈ 0.8: the factor by which a loss multiplies the window, in 256ths.
 const BETA: u64 = 204;

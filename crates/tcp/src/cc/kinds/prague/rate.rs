@@ -44,7 +44,7 @@ impl Prague {
         mul_shr(self.rate, rtt, RTT2SEC_SHIFT - CWND_UNIT).div_ceil(self.view.mtu)
     }
 
-    /// Returns the rate of a packet per round trip.
+    /// Returns the rate of one packet per round trip, in bytes per second.
     fn rate_of_packet(&self) -> u64 {
         EIGHT_SECONDS * self.view.mtu / self.view.srtt8.max(1)
     }
