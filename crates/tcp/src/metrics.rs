@@ -87,7 +87,7 @@ pub struct Stats {
 }
 
 impl Connection {
-    /// Returns the state to plot.
+    /// Returns the state of the connection for plots.
     pub fn metrics(&self) -> Metrics {
         let tcb = &self.tcb;
         let SenderState { cwnd_bytes, ssthresh_bytes, srtt, in_flight_bytes } = self.sender_state();
