@@ -105,8 +105,9 @@ impl End {
         taken
     }
 
-    /// Sends the pending bytes and, if unlimited, more bytes. Then closes the sending direction if
-    /// the end is closing. Otherwise `changes` gets a change if the application can write again.
+    /// Sends the pending bytes, and then as many more as possible if the end sends without limit.
+    /// If the end is closing, closes its sending direction. Otherwise adds [`Change::Writable`] to
+    /// `changes` if the application waited for space.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -132,8 +133,8 @@ impl End {
         }
     }
 
-    /// Reads and discards all available bytes. `changes` gets their number, and the end of the
-    /// stream or of the connection.
+    /// Reads and discards all available bytes. Adds their number, and the end of the stream or of
+    /// the connection, to `changes`.
     pub(crate) fn drain(&mut self, changes: &mut Vec<Change>) {
         let mut total = 0;
         while let (Some(fd), false) = (&self.fd, self.peer_done || self.gone) {

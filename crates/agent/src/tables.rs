@@ -109,8 +109,9 @@ fn flows(
     all
 }
 
-/// Returns the number of payload bytes of the echo requests that reached `side` while an
-/// application ran. The kernel answers the requests, so no socket reads them.
+/// Returns the number of payload bytes of the echo requests that reached `side` in the
+/// application's part of the measured interval. The kernel answers the requests, so no socket reads
+/// them.
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;

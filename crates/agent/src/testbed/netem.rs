@@ -26,7 +26,8 @@ use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
 
-/// The maximum number of different paths in one direction, which is the number of bands of `prio`.
+/// The maximum number of different paths in one direction, which is the maximum number of bands of
+/// `prio`.
 const MOST_PATHS: usize = 16;
 /// The maximum jitter in nanoseconds. Netem draws the jitter in 32 bits.
 const MOST_JITTER_NS: u64 = 4_000_000_000;

@@ -209,7 +209,7 @@ fn relative(kind: &str) -> Option<&'static str> {
 }
 
 /// Returns the kernel's discipline for a name of the simulator. The error names the nearest
-/// discipline, or lists all.
+/// discipline, or lists all disciplines.
 pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
     KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
         Some("red") => format!(
