@@ -8,7 +8,8 @@ use aqmlab_core::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a moving average after another sample (`cake_ewma`).
+/// Returns the moving average `average` after another `sample`, which has the weight 2^-`shift`
+/// (`cake_ewma`).
 #[inline]
 pub(super) const fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
     average - (average >> shift) + (sample >> shift)

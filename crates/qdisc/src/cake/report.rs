@@ -1,7 +1,7 @@
-//! The statistics that `tc -s qdisc` shows of a CAKE.
+//! The statistics that `tc -s qdisc` shows for CAKE.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_dump_stats`; iproute2 6.1 `tc/q_cake.c`. Packets and bytes
-//! count at arrival, so they include packets dropped later.
+//! are counted at arrival, so the counts include packets dropped later.
 
 use aqmlab_core::Duration;
 
@@ -23,7 +23,7 @@ pub(super) struct TinCounters {
     pub(super) way_misses: u64,
     pub(super) way_collisions: u64,
     pub(super) max_len: u32,
-    /// Moving averages of the sojourn time in nanoseconds.
+    /// The moving average of the sojourn time that follows a rise fast, in nanoseconds.
     peak_delay: u64,
     average_delay: u64,
     base_delay: u64,

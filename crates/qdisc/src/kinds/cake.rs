@@ -85,7 +85,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
 
 const ACK_FILTER_WORDS: &[&str] = &["off", "on", "aggressive"];
 
-/// The rate of the shaper. The lowest rate is one byte per second, which is the unit of netlink.
+/// The parameter for the rate of the shaper. The lowest rate is one byte per second, which is the
+/// unit of netlink.
 const BANDWIDTH: Param = Param {
     name: "bandwidth",
     default: Value::MaybeRate(None),
@@ -93,7 +94,7 @@ const BANDWIDTH: Param = Param {
     doc: "Rate of the shaper; off removes the limit.",
 };
 
-/// The round-trip time. The kernel stores it as microseconds in 32 bits.
+/// The parameter for the round-trip time, which the kernel stores as microseconds in 32 bits.
 const RTT: Param = Param {
     name: "rtt",
     default: Value::MaybeDuration(None),
