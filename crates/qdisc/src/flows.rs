@@ -5,8 +5,8 @@
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
 //! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
-//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
-//! discipline. It scales the result to the number of queues as in Linux.
+//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of
+//! the discipline. It scales the result to the number of queues as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 

@@ -2,7 +2,7 @@
 //!
 //! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic,
 //! bit for bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
-//! from the user's parameters. The algorithm is by Floyd and Jacobson 1993.
+//! from the user's parameters. The algorithm is from Floyd and Jacobson 1993.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. One random number is
 //! used until the next signal. A packet is signalled when the product of two factors reaches this

@@ -1,7 +1,7 @@
 //! The estimate of the rate of arrivals, for `autorate-ingress`.
 //!
-//! Source: Linux 6.1 `sch_cake.c`, `cake_enqueue`. The estimate is the peak rate of windows that end
-//! with a pause. The kernel never writes the time of the last reconfiguration, so every window
+//! Source: Linux 6.1 `sch_cake.c`, `cake_enqueue`. The estimate is the peak rate of windows that
+//! end with a pause. The kernel never writes the time of the last reconfiguration, so every window
 //! changes the rate.
 
 use aqmlab_core::{Duration, Instant};

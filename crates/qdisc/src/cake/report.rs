@@ -23,9 +23,13 @@ pub(super) struct TinCounters {
     pub(super) way_misses: u64,
     pub(super) way_collisions: u64,
     pub(super) max_len: u32,
-    /// The moving average of the sojourn time that follows a rise fast, in nanoseconds.
+    /// A moving average of the sojourn time in nanoseconds, which follows a rise faster than a
+    /// fall.
     peak_delay: u64,
+    /// The moving average of the sojourn time in nanoseconds.
     average_delay: u64,
+    /// A moving average of the sojourn time in nanoseconds, which follows a fall faster than a
+    /// rise.
     base_delay: u64,
 }
 

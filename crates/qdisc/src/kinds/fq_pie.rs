@@ -120,7 +120,7 @@ const ECN_PROB: Param = Param {
     name: "ecn_prob",
     default: Value::Count(10),
     bounds: Bounds::Whole(0, 100),
-    doc: "Drop probability in percent above which ECN-capable packets are dropped too.",
+    doc: "Drop probability in per cent above which ECN-capable packets are dropped too.",
 };
 
 fn settings(args: &Args, rules: Rules) -> Settings {

@@ -177,7 +177,7 @@ pub(super) mod rfc {
         name: "max_rtt",
         default: Value::Duration(Duration::from_millis(100)),
         bounds: Bounds::span(Duration::from_micros(3), Duration::from_micros(u32::MAX as u64)),
-        doc: "Largest expected RTT; the gains and, with target, the interval follow from it.",
+        doc: "Largest expected RTT; it sets the gains and, with target, the update interval.",
     };
 
     /// The parameter for the start of the ramp.
