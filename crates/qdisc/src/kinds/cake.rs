@@ -39,7 +39,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "overhead",
             default: Value::Count(0),
             bounds: Bounds::Whole(0, 256),
-            doc: "Bytes charged for each packet beyond those of `link`; with `link=ip` these are 0.",
+            doc: "Bytes charged for each packet beyond those of `link`; `link=ip` itself has none.",
         },
         Param {
             name: "vlans",

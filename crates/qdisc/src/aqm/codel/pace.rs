@@ -105,8 +105,8 @@ pub(super) fn linux_gap(interval: u64, root: u16) -> u64 {
     (interval * (u64::from(root) << 16)) >> 32
 }
 
-/// FreeBSD: moves `root` by one Newton step towards `1/√count`, and returns the gap `interval /
-/// √count`. For a count of one the gap is the interval itself, and the root restarts from 0.7.
+/// FreeBSD: moves `root` by one Newton step towards `1/√count`, and returns the gap. For a count of
+/// one the gap is the interval itself, and the root restarts from 0.7.
 pub(super) fn freebsd_gap(interval: u64, count: u32, root: &mut u16) -> u64 {
     if count == 1 {
         *root = ((1_u32 << 16) * 7 / 10) as u16;

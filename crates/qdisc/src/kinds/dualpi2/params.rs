@@ -56,7 +56,7 @@ pub(super) const TUPDATE: Param = Param {
 /// The bounds of a gain in Hz: the unit and the largest value of the kernel's attribute.
 const HERTZ: Bounds = Bounds::Real(1.0 / 256.0, 8_388_607.0);
 
-/// The parameter for the gain for the distance from the target.
+/// The parameter for the gain on the distance from the target.
 pub(super) const ALPHA: Param = Param {
     name: "alpha",
     default: Value::Number(41.0 / 256.0),
@@ -64,7 +64,7 @@ pub(super) const ALPHA: Param = Param {
     doc: "Gain for the delay's distance from the target, in Hz; rounded down to 1/256.",
 };
 
-/// The parameter for the gain for the change of the delay.
+/// The parameter for the gain on the change of the delay.
 pub(super) const BETA: Param = Param {
     name: "beta",
     default: Value::Number(819.0 / 256.0),

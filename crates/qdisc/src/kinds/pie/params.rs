@@ -34,7 +34,7 @@ pub(crate) const fn tupdate(ms: u64) -> Param {
     }
 }
 
-/// The parameter for Linux's gain for the distance from the target.
+/// The parameter for Linux's gain on the distance from the target.
 pub(crate) const ALPHA: Param = Param {
     name: "alpha",
     default: Value::Count(2),
@@ -42,7 +42,7 @@ pub(crate) const ALPHA: Param = Param {
     doc: "Gain for the delay's distance from the target, in sixteenths of 1/s.",
 };
 
-/// The parameter for Linux's gain for the change of the delay.
+/// The parameter for Linux's gain on the change of the delay.
 pub(crate) const BETA: Param = Param {
     name: "beta",
     default: Value::Count(20),
@@ -50,7 +50,7 @@ pub(crate) const BETA: Param = Param {
     doc: "Gain for the delay's change, in sixteenths of 1/s.",
 };
 
-/// The parameter for the RFC's gain for the distance from the target.
+/// The parameter for the RFC's gain on the distance from the target.
 pub(crate) const ALPHA_PER_SECOND: Param = Param {
     name: "alpha",
     default: Value::Number(0.125),
@@ -58,7 +58,7 @@ pub(crate) const ALPHA_PER_SECOND: Param = Param {
     doc: "Gain for the delay's distance from the target, in 1/s.",
 };
 
-/// The parameter for the RFC's gain for the change of the delay.
+/// The parameter for the RFC's gain on the change of the delay.
 pub(crate) const BETA_PER_SECOND: Param = Param {
     name: "beta",
     default: Value::Number(1.25),
@@ -107,9 +107,9 @@ pub(crate) mod dummynet {
     /// The parameter for the burst allowance.
     pub(crate) const MAX_BURST: Param =
         Param { bounds: bounds::TEN_SECONDS_OR_NONE, ..super::MAX_BURST };
-    /// The parameter for the gain for the distance from the target.
+    /// The parameter for the gain on the distance from the target.
     pub(crate) const ALPHA: Param = Param { bounds: GAIN, ..super::ALPHA_PER_SECOND };
-    /// The parameter for the gain for the change of the delay.
+    /// The parameter for the gain on the change of the delay.
     pub(crate) const BETA: Param = Param { bounds: GAIN, ..super::BETA_PER_SECOND };
 }
 
