@@ -36,7 +36,8 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// Processes a segment in TIME-WAIT: a reset ends it, and retransmissions are acknowledged.
+    /// Processes a segment in TIME-WAIT. A reset ends TIME-WAIT, a FIN restarts its timer, and
+    /// retransmissions are acknowledged within a rate limit.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -78,7 +79,7 @@ impl Tcb {
     }
 
     /// Ends the connection without the closing handshake, after a reset or after a long silence of
-    /// the peer.
+    /// the peer. Passes all unread data to the application, and reports [`Event::Aborted`].
     pub(crate) fn die(&mut self) {
         let was_over = matches!(self.state, State::Closed | State::TimeWait);
         self.enter_closed();

@@ -39,7 +39,7 @@ impl Rtt {
         (self.srtt8 != 0).then(|| Duration::from_nanos(self.rttvar4 / 4))
     }
 
-    /// Returns the minimum over the profile's window, once there is a sample.
+    /// Returns the minimum round-trip time over the profile's window, once there is a sample.
     #[inline]
     pub(crate) fn min(&self) -> Option<Duration> {
         self.min.get()
@@ -89,8 +89,8 @@ impl WindowedMin {
         self.age(sample);
     }
 
-    /// Removes an expired best sample, and takes the second and third samples from later parts of
-    /// the window.
+    /// Removes expired samples, and takes the second and third samples from later parts of the
+    /// window. `sample` is the newest sample.
     fn age(&mut self, sample: (Instant, Duration)) {
         let since = sample.0.since(self.best[0].0);
         if since > self.window {
