@@ -68,7 +68,8 @@ impl Tcb {
         };
     }
 
-    /// Ends the connection, and sends a reset if the peer's SYN has arrived.
+    /// Ends the connection. Sends a reset, except before the peer's SYN has arrived and in
+    /// TIME-WAIT.
     pub(crate) fn abort(&mut self) {
         if self.state.is_synchronized() || self.state == State::SynReceived {
             self.emit_reset(self.snd.max, Some(self.rcv.nxt));
@@ -121,7 +122,7 @@ impl Tcb {
         self.events.push_back(Event::Closed);
     }
 
-    /// Ends TIME-WAIT.
+    /// Ends TIME-WAIT: stops its timer, and enters CLOSED.
     pub(crate) fn end_time_wait(&mut self) {
         self.timers.set_time_wait(Instant::NEVER);
         self.state = State::Closed;

@@ -29,7 +29,8 @@ pub(crate) struct DctcpReceiver {
 /// The ECN state of a connection.
 #[derive(Debug)]
 pub(crate) struct EcnState {
-    /// Whether segments carry ECE, until the peer sends CWR.
+    /// Whether segments carry ECE: until the peer sends CWR or, with DCTCP, until an unmarked
+    /// segment arrives.
     pub(crate) echo: bool,
     /// Whether the next new data carries CWR.
     pub(crate) cwr: bool,
@@ -74,14 +75,15 @@ impl EcnState {
 }
 
 impl Tcb {
-    /// Agrees on ECN when a SYN arrives.
+    /// Selects the form of ECN when the peer's SYN arrives.
     pub(crate) fn answer_ecn(&mut self, header: &TcpHeader, field: Ecn) {
         let mode = self.ecn.offer.answer(header.flags, field);
         self.set_ecn(mode);
         self.note_syn(field);
     }
 
-    /// Agrees on ECN when SYNs have crossed and the peer's SYN arrives (`tcp_ecn_rcv_syn`).
+    /// Selects the form of ECN when the peer's SYN arrives after this end has sent a SYN
+    /// (`tcp_ecn_rcv_syn`).
     pub(crate) fn cross_ecn(&mut self, header: &TcpHeader, field: Ecn) {
         if self.ecn.offer.request() == EcnMode::Off {
             self.set_ecn(EcnMode::Off);

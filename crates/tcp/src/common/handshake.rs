@@ -50,7 +50,7 @@ impl Handshake {
 pub(crate) enum RepeatedSyn {
     Ignore,
     Answer,
-    /// Responds, and counts retransmissions of the SYN-ACK from this response.
+    /// Responds, and counts the retransmissions of the SYN-ACK anew.
     AnswerAndRestart,
 }
 
@@ -81,7 +81,7 @@ impl Connection {
         self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
     }
 
-    /// Processes a segment in LISTEN.
+    /// Processes a segment in LISTEN: answers a SYN with a SYN-ACK, and an ACK with a reset.
     pub(crate) fn process_listen(&mut self, header: &TcpHeader, ecn: Ecn) {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -102,7 +102,8 @@ impl Connection {
         self.send_first_syn(SynKind::SynAck);
     }
 
-    /// Processes a segment in SYN-SENT.
+    /// Processes a segment in SYN-SENT: a SYN-ACK completes the handshake, a reset with a valid ACK
+    /// ends the connection, and a SYN has crossed this end's SYN.
     pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader, ecn: Ecn) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {

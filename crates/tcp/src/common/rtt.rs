@@ -6,12 +6,12 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
 
-/// The round-trip estimates of one connection.
+/// The round-trip estimates of a connection, and its retransmission timeout.
 #[derive(Debug)]
 pub(crate) struct Rtt {
     /// Eight times the smoothed round-trip time in nanoseconds; zero before the first sample.
     pub(crate) srtt8: u64,
-    /// Four times the variation, in nanoseconds, from which the timeout is computed.
+    /// Four times the variation from which the timeout is computed, in nanoseconds.
     pub(crate) rttvar4: u64,
     /// The retransmission timeout, including backoff.
     pub(crate) rto: Duration,

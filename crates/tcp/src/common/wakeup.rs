@@ -31,8 +31,8 @@ impl Tcb {
         self.profile.wakeup == Duration::ZERO
     }
 
-    /// Starts to wake the application, unless a wakeup is already pending. Returns whether the
-    /// application is awake at once.
+    /// Starts to wake the application, unless a wakeup is already pending. For an application that
+    /// never sleeps, only returns true.
     #[inline]
     pub(crate) fn start_wakeup(&mut self) -> bool {
         if self.never_sleeps() {

@@ -1,4 +1,4 @@
-//! The handshake: the parts that differ on Linux.
+//! The steps of the handshake that are specific to Linux.
 //!
 //! Source: Linux 6.1 `tcp_rcv_synsent_state_process`, `tcp_rcv_state_process`, `tcp_check_req`,
 //! `tcp_init_transfer`, `tcp_init_metrics`.
@@ -39,7 +39,8 @@ impl Linux {
         tcb.snd.wl1 = header.seq;
     }
 
-    /// Sets the sizes of segments, windows and buffers for the transfer (`tcp_init_transfer`).
+    /// Prepares the transfer: takes the first round-trip sample, sets the sizes of segments,
+    /// windows and buffers, and starts the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(
         &mut self,
         tcb: &mut Tcb,

@@ -20,9 +20,9 @@ impl Linux {
         }
     }
 
-    /// Processes a segment that arrives in another state, such as the segment that completes the
-    /// handshake (`tcp_rcv_state_process`). In these states, the receiver measures no round-trip
-    /// time by the echo of a timestamp.
+    /// Processes a segment that arrives in a state other than ESTABLISHED, such as the segment that
+    /// completes the handshake (`tcp_rcv_state_process`). In these states, the receiver measures no
+    /// round-trip time by the echo of a timestamp.
     #[inline(never)]
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header, ecn) {

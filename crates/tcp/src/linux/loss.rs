@@ -71,8 +71,9 @@ impl Linux {
         tcb.board.highest_sack(tcb.snd.una) > tcb.snd.una + reach
     }
 
-    /// Marks the segments as lost above which enough segments are selectively acknowledged (RFC
-    /// 6675). If there are too few and `fast` is set, marks the head (`tcp_update_scoreboard`).
+    /// Marks a segment as lost if enough segments above it are selectively acknowledged (RFC 6675).
+    /// If too few segments are selectively acknowledged and `fast` is set, marks the head
+    /// (`tcp_update_scoreboard`).
     pub(super) fn update_scoreboard(&self, tcb: &mut Tcb, fast: bool) {
         if !tcb.options.sack {
             return;

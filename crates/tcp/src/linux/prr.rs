@@ -1,11 +1,11 @@
-//! Proportional rate reduction.
+//! Proportional rate reduction (PRR).
 //!
 //! Sources: RFC 6937; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`).
 
 /// The progress of a reduction of the congestion window.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
-    /// The window at the start of the reduction (`prior_cwnd`).
+    /// The window before the reduction or the timeout (`prior_cwnd`).
     prior_cwnd: u64,
     /// The number of segments delivered since the start of the reduction (`prr_delivered`).
     delivered: u64,
@@ -25,12 +25,12 @@ pub(super) struct Reduction {
 }
 
 impl Prr {
-    /// Returns the window when the reduction began.
+    /// Returns the window before the reduction or the timeout.
     pub(super) const fn prior_cwnd(&self) -> u64 {
         self.prior_cwnd
     }
 
-    /// Begins a reduction.
+    /// Begins a reduction of the window `cwnd`.
     pub(super) fn begin(&mut self, cwnd: u64) {
         *self = Self { prior_cwnd: cwnd, delivered: 0, out: 0 };
     }

@@ -110,8 +110,8 @@ impl Rack {
         (due > now).then(|| due.since(now))
     }
 
-    /// Returns whether a segment sent at `sent` was sent within the last round-trip time. A timeout
-    /// does not mark such a segment as lost.
+    /// Returns whether the transmission time `sent` lies within the last round-trip time. A timeout
+    /// does not mark a segment with such a time as lost.
     pub(super) fn is_recent(&self, now: Instant, sent: Instant) -> bool {
         self.remaining(now, sent, Duration::ZERO).is_some()
     }
@@ -189,7 +189,8 @@ impl Linux {
         true
     }
 
-    /// Handles the expiry of the reordering timer (`tcp_rack_reo_timeout`).
+    /// Handles the expiry of the reordering timer: marks and retransmits lost segments
+    /// (`tcp_rack_reo_timeout`).
     pub(super) fn on_reorder_timer(&mut self, tcb: &mut Tcb) {
         let (in_flight, lost) = (tcb.board.in_flight(), tcb.rate.lost);
         self.detect_losses(tcb);

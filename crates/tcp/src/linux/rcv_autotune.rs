@@ -11,7 +11,7 @@ use super::tso::MAX_TCP_HEADER;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The memory of a segment beyond its payload in bytes, as right-sizing counts it: `SKB_TRUESIZE`
+/// The memory in bytes of a segment beyond its payload, as right-sizing counts it: `SKB_TRUESIZE`
 /// of the header space.
 const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 

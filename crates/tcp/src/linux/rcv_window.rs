@@ -32,7 +32,7 @@ pub(super) struct RcvWindow {
     /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
     /// The memory of unread data below which only `ssthresh` limits the window, if no data is out
-    /// of order. It is stored, like `wide`, because most segments do not change it.
+    /// of order. The value is stored, like `wide`, because most segments do not change it.
     little: u64,
     /// The window if only `ssthresh` limits it, rounded up to a value that a header can express.
     wide: u64,

@@ -231,8 +231,8 @@ impl Linux {
     }
 
     /// Checks whether the acknowledgement ends where selectively acknowledged data begins, because
-    /// the receiver may have discarded that data. If so, waits briefly for another acknowledgement,
-    /// and returns true (`tcp_check_sack_reneging`).
+    /// the receiver may have discarded that data. If so, sets the retransmission timer to a short
+    /// wait for another acknowledgement, and returns true (`tcp_check_sack_reneging`).
     fn check_reneging(tcb: &mut Tcb, ack: &mut AckState) -> bool {
         if !ack.has(flag::SACK_RENEGING) || !ack.has(flag::SND_UNA_ADVANCED) {
             return false;
@@ -257,8 +257,8 @@ impl Linux {
         }
     }
 
-    /// Begins fast recovery. `ece` states whether the acknowledgement carries ECE; the window is
-    /// then never restored (`tcp_enter_recovery`).
+    /// Begins fast recovery. `ece` states whether the acknowledgement carries ECE. If it does, the
+    /// window is never restored (`tcp_enter_recovery`).
     pub(super) fn enter_recovery(&mut self, tcb: &mut Tcb, ece: bool) {
         tcb.stats.fast_recoveries += 1;
         self.cleanup_retrans_stamp(tcb);

@@ -49,7 +49,8 @@ impl Linux {
         }
     }
 
-    /// Handles the expiry of the retransmission timer.
+    /// Handles the expiry of the retransmission timer: enters the loss state and retransmits the
+    /// head, or gives up the connection (`tcp_retransmit_timer`).
     pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         let Some(head) = tcb.board.front_id() else { return };

@@ -244,8 +244,8 @@ impl Linux {
     }
 
     /// Limits the count of duplicate acknowledgements to the number of outstanding segments minus
-    /// the number of lost segments, which is at least one here. If the count was higher, records
-    /// reordering (`tcp_limit_reno_sacked`).
+    /// the number of lost segments. At least one segment counts as lost. If the count was higher,
+    /// records reordering (`tcp_limit_reno_sacked`).
     fn limit_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         let out = tcb.board.packets_out();
         let holes = tcb.board.lost_out().max(1).min(out);

@@ -83,7 +83,7 @@ impl SendBuffer {
         self.memory(tcb) < self.limit
     }
 
-    /// Begins an `skb` at `written`.
+    /// Begins an `skb` at the sequence number `written`.
     pub(super) fn begin_skb(&mut self, written: u64) {
         self.queued.push_back(Skb { end: written, push: false });
     }

@@ -105,7 +105,7 @@ impl Linux {
     }
 
     /// Postpones the timer for a probe until data has been sent. Returns whether the timer was
-    /// postponed, which requires outstanding segments and permission for a probe.
+    /// postponed: only if segments are outstanding and a probe is permitted.
     #[inline]
     pub(super) fn postpone_loss_probe(&mut self, tcb: &Tcb) -> bool {
         self.tlp.is_postponed = !tcb.board.is_empty() && self.may_probe_loss(tcb);

@@ -18,9 +18,8 @@ use crate::cc::TsoSegments;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The space that Linux reserves for headers. It is 256 B in kernels without wireless networks,
-/// such as cloud kernels, one of which serves to validate the simulator. It is 320 B in kernels
-/// with wireless networks.
+/// The space in bytes that Linux reserves for headers: 320 in kernels with wireless networks, and
+/// 256 in kernels without, such as the cloud kernel that validates the simulator.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
 /// The maximum number of bytes that an interface accepts at once: 64 KiB minus one byte and the
 /// space for headers (`sk_gso_max_size`).
@@ -31,8 +30,8 @@ const WINDOW_SHARE: u64 = 3;
 /// It also does not wait if the next acknowledgement is expected later than this, or later than
 /// half a round trip.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
-/// The round-trip time that halves the addition to a burst on a short path, as the binary logarithm
-/// of microseconds (`tcp_tso_rtt_log`).
+/// The binary logarithm, in microseconds, of the minimum round-trip time that halves the addition
+/// to a burst once (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 
 /// The data that is sent at once.

@@ -29,9 +29,9 @@ pub(super) struct Undo {
     /// The slow-start threshold to restore; zero if the congestion is certain, so that neither the
     /// threshold nor the window is restored (`prior_ssthresh`).
     prior_ssthresh: u64,
-    /// The number of duplicates reported since the start (`dsack_dups`).
+    /// The number of segments reported as duplicates since the connection began (`dsack_dups`).
     dsack_dups: u64,
-    /// The number of segments retransmitted since the start (`total_retrans`).
+    /// The number of segments retransmitted since the connection began (`total_retrans`).
     total_retrans: u64,
 }
 
@@ -64,7 +64,7 @@ impl Undo {
         self.prior_ssthresh = ssthresh;
     }
 
-    /// Begins a reduction at `una` with `out` retransmissions in flight.
+    /// Records that a reduction begins at `una` with `out` retransmissions in flight.
     fn begin(&mut self, una: u64, out: u32) {
         self.marker = una;
         self.retrans = (out > 0).then_some(out);
@@ -108,7 +108,7 @@ impl Undo {
 }
 
 impl Linux {
-    /// Begins a reduction that may be undone.
+    /// Records the start of a reduction that may be undone (`tcp_init_undo`).
     pub(super) fn init_undo(&mut self, tcb: &Tcb) {
         // A probe in flight may also be reported as a duplicate.
         let probes = u32::from(self.tlp.has_retransmitted());
@@ -158,7 +158,7 @@ impl Linux {
         tcb.notify(CcEvent::Undone);
     }
 
-    /// Undoes the reduction, and unmarks the losses that caused it.
+    /// Removes all tags L, and undoes the reduction.
     fn undo_losses(&mut self, tcb: &mut Tcb) {
         tcb.board.clear_lost();
         self.undo_reduction(tcb);

@@ -78,8 +78,8 @@ impl Tcb {
     }
 
     /// Records the ECN field `field` of the peer's SYN-ACK, and the ECN field of this end's SYN. If
-    /// the SYN-ACK is marked, counts the mark. If the report of such a SYN-ACK on the SYN is
-    /// invalid and the host falls back, instead makes later packets not ECN-capable.
+    /// the SYN-ACK is marked, counts the mark. A host with `ecn_fallback` instead makes its later
+    /// packets not ECN-capable if the marked SYN-ACK reports an impossible field of the SYN.
     pub(super) fn note_syn_ack(&mut self, header: &TcpHeader, field: Ecn) {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;

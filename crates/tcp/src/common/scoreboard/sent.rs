@@ -36,7 +36,7 @@ pub struct Sent {
     /// The time of the last delivery before the segment's transmission. Once a selective
     /// acknowledgement of the segment has been counted, the value is [`Instant::NEVER`].
     pub(crate) delivered_at: Instant,
-    /// The number of segments delivered before the segment's transmission.
+    /// The value of `DeliveryRate::delivered` at the segment's transmission.
     pub(crate) delivered: u64,
     /// The payload in bytes.
     pub len: u32,

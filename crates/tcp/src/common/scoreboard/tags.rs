@@ -19,7 +19,7 @@ impl Scoreboard {
         }
     }
 
-    /// Sets the number of segments that duplicate acknowledgements stand for without SACK.
+    /// Without SACK, sets the number of segments that duplicate acknowledgements stand for.
     pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
         self.sacked_out = count;
     }

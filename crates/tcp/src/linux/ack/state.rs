@@ -8,7 +8,7 @@ use crate::common::delivery_rate::PendingSample;
 pub(in crate::linux) mod flag {
     /// The acknowledgement came with data.
     pub(in crate::linux) const DATA: u32 = 1 << 0;
-    /// The acknowledgement changed the window.
+    /// The segment was recent enough to update the send window.
     pub(in crate::linux) const WIN_UPDATE: u32 = 1 << 1;
     /// The acknowledgement covered data cumulatively.
     pub(in crate::linux) const DATA_ACKED: u32 = 1 << 2;

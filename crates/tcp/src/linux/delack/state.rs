@@ -168,7 +168,8 @@ impl DelayedAck {
     }
 
     /// Raises the number of immediate acknowledgements to `count`, or to half of the segments in
-    /// `wnd` if these are fewer (`tcp_incr_quickack`).
+    /// `wnd` if these are fewer. For a window below two segments, the limit is two
+    /// (`tcp_incr_quickack`).
     fn raise_quick(&mut self, wnd: u64, count: u64) {
         let half = wnd / (2 * u64::from(self.rcv_mss.max(1)));
         let half = if half == 0 { 2 } else { half };
