@@ -42,8 +42,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "protocol",
             default: Value::Word("http1", &["http1", "http2", "http3", "http3_0rtt"]),
             bounds: Bounds::Any,
-            doc: "HTTP version: several connections to each host (1.1), one (2), or one over QUIC (3), \
-                  which may resume an earlier one (0-RTT).",
+            doc: "HTTP version. HTTP/1.1 uses several connections to each host, HTTP/2 uses one, and \
+                  HTTP/3 uses one over QUIC. With 0-RTT, it resumes an earlier connection.",
         },
         Param {
             name: "hosts",
@@ -61,13 +61,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "depth",
             default: Value::Count(3),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Steps in which a page's objects are found, the page itself included.",
+            doc: "Number of steps in which a page's objects are found, including the page; 1 acts as 2.",
         },
         Param {
             name: "objects",
             default: Value::Count(30),
             bounds: Bounds::Whole(1, 10_000),
-            doc: "Number of objects of a `custom` page, the page itself included.",
+            doc: "Number of objects of a `custom` page, including the page itself.",
         },
         Param {
             name: "size",
@@ -115,7 +115,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "pages",
             default: Value::Count(0),
             bounds: bounds::TIMES_OR_ENDLESS,
-            doc: "Number of pages; 0 continues until the end.",
+            doc: "Number of pages; 0 sets no limit.",
         },
     ],
     build: |args: &Args| {
@@ -142,7 +142,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// The tolerable time of a page.
+/// The tolerable load time of a page, in milliseconds.
 pub(crate) const MOST_MS: f64 = 4_000.0;
 
 /// Three of four pages must load in time. A page that is still loading counts once it has taken
