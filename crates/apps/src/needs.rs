@@ -11,7 +11,7 @@
 //!   are dissatisfied.
 //!
 //! If a source states a one-way delay, one-way delays are compared. Papers on games state
-//! round-trip times, which are compared for games.
+//! round-trip times, so round-trip times are compared for games.
 
 use crate::requirements::Requirement;
 

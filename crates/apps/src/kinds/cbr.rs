@@ -1,6 +1,6 @@
 //! Datagrams at a constant rate, such as the video call of experiments with home gateways.
 //!
-//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
+//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: datagrams of fixed size at a
 //! fixed interval, independent of the network. The video call of Kua, Nguyen, Armitage and Branch
 //! (2017) sends 700 bytes every 20 ms in each direction. This is 280 kbit/s of payload and 291.2
 //! kbit/s of IP. The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.

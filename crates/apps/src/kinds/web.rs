@@ -2,13 +2,13 @@
 //!
 //! Sources: HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114). With HTTP/1.1, a browser
 //! uses up to six connections per host, with one request at a time on each. With HTTP/2 and HTTP/3,
-//! one connection per host carries all requests. In HTTP/3 each request has its own stream. The page
-//! load time ends with the last object. It consists of a DNS lookup, the handshakes, one round trip
-//! for each step that discovers objects, and the transfers. `page` defines the pages; the pause is
-//! exponential with a mean of 30 s, as in the 3GPP model.
+//! one connection per host carries all requests. In HTTP/3 each request has its own stream. The
+//! page load time ends with the last object. It consists of a DNS lookup, the handshakes, one round
+//! trip for each step that discovers objects, and the transfers. The module `page` defines the
+//! pages. The pause is exponential with a mean of 30 s, as in the 3GPP model.
 //!
-//! Differences: HTTP/2 and HTTP/3 respond in the order of requests, without priorities and without a
-//! limit from their own flow control. An unanswered lookup is repeated every 5 s, the default of
+//! Differences: HTTP/2 and HTTP/3 respond in the order of requests, without priorities and without
+//! limits of their own flow control. An unanswered lookup is repeated every 5 s, the default of
 //! resolv.conf(5). The sizes of TLS messages are typical values, not taken from the sources.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};

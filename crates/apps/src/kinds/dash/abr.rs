@@ -61,8 +61,8 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Adds a sample, unless it is infinite or equal to the last sample. Removes the oldest sample
-    /// above [`KEPT`].
+    /// Adds a sample, unless it is infinite or equal to the last sample. Stores at most [`KEPT`]
+    /// samples.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);

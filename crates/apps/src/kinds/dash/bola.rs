@@ -6,7 +6,7 @@
 //! last four segments, and more while neighbouring samples differ by a factor of 1.3 or more.
 //!
 //! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
-//! rule. Fast switching is left out, and so is `BolaRule`'s cap on the placeholder after seeks.
+//! rule. Fast switching, and `BolaRule`'s cap on the placeholder after seeks, are left out.
 
 use aqmlab_core::{Duration, Instant, math};
 

@@ -2,9 +2,9 @@
 //!
 //! Source: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012), as encoded again in
 //! 2014. It has 20 rates for each segment length, named by the bandwidths in its MPDs
-//!       (`bunny_<bps>bps`). Of the MPD of 6-second segments, only the first, fourth, ninth,
-//!       twelfth and last rate were available. Its other rates are the geometric means of the rates
-//!       for 4 and 10 seconds.
+//! (`bunny_<bps>bps`). Of the MPD of 6-second segments, only the first, fourth, ninth, twelfth and
+//! last rate were available. Its other rates are the geometric means of the rates for 4 and 10
+//! seconds.
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
 //! changes the sizes at all rates together. Each rate has its own correlation with the complexity.

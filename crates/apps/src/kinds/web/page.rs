@@ -9,7 +9,7 @@
 //! - `3gpp`: the HTTP model of 3GPP and NGMN as in ns-3 (`three-gpp-http-variables`). The main
 //!   object is lognormal with a mean of 10 710 bytes and a deviation of 25 032 bytes, within 100
 //!   bytes to 2 MB. Embedded objects have a mean of 7758 bytes and a deviation of 126 168 bytes,
-//!   within 50 bytes to 2 MB. Their number is a Pareto draw with shape 1.1 and scale 2, limited to
+//!   within 50 bytes to 2 MB. Their number is Pareto with shape 1.1 and scale 2, drawn again above
 //!   55, minus 2. The parsing time has a mean of 0.13 s.
 //!
 //! If only the total of a page is published, the sizes of its objects are lognormal with a
