@@ -24,7 +24,7 @@ def test_a_row_states_each_direction(tabs: Any, file_address: str) -> None:
     film = tab.text("#apps-list li:has-text('A film in HD')")
     assert re.search(r"^[\d.]+ Mbit/s, 95 %", film, re.MULTILINE)
     rows = tab.page.locator("#apps-list h3").all_inner_texts()
-    assert {"Messages with pictures, received · Ben", "Messages with pictures, sent · Ben"} <= set(
+    assert {"Messaging with pictures, received · Ben", "Messaging with pictures, sent · Ben"} <= set(
         rows
     )
 
