@@ -223,7 +223,7 @@ macro_rules! kinds {
         /// The kinds of every module, in the order in which lists show them.
         pub const MODULES: &[&[$crate::Kind<$of>]] = &[$($name::KINDS),+];
 
-        /// Returns every kind.
+        /// Returns every kind, in the order of `MODULES`.
         pub fn all() -> impl Iterator<Item = &'static $crate::Kind<$of>> {
             MODULES.iter().flat_map(|kinds| kinds.iter())
         }

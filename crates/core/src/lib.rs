@@ -1,4 +1,4 @@
-//! The types that every crate uses: time, sizes, random numbers, packets, kinds.
+//! The types that the crates share: time, sizes, random numbers, packets, kinds.
 //!
 //! **Invariant:** no code in this crate, `qdisc`, `tcp`, `quic`, `apps`, `node` or `measure` reads
 //! a clock, draws entropy or touches a file. Time, random numbers and I/O are arguments.

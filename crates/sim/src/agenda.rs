@@ -60,7 +60,7 @@ pub(crate) enum Actor {
     Sampler,
 }
 
-/// The tree of an actor. Links and lines are few, and are called for every packet. Hosts may be
+/// The group of an actor. Links and lines are few, and are called for every packet. Hosts may be
 /// many, and are called rarely. Each group has its own tree, so that a link's path to the root does
 /// not grow with the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Actor {
 }
 
 impl Slot {
-    /// Returns the index of the actor's rank in [`Agenda::trees`].
+    /// Returns the index of the actor's tree in [`Agenda::trees`].
     #[inline]
     const fn rank(self) -> usize {
         (self.0 % 2) as usize

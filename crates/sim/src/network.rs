@@ -321,9 +321,8 @@ impl<O: Observer> Network<O> {
         route.first.is_some_and(|link| self.links[link as usize].own)
     }
 
-    /// Removes the packet that arrives first from a line, and requests the line's next call. Passes
-    /// the packet to the next link. If a host is the target, counts the packet as delivered and
-    /// returns it.
+    /// Removes the first packet of a line, and requests the line's next call. Passes the packet to
+    /// the next link. If a host is the target, counts the packet as delivered and returns it.
     #[inline]
     pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
         let line = &mut self.lines[index];

@@ -9,10 +9,10 @@
 //! For a discipline whose control law has a timer (PIE), all times are shifted by a whole number of
 //! the law's time units. The updates of the law then fall between the same operations as in the
 //! recording. The kernel's timers wait until the sender has finished, so an operation may precede
-//! an update that was due a few microseconds earlier. The time of such an operation is moved to
-//! just before the update, by at most about [`LATE`], and counted as `moved`. Sometimes the
-//! kernel's timer is late by a whole tick from some time on. The replay then delays its timer at
-//! the same time, and counts this as `late`.
+//! an update that was due a few microseconds earlier. Such an operation is moved in time to just
+//! before the update, by at most about [`LATE`], and is counted as `moved`. Sometimes the kernel's
+//! timer is late by a whole tick from some time on. The replay then delays its timer at the same
+//! time, and counts this as `late`.
 
 mod sent;
 

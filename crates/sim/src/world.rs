@@ -115,7 +115,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers a packet to its connection, and drains the receiving end.
+    /// Delivers a packet to its connection. Drains the receiving end, or notifies the application
+    /// of a datagram.
     #[inline]
     fn deliver(&mut self, packet: Packet) {
         let now = self.network.now;
@@ -270,7 +271,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers notices and drains the ends in `touched`, until neither are left.
+    /// Delivers notices and drains the ends in `touched`, until there are none left.
     #[inline]
     fn settle(&mut self) {
         if self.runner.has_notices() || !self.touched.is_empty() {
@@ -410,7 +411,8 @@ fn drain<O: Observer>(
     ControlFlow::Continue(())
 }
 
-/// Sends the segments of one end.
+/// Sends the segments of one end. If the end is on an own link, reports the memory of its packets
+/// there to the TCP, which may then release more segments.
 #[inline(never)]
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
