@@ -31,7 +31,7 @@ QUEUES = ["pfifo", "fq_codel"]
 
 def memory_mb() -> float:
     """The peak resident memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 class Clock:

@@ -167,7 +167,7 @@ def resident_mb(spec_json: str) -> float:
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, input=spec_json, capture_output=True, text=True, check=True)
-    return int(done.stdout) / 1024
+    return int(done.stdout) * 1024 / 1e6
 
 
 def scaling() -> None:
@@ -199,12 +199,13 @@ def main() -> int:
         rates = packets_per_second(peers)
     home()
     scaling()
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
     counts = instructions.count()
     if "--record" in sys.argv[1:]:
         MEASURED.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
-        instructions.record(counts)
+        if counts:
+            instructions.record(counts)
     keeps_count = instructions.compare(counts)
     keeps_speed = last_release.compare()
     return 0 if keeps_count and keeps_speed else 1

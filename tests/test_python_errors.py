@@ -192,8 +192,12 @@ def test_verdicts_are_compared_with_the_condition_that_the_caller_names():
     assert made.verdicts.equals(made.verdicts_against("pfifo"))
     assert set(first["qdisc"]) == {"fq_codel"} and set(second["qdisc"]) == {"pfifo"}
     assert first["difference"].to_list() == [-one for one in second["difference"]]
-    with pytest.raises(aqmlab.RequestError, match=r"^baseline: unknown condition `pie`"):
-        made.verdicts_against("pie")
+    told = [one["verdicts"] for one in made.to_json("fq_codel")]
+    told_needs = [[need for one in own.values() for need in one["needs"]] for own in told]
+    assert [any(need["difference"] for need in own) for own in told_needs] == [True, False]
+    for ask in (made.verdicts_against, made.to_json):
+        with pytest.raises(aqmlab.RequestError, match=r"^baseline: unknown condition `pie`"):
+            ask("pie")
 
 
 def test_an_unknown_attribute_has_one_suggestion():

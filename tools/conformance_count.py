@@ -36,7 +36,7 @@ def holders() -> dict[int, tuple[Holder, ...]]:
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             read = {".rs": _of_rust, ".py": _of_python, ".q": _of_script, ".pkt": _of_script}
-            if path.suffix not in read or path == Path(__file__) or not path.is_file():
+            if path.suffix not in read or not path.is_file():
                 continue
             for number, name in read[path.suffix](path):
                 place = path.relative_to(ROOT).as_posix()

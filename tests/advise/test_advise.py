@@ -215,6 +215,28 @@ def test_the_directions_of_a_modem_have_one_overhead(tmp_path) -> None:
         advise(_asked(source=file), out=tmp_path / "runs", jobs=1)
 
 
+def test_a_line_keeps_the_home_network_and_the_impairments_of_a_scenario() -> None:
+    path = {"rate": "16/1 Mbit/s", "loss": "1 %", "lan": "100 Mbit/s"}
+    scenario = aqmlab.Scenario(path=path, apps={"call": {"kind": "voip"}})
+    setup = Setup(scenario, lines()["docsis"], gateways_of("sqm"))
+    plan = planner.load(setup.whole(setup.cases([Tier.parse("24/2 Mbit/s")]), 1))
+    for one in plan.trials:
+        assert {"lan-up", "lan-down"} <= {link.name for link in one.spec.links}
+        assert {app.up.loss for app in one.spec.apps} == {0.01}
+
+
+def test_the_other_gateways_of_a_scenario_with_cake_shape_otherwise() -> None:
+    scenario = aqmlab.Scenario(
+        path={"rate": "16/1 Mbit/s", "qdisc": "piece_of_cake"}, apps={"call": {"kind": "voip"}}
+    )
+    setup = Setup(scenario, None, gateways_of("sqm,layer-cake"))
+    plan = planner.load(setup.whole(setup.cases([Tier.parse("24/2 Mbit/s")]), 1))
+    today, sqm, layers = (one.spec.links[0] for one in plan.trials)
+    assert [link.qdisc.kind for link in (today, sqm, layers)] == ["cake", "fq_codel", "cake"]
+    assert [link.shaper for link in (today, sqm, layers)] == ["cake", "line", "cake"]
+    assert {link.rate_bps for link in (today, sqm, layers)} == {2_000_000}
+
+
 def test_the_family_of_four_concludes_as_boerlage_and_collom_do(tmp_path) -> None:
     """With FQ-CoDel, the tier 12/1 Mbit/s suffices if transfers may take longer (section VI).
 

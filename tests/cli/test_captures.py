@@ -35,8 +35,8 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
         for rtt, protocol in zip(flows["rtt_p50_ms"], flows["protocol"], strict=True)
         if protocol == "UDP"
     ]
-    # Both medians come from histograms with a relative error of at most 0.1 %.
-    assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
+    # Each median comes from a histogram with a relative error of at most 0.1 %.
+    assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=2e-3) for rtt in measured)
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 140])

@@ -10,6 +10,7 @@ from aqmlab.scenario.quantities import Rate
 from aqmlab.studies.claims import HOLDS, judge
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.papers.modern import rows
+from aqmlab.studies.papers.modern.claims import coexistence
 from aqmlab.studies.papers.modern.figures import CAKES, CLASSIC, LINES
 from aqmlab.studies.trials import Trials
 
@@ -17,6 +18,7 @@ ADDED = {"mother-update", "father-call", "child-web"}
 """The activities of the study's home that the built-in home2026-family does not have."""
 OFF_ON_ADSL = {"doorbell-camera"}
 GATEWAYS = (*CLASSIC, *CAKES, "DualPI2", "DualPI2, L4S")
+FROM_S = 20
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +106,18 @@ def test_the_arithmetic_of_bbr_holds(tmp_path):
     assert [one.word for one in found] == [HOLDS]
 
 
+def test_sawteeth_are_read_in_the_measured_interval():
+    plan = planner.load(studies.load("modern").scenario("sawtooth", "sim"))
+    assert {one.spec.interval_ns[0] / 1e9 for one in plan.trials} == {coexistence.FROM_S}
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """The results of short trials on two lines."""
     study = studies.load("modern")
     gateways = {"gateway": ("CAKE, hosts", "DualPI2, L4S")}
     needs = [Trials(line, gateways) for line in ("adsl", "vdsl")]
-    sets = assignments((f"duration={rows.FROM_S + 4} s", f"measure.from={rows.FROM_S} s"))
+    sets = assignments((f"duration={FROM_S + 4} s", f"measure.from={FROM_S} s"))
     laboratory = Laboratory(study, Asked(1, sets=sets), tmp_path_factory.mktemp("modern") / "out")
     laboratory.run(needs)
     return laboratory.results(*needs)
@@ -160,7 +167,7 @@ def test_the_worse_direction_of_a_call_counts(results):
 
 def test_quantiles_are_over_the_samples_of_the_measured_interval(results):
     series = results.table("app_series")
-    own = series.filter((series["metric"] == "page_load_ms") & (series["t_s"] >= rows.FROM_S))
+    own = series.filter((series["metric"] == "page_load_ms") & (series["t_s"] >= FROM_S))
     pages = rows.sample_quantiles("child-web", "page_load_ms")(results)
     assert set(pages["trial"]) == set(own["trial"])
     for row in pages.iter_rows(named=True):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 from aqmlab.engines import kernel
 from aqmlab.engines.kernel import image, machine
+from aqmlab.engines.kernel.errors import APT_LINE
 
 
 def missing() -> str | None:
@@ -14,7 +17,7 @@ def missing() -> str | None:
     try:
         machine.find_qemu()
         image.find_kernel()
-        image.find_tools()
     except kernel.MissingError as error:
         return f"{error.problem} ({error.hint})"
-    return None
+    absent = [one for one in image.TOOLS if shutil.which(one, path=image.tools_path()) is None]
+    return f"`{absent[0]}` is not installed ({APT_LINE})" if absent else None

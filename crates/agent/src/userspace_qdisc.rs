@@ -46,7 +46,7 @@ const TIMER: u64 = 2;
 /// The results of a gateway.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// The links of the trial.
+    /// The counters of each link of the trial.
     pub(crate) links: Vec<Link>,
     /// Samples of the links' disciplines.
     pub(crate) samples: Vec<QueueSample>,
@@ -63,7 +63,7 @@ pub(crate) struct Link {
     pub(crate) counters: Counters,
 }
 
-/// A running gateway.
+/// A running gateway, which has its own thread.
 pub(crate) struct Gateway(JoinHandle<Result<Done, String>>);
 
 impl Gateway {
@@ -99,7 +99,7 @@ impl Gateway {
     }
 }
 
-/// The state of the thread.
+/// The state of the gateway's thread.
 struct Worker {
     halves: [Half; 2],
     tuns: [Tun; 2],
@@ -176,10 +176,10 @@ fn counters(port: &Port) -> Counters {
     }
 }
 
-/// One direction.
+/// One direction of the gateway.
 struct Half {
     direction: Direction,
-    /// The link, if the direction has one, and its index in the trial.
+    /// The index of the link in the trial, and its port, if the direction has a link.
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
@@ -235,7 +235,7 @@ impl Half {
         [link, self.line.next()].into_iter().flatten().min()
     }
 
-    /// Sends packets at the times at which the link became free.
+    /// Sends packets at the times, up to `now`, at which the link became free.
     fn send_due(&mut self, now: Instant, seen: &mut Vec<Record>) {
         let due = |half: &Self| half.bottleneck.as_ref()?.1.poll_timeout();
         while let Some(at) = due(self).filter(|at| *at <= now) {
@@ -245,7 +245,7 @@ impl Half {
         }
     }
 
-    /// Processes a packet that has arrived.
+    /// Offers a packet that has arrived to the link, and sends the packets that the link can send.
     fn receive(&mut self, id: u64, now: Instant, seen: &mut Vec<Record>) {
         let known = packet::read(self.slots.packet(id), self.direction, id)
             .filter(|packet| (packet.flow as usize) < self.priorities.len());

@@ -9,7 +9,8 @@ use crate::observer::Observer;
 use crate::world::World;
 
 impl<O: Observer> World<O> {
-    /// Calls `act` on one TCP, if it still exists, and drains it afterwards.
+    /// Calls `act` on one TCP, and marks its end to be drained. Does nothing and returns the
+    /// default if the TCP no longer exists.
     fn with_end<T: Default>(
         &mut self,
         index: u32,

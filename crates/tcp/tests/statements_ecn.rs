@@ -1,4 +1,4 @@
-//! Conformance statements on accurate ECN and DCTCP.
+//! Tests the conformance statements on accurate ECN and DCTCP, and on Prague without accurate ECN.
 
 mod cc_path;
 mod support;
@@ -115,7 +115,7 @@ fn cleared_feedback_ends_ecn() {
     assert_eq!(end.write(1_000)[0].ecn, Ecn::NotEct);
 }
 
-/// Returns a server of accurate ECN whose handshake is complete.
+/// Returns a server with accurate ECN whose handshake is complete.
 fn receiver() -> End {
     let (mut end, _) = End::passive(host(3, "reno"), ace(0b111), Ecn::NotEct);
     end.arrive(ace(0b010), 1, 0, Ecn::NotEct);
@@ -215,8 +215,8 @@ fn every_packet_of_accurate_ecn_is_capable() {
     assert!(again.iter().all(|segment| segment.ecn == Ecn::Ect0), "{again:?}");
 }
 
-/// Lets `windows` windows of 100 segments pass, with `marked` marked segments in each window.
-/// Returns the estimate in 1024ths.
+/// Passes the totals of `windows` windows of 100 segments to DCTCP, with `marked` marked segments
+/// in each window. Returns DCTCP's estimate in 1024ths.
 fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     let changes = [("dctcp_alpha_on_init", Value::Count(initial))];
     let mut cc = cc_path::controller("dctcp", &changes);
@@ -245,7 +245,7 @@ fn dctcps_estimate_rises_by_a_sixteenth_of_the_rest() {
 }
 
 /// C-183: at a constant share of marks the estimate becomes this share, and the window is reduced
-/// by half of it.
+/// by half of this share.
 #[test]
 fn dctcps_estimate_becomes_the_share_of_marks() {
     for marked in [5, 10, 25, 50, 80, 100] {
@@ -266,7 +266,7 @@ fn dctcps_estimate_becomes_the_share_of_marks() {
     assert_eq!(threshold(Signal::Rto), 500);
 }
 
-/// Returns a sender of DCTCP with classic ECN, with ten segments in flight.
+/// Returns a sender with DCTCP and classic ECN, which has ten segments in flight.
 fn dctcp() -> End {
     let (mut end, _, _) = End::active(host(0, "dctcp"), ace(0b001), Ecn::NotEct);
     assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect0));
@@ -339,7 +339,7 @@ fn prague_without_accurate_ecn_is_reno() {
     assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect1));
 }
 
-/// A host whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
+/// A DCTCP sender whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
 #[test]
 fn dctcp_without_ecn_is_reno() {
     for answer in [0b000, 0b111] {

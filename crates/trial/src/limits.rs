@@ -8,11 +8,12 @@ use crate::error::SpecError;
 use crate::grain::Grain;
 use crate::spec::{MeasureSpec, RouteSpec, Spec};
 
-/// The maximum number of links and the maximum number of applications, which limit the memory.
+/// The maximum number of links, and the maximum number of applications. Both bound the memory of a
+/// trial.
 const MOST: usize = 10_000;
-/// The maximum number of rows of a time series.
+/// The maximum number of rows of a time series, over all applications.
 const MOST_ROWS: u64 = 20_000_000;
-/// The longest delay of a route. With it, no sum of delays overflows the clock.
+/// The maximum of a delay or jitter. Within this bound, no sum of delays overflows the clock.
 const MOST_DELAY: Duration = Duration::from_secs(3_600);
 /// The maximum length of a trial or a window.
 const MOST_TIME: Duration = Duration::from_nanos(1 << 60);
@@ -51,7 +52,7 @@ fn check_measure(measure: &MeasureSpec, end: Instant) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses measurements whose number of steps needs too much memory.
+/// Refuses measurements whose steps or samples need too much memory.
 fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let most = MOST_ROWS / spec.apps.len().max(1) as u64;
@@ -74,7 +75,7 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses the route at `at` if the route is impossible.
+/// Refuses an impossible route. `at` is its place in the trial.
 pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<(), SpecError> {
     if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());

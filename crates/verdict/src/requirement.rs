@@ -120,11 +120,26 @@ impl OwnRequirement {
         latency_ms.sort_by_key(|(percentile, _)| *percentile);
         Some(Applied {
             name: String::from("scenario"),
-            source: String::from("the scenario"),
+            source: self.source(),
             path: self.direction,
             latency_ms,
             loss_percent: self.loss_percent.map(range),
             rate_mbit: self.rate_mbit,
         })
+    }
+
+    /// Returns the scenario as the origin, with the values, so that two requirements with different
+    /// values have different origins.
+    fn source(&self) -> String {
+        let range =
+            |[optimal, unacceptable]: [f64; 2], unit| format!("{optimal} to {unacceptable} {unit}");
+        let delays = self.latency_ms.iter().map(|(name, pair)| {
+            let percentile = name.replace('_', ".");
+            format!("{} {percentile} {}", self.direction.delays(), range(*pair, "ms"))
+        });
+        let loss = self.loss_percent.map(|pair| format!("loss {}", range(pair, "%")));
+        let rate = self.rate_mbit.map(|least| format!("rate {least} Mbit/s"));
+        let values: Vec<String> = delays.chain(loss).chain(rate).collect();
+        format!("the scenario: {}", values.join(", "))
     }
 }

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier
-from aqmlab.advise.modem_line import ModemLine
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
 from aqmlab.scenario.links import Overhead
@@ -44,11 +43,12 @@ _DUMMYNET = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayCase:
-    """A tier with a gateway, which shapes to a share of the line's rate or not at all."""
+    """A tier with a gateway."""
 
     tier: Tier
     gateway: str
     share: int | None = None
+    """The share of the line's rate, in per cent, to which a gateway before a modem shapes."""
 
     @property
     def label(self) -> str:
@@ -66,7 +66,11 @@ class Setup:
     gateways: Mapping[str, GatewayChoice]
 
     def shares(self, gateway: str) -> Sequence[int | None]:
-        """The shares of the line's rate to try for a gateway; `None` means no shaping."""
+        """The shares of the line's rate to try for a gateway.
+
+        `None` means that the gateway does not shape, or that it sends at the line's rate because
+        there is no modem.
+        """
         return SHARES if self.line is not None and self.gateways[gateway].shapes else (None,)
 
     def cases(self, tiers: Iterable[Tier]) -> list[GatewayCase]:
@@ -99,13 +103,15 @@ class Setup:
         )
 
     def _kept(self, path: Table) -> Table:
-        """The parts of the scenario's path that do not belong to the line or to the gateway."""
-        own = isinstance(self.line, ModemLine)
-        whole = ("rtt", "host_jitter", "start_jitter") + (("lan", "wifi") if own else ())
+        """The parts of the scenario's path that are neither the line nor the gateway.
+
+        Both directions have the rate of a gateway that does not shape.
+        """
+        whole = ("rtt", "host_jitter", "start_jitter", "lan", "wifi")
         kept: Table = {key: path[key] for key in whole if key in path}
         for way in WAYS:
-            after = {key: path[way][key] for key in _IMPAIRMENTS if own and key in path[way]}
-            kept[way] = after | {"rate": UNSHAPED}
+            kept[way] = {key: path[way][key] for key in _IMPAIRMENTS if key in path[way]}
+            kept[way]["rate"] = UNSHAPED
         return kept
 
     def _step(self, case: GatewayCase) -> Table:
@@ -132,6 +138,9 @@ class Setup:
             if managed.qdisc.kind == "cake":
                 qdisc = _charging(link.overhead) | qdisc
                 step[f"path.{way}.shaper"] = "cake"
+            elif link.shaper == "cake":
+                # No other discipline has this shaper.
+                step[f"path.{way}.shaper"] = "line"
         return step | {f"path.{way}.qdisc": qdisc}
 
     def _hops(self, line: Line, case: GatewayCase, way: str, managed: Managed | None) -> Table:

@@ -5,12 +5,13 @@ The manifest of a campaign holds stated requirements in the same form.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-_Number = Annotated[float, Meta(ge=0, le=1.7976931348623157e308)]
+_Number = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 _Pair = tuple[_Number, _Number]
 
 

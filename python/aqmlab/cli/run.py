@@ -17,6 +17,7 @@ from aqmlab.cli.progress import Bar, drawn
 from aqmlab.engines import registry
 from aqmlab.planning.change_text import assignments, variations
 from aqmlab.report.page import to_draw, write
+from aqmlab.results.export.values import trials_as_json
 from aqmlab.results.results import load
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def command(given: RunParameters) -> int:
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")
-    baseline = summary.baseline_asked(campaign.about.trials, given.baseline)
+    baseline = summary.baseline_asked(campaign.about.trials, given.baseline, brief=given.brief)
     folder = given.out or default_folder(campaign)
     if given.dry_run:
         print("\n".join(forecast.lines(campaign, folder, given.jobs)))
@@ -54,11 +55,11 @@ def command(given: RunParameters) -> int:
     # If this table is absent, no trial has succeeded, and there is nothing to show.
     some = "trials" in results.tables
     if given.as_json:
-        console.print_json(results.to_json() if some else [])
+        console.print_json(trials_as_json(results, baseline) if some else [])
     elif some:
         summary.show(results, brief=given.brief, baseline=baseline)
     if some and not given.no_report:
-        path = write(results, results.path / "report.html", watched=drawn)
+        path = write(results, results.path / "report.html", watched=drawn, baseline=baseline)
         console.talk(f"report: {path}")
     summary.close(results, report)
     complete(report)

@@ -10,6 +10,7 @@ from aqmlab.cli import console, summary
 from aqmlab.cli.parameters.show import ShowParameters
 from aqmlab.results import campaign_list
 from aqmlab.results.campaign_list import CampaignLine
+from aqmlab.results.export.values import trials_as_json
 from aqmlab.results.results import load
 
 RESULTS = Path("results")
@@ -24,12 +25,13 @@ def command(given: ShowParameters) -> int:
     for warning in results.warnings:
         console.talk(f"warning: {warning}")
     if not results.complete:
-        done, trials = results.table("trials").height, len(results.manifest.trials)
-        console.talk(f"warning: {done} of {trials} trials are finished")
+        done, planned = results.table("trials").height, len(results.manifest.trials)
+        console.talk(f"warning: {done} of {planned} trials are finished")
+    trials = results.manifest.trials
+    baseline = summary.baseline_asked(trials, given.baseline, brief=given.brief)
     if given.as_json:
-        console.print_json(results.to_json())
+        console.print_json(trials_as_json(results, baseline))
     else:
-        baseline = summary.baseline_asked(results.manifest.trials, given.baseline)
         most = None if given.everything else summary.MOST_ROWS
         summary.show(results, most, brief=given.brief, baseline=baseline)
         summary.close(results)

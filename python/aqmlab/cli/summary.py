@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import printable
+from aqmlab.base.failures import RequestError
 from aqmlab.base.numerals import number
 from aqmlab.cli import console
 from aqmlab.results.grouping import labels_of
@@ -78,9 +79,18 @@ def show(
         target.print(_tally_table(tallies(results.judged), target.width))
 
 
-def baseline_asked(trials: Sequence[TrialEntry], text: str | None) -> Baseline | None:
-    """The baseline that `--baseline` names, if any; raises `RequestError` for an unknown name."""
-    return None if text is None else baseline_called(text, labels_of(trials).values())
+def baseline_asked(
+    trials: Sequence[TrialEntry], text: str | None, *, brief: bool
+) -> Baseline | None:
+    """The baseline that `--baseline` names, if any.
+
+    Raises `RequestError` for an unknown name, and with `--brief`, which shows no differences.
+    """
+    if text is None:
+        return None
+    if brief:
+        raise RequestError("--baseline: `--brief` shows no differences", "leave one of the two out")
+    return baseline_called(text, labels_of(trials).values())
 
 
 def _show_flows(

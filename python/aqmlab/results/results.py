@@ -238,9 +238,15 @@ class CampaignResults(StoredTables):
         with of_arguments((), ()):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
 
-    def to_json(self) -> list[TrialNumbers]:
-        """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts."""
-        return trials_as_json(self)
+    def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
+        """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts.
+
+        Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
+        """
+        if baseline is None:
+            return trials_as_json(self)
+        with of_arguments((), ()):
+            return trials_as_json(self, baseline_called(baseline, self.labels.values()))
 
     def spec(self, trial: str) -> TrialSpec:
         """The specification that the engine received for `trial`.

@@ -119,8 +119,9 @@ def _trials(
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
     """The tasks of `jobs`, each with the agent of its stored result or a usual agent of the set.
 
-    A usual agent may be too old for a trial. This package's agent then runs the trial. Raises
-    `RequestError` if an agent cannot be rebuilt, and `MissingError` for missing programs.
+    If the first usual agent is too old for a trial, the next one runs the trial. The last one is
+    this package's agent. Raises `RequestError` if an agent cannot be rebuilt, and `MissingError`
+    for missing programs.
     """
     usual = reference.usual_agents()
     has = {cell.name: reference.trials(cell) for cell, _ in jobs}

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from aqmlab.base.core_requirement import OwnRequirement
 from aqmlab.base.errors import ScenarioError
@@ -11,6 +12,9 @@ from aqmlab.planning import planner
 from aqmlab.report import page
 from aqmlab.results.results import load
 from aqmlab.results.verdicts.columns import QUALITY_COLUMNS
+from aqmlab.results.verdicts.comparison import baseline_called
+from aqmlab.results.verdicts.table import QualityRow
+from aqmlab.results.verdicts.verdict import Quality
 from aqmlab.scenario.model import Report, Scenario
 from aqmlab.scenario.requirements import Requirement
 from support.campaigns import app, campaign_of, grid
@@ -75,11 +79,36 @@ def test_every_view_shows_the_same_score(home_results, capsys, monkeypatch):
     (trial, *_) = home_results.to_json()
     told = {name: one["quality"] for name, one in trial["verdicts"].items()}
     assert told["call"]["percent"] == verdicts[0].quality.percent
-    assert "QoO 0: " in page.page(home_results, []).replace("\xa0", " ")
+    assert "QoO 0: " in page.page(home_results, [], None).replace("\xa0", " ")
 
     monkeypatch.setenv("COLUMNS", "160")
     assert status_of(["show", str(home_results.path), "--all"]) == 0
     assert "QoO" in capsys.readouterr().out
+
+
+def test_a_row_of_the_table_has_its_columns_in_order():
+    assert QualityRow._fields == ("trial", *QUALITY_COLUMNS)
+
+
+def test_scores_of_different_requirements_have_no_difference(tmp_path):
+    own = TWO_CALLS + "[report.requirements.call]\nrate = "
+    found = (judged(own + f'"{kbit} kbit/s"\n', tmp_path)["call"] for kbit in (50, 60, 60))
+    one, other, again = (msgspec.convert(each["quality"], Quality) for each in found)
+    assert one.source == "the scenario: rate 0.05 Mbit/s"
+    assert one.less(other) is None and other.less(again) is not None
+
+
+def test_a_report_names_the_baseline_and_the_stated_requirements(tmp_path):
+    own = OwnRequirement(latency_ms={"p50": (1.0, 2.0)})
+    apps = [app("call", "voip", ["up"])]
+    about = {"stated_requirements": {"call": own}}
+    campaign = campaign_of(grid(("pfifo", "pie"), apps=apps), **about)
+    campaigns.run(campaign, tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    labels = [one.label for one in results.judged]
+    text = page.page(results, [], baseline_called(labels[1].brief, labels))
+    assert "the scenario states the requirements of call" in text
+    assert f"the difference from {labels[1].brief}" in text.replace("\xa0", " ")
 
 
 def test_a_stated_requirement_is_kept_in_the_manifest(tmp_path):

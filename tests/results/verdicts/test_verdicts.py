@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
-from aqmlab.cli import summary
+from aqmlab.cli import status_of, summary
 from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.report.page import tables
 from aqmlab.results.labels import Label
@@ -196,6 +196,16 @@ def test_a_stated_baseline_keeps_its_column(home_results, monkeypatch, capsys):
     summary.show(home_results, baseline=baseline)
     shown, said = capsys.readouterr()
     assert "difference" in shown.splitlines()[0] and "from pfifo with all else equal" in said
+
+
+def test_the_baseline_applies_to_json_and_not_to_brief_output(home_results, capsys):
+    def shown(*args):
+        return status_of(["show", str(home_results.path), *args]), *capsys.readouterr()
+
+    plain, named = (shown("--json", *more) for more in ((), ("--baseline", "pie")))
+    assert (plain[0], named[0]) == (0, 0) and plain[1] != named[1]
+    status, _, said = shown("--brief", "--baseline", "pie")
+    assert status == 2 and "`--brief` shows no differences" in said
 
 
 def test_a_word_of_several_queues_is_no_baseline():

@@ -24,7 +24,7 @@ def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
     kind = scenarios.Drawing(rng).kind("disciplines")
     way = rng.choice(["up", "down"])
     link = {**table["path"][way], "qdisc": kind}
-    if link.get("shaper") == "cake" != kind["kind"]:
+    if link.get("shaper") == "cake" and kind["kind"] != "cake":
         del link["shaper"]  # no other discipline has this shaper
     changed = {**table["path"], way: link}
     other = {**table, "path": changed}

@@ -1,8 +1,8 @@
 //! Parses the fields of an IPv4 packet that a discipline reads, and sets its mark.
 //!
-//! A discipline of the simulator gets the packet that the simulator would make from the same
-//! headers. Hash, ECN field, length and priority are equal. The bytes of the packet are stored
-//! separately.
+//! A discipline of the simulator gets a packet with the hash, ECN field, codepoint and length that
+//! the simulator would give it. The caller sets the priority. The transport header has no content.
+//! The bytes of the packet are stored separately.
 
 use aqmlab_core::{
     Direction, Ecn, FiveTuple, Header, Instant, Packet, PacketFields, TcpHeader, UdpHeader,

@@ -1,10 +1,10 @@
 //! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
-//! Source of the fingerprint: `spp` 0.3.6. It is a CRC-32 over fields that no router changes. The
-//! bit code is 511 for TCP and 2111 for UDP, as in TEACUP. Differences: the CRC covers up to 20
-//! bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It compares the IP
-//! length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN and checksums are
-//! never compared.
+//! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes. The fields
+//! are those of `spp`'s bit code 511 (TCP) and 2111 (UDP), as in TEACUP. Differences: the CRC
+//! covers up to 20 bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It
+//! compares the IP length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN
+//! and checksums are never compared.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
 
-/// The fields that an address translator between the taps rewrites, which cannot be compared.
+/// The fields that an address translator between the taps rewrites. They are not compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Translation {
     /// No field is rewritten.
@@ -73,7 +73,7 @@ pub(super) struct Decoded {
     pub(super) tuple: Tuple,
     /// The length of the IP packet in bytes.
     pub(super) ip_len: u32,
-    /// The hash of the invariant fields: equal at both taps, and almost never equal for two
+    /// The hash of the invariant fields. It is equal at both taps, and almost never equal for two
     /// packets.
     pub(super) fingerprint: u64,
 }
@@ -87,7 +87,8 @@ pub(super) fn can_read(link: u32) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none.
+/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none. `length`
+/// is the original length of the captured packet.
 pub(super) fn decode(
     link: u32,
     data: &[u8],
@@ -122,10 +123,11 @@ struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
-    /// The length in the header, or zero if the header has none.
+    /// The length of the packet by its header, or zero if the header states none.
     length: u32,
     identification: u16,
-    /// Whether the packet is a later fragment, without the transport header.
+    /// Whether the packet is a later fragment of IPv4, or any fragment of IPv6. Ports are not read
+    /// from such a packet.
     continues: bool,
     payload: &'a [u8],
 }
@@ -170,6 +172,7 @@ impl<'a> Ip<'a> {
     }
 
     /// Returns the ports: the first four bytes of TCP, UDP, DCCP, SCTP and UDP-Lite headers.
+    /// Returns zeros for other packets.
     fn ports(&self) -> (u16, u16) {
         let has_ports = matches!(self.protocol, 6 | 17 | 33 | 132 | 136) && !self.continues;
         match self.payload {

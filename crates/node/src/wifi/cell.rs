@@ -2,10 +2,11 @@
 //!
 //! Sources: IEEE Std 802.11-2012, 9.19.2 (EDCA), with the access category of best effort, and
 //! 9.3.2.8 (the timeout of a response). Table 8-105 gives an AIFSN of 3, windows of 15 to 1023
-//! slots, and one exchange at a time. Table 18-17 gives slots of 9 us and a SIFS of 16 us. If two
-//! stations count down to the same slot, both send, and neither receives a response. The hardware
-//! repeats an unanswered frame with a window twice as large. After seven attempts
-//! (`dot11ShortRetryLimit`) it returns the frame to the driver.
+//! slots, and a TXOP limit of zero, which permits one exchange per access. Table 18-17 gives slots
+//! of 9 us and a SIFS of 16 us. If two stations count down to the same slot, both send, and neither
+//! receives a response. The hardware repeats an unanswered frame up to seven times
+//! (`dot11ShortRetryLimit`), each time with a window twice as large. It then returns the frame to
+//! the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -35,7 +36,7 @@ pub enum Fate {
 pub struct Delivery {
     /// The number of the radio that sent the packet.
     pub radio: usize,
-    /// The packet.
+    /// The packet delivered or given up.
     pub packet: Packet,
     /// Whether the packet was delivered or given up.
     pub fate: Fate,
@@ -68,7 +69,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Adds a radio and returns its number.
+    /// Adds a radio, draws its backoff, and returns its number.
     pub fn join(&mut self, mut radio: Radio) -> usize {
         radio.draw_backoff(LEAST_WINDOW);
         self.radios.push(radio);
@@ -86,7 +87,7 @@ impl Cell {
         self.radios.iter().map(Radio::len).sum()
     }
 
-    /// Returns whether no station holds a frame.
+    /// Returns whether no radio holds a packet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -104,9 +104,9 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// The law of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled up
-/// to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges are
-/// collisions.
+/// The model of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled
+/// up to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges
+/// are collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =

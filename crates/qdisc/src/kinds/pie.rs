@@ -134,7 +134,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
 ];
 
-/// Returns Linux's settings from the arguments of a kind that declares these parameters.
+/// Returns Linux's settings from the arguments of `pie` or `fq_pie`. `mark_up_to` is the
+/// probability up to which ECN-capable packets are marked.
 pub(super) fn linux(args: &Args, mark_up_to: Option<u64>) -> linux::Settings {
     linux::Settings {
         target: args.duration("target"),
@@ -183,7 +184,7 @@ fn rfc8033(args: &Args) -> rfc8033::Settings {
     }
 }
 
-/// Returns FreeBSD's settings from the arguments of a kind that declares these parameters.
+/// Returns FreeBSD's settings from the arguments of `pie_freebsd` or `fq_pie_freebsd`.
 pub(super) fn freebsd(
     args: &Args,
     delay_from: freebsd::DelayFrom,

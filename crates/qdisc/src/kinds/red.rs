@@ -88,7 +88,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "tick",
             default: Value::Duration(Duration::from_millis(4)),
             bounds: bounds::TICK_OR_IDEAL,
-            doc: "Timer tick of the kernel; adaptation intervals are rounded up to it; 0 is ideal.",
+            doc: "Timer tick of the kernel, to which adaptation intervals are rounded up; 0 for an \
+                  ideal timer.",
         },
     ],
     build: |args: &Args| {

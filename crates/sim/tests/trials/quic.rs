@@ -49,7 +49,7 @@ fn a_download_fills_the_line_and_has_rows_in_every_table() {
     assert!(samples.rows() > 10);
 }
 
-/// C-235, second half: with one stream QUIC and TCP take about the same time.
+/// Tests statement C-235, second half: with one stream, QUIC and TCP take about the same time.
 #[test]
 fn a_transfer_takes_about_as_long_as_over_tcp() {
     for cc in ["cubic", "reno", "bbr"] {

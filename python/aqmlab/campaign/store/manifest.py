@@ -9,6 +9,7 @@ A member without a default is in every manifest. A member that has its default v
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -38,7 +39,7 @@ _NAME = r"^[A-Za-z0-9._+,=-]+\Z"
 _OTHER_FOLDERS = (".", "..")
 
 # Tables and pages hold finite numbers only.
-_LARGEST = 1.7976931348623157e308
+_LARGEST = sys.float_info.max
 _Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -69,7 +70,7 @@ class LinkFacts(Struct, frozen=True):
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trial in a manifest.
 
-    The members from `apps` to `stated_rates_mbit` are present only if they differ from the
+    The members from `apps` to `stated_requirements` are present only if they differ from the
     campaign's.
     """
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Optional
 import typer
 
 from aqmlab.cli.parameters import options
-from aqmlab.cli.parameters.reproduce import DryRun, OneEngine
+from aqmlab.cli.parameters.reproduce import OneEngine
 
 StudyArg = Annotated[
     Optional[str],  # noqa: UP045 (typer reads the annotation)
@@ -26,6 +26,9 @@ Folder = Annotated[
         metavar="DIR",
         help="Folder for trials; for several studies, one subfolder each.",
     ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show the number of trials, and their cost.")
 ]
 
 

@@ -118,8 +118,8 @@ Baseline = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         metavar="CONDITION",
-        help="Show differences from this condition, as the table names it, or from this queue or "
-        "rate with all else equal; from the first condition if absent.",
+        help="Show differences from this condition, as the table names it, or from this queue, "
+        "rate or round-trip time with all else equal; from the first condition if absent.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

@@ -137,12 +137,6 @@ def tools_path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
-def find_tools() -> None:
-    """Raises `MissingError` if a program that the image needs is missing."""
-    for tool in TOOLS:
-        _program(tool)
-
-
 def _program(name: str) -> dict[str, cpio.ArchiveEntry]:
     """The entries of a program in `bin/`, and of its libraries at their expected paths."""
     found = shutil.which(name, path=tools_path())

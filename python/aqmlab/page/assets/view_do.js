@@ -78,11 +78,15 @@ const ON_LINES = "“Slower and faster” above shows which speed is enough, wit
 
 /** The steps in words, for a router with a menu. */
 function steps(home) {
+  const { up, down } = choices.gateways[home.better.kind];
+  const ways = [down, up].filter((managed) => managed?.at === "gateway");
+  const { qdisc } = ways[0].settings;
+  const discipline = qdisc === "fq_codel" ? "fq_codel or cake" : qdisc;
   const said = [
     "Run a speed test that shows the delay under load (“bufferbloat”), and note the speeds and the delay.",
-    `In your router’s menu, look for “SQM”, “Smart Queues” or “QoS” and switch it on. If it asks for a discipline, choose fq_codel or cake. Enter ${menuRates(home)}. If the test measures less than ${home.tier}, enter ${menuShares(home)} in place of these rates.`,
+    `In your router’s menu, look for “SQM”, “Smart Queues” or “QoS” and switch it on. If it asks for a discipline, choose ${discipline}. Enter ${menuRates(home)}. If the test measures less than ${home.tier}, enter ${menuShares(home)} instead.`,
     "There is no such menu? You need a router with SQM. Put it behind your provider’s box, and connect all devices to it.",
-    "Run the test again. If the delay under load is still long, lower both rates by 5 %.",
+    `Run the test again. If the delay under load is still long, lower ${ways.length > 1 ? "both rates" : "the rate"} by 5 %.`,
   ];
   return el(
     "ol",

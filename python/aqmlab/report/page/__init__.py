@@ -20,6 +20,7 @@ from aqmlab.report import drawing_time, figures
 from aqmlab.report.drawing_time import Wanted
 from aqmlab.report.page import tables
 from aqmlab.report.page.templates import environment
+from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison
 from aqmlab.results.verdicts.wording import INTERVAL
 
 if TYPE_CHECKING:
@@ -53,11 +54,13 @@ def write(
     path: Path,
     names: Sequence[str] | None = None,
     watched: Callable[[Sequence[str]], Iterable[str]] = iter,
+    baseline: Baseline | None = None,
 ) -> Path:
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
     `names` selects the figures; by default the report has the applicable figures that the scenario
     selects, or else all. `watched` yields the figures to draw and can show the progress.
+    Differences are from `baseline`; if it is `None`, they are from the first condition.
     Raises `RequestError` before it writes anything if a file of the results has changed since it
     was written.
     """
@@ -69,7 +72,7 @@ def write(
         drawings = figures.draw(results, name)
         figures.save(drawings, path.parent / "figures")
         shown.append(PageFigure(figures.figure(name).title, [image(one) for one in drawings]))
-    write_atomically(path, page(results, shown).encode())
+    write_atomically(path, page(results, shown, baseline).encode())
     if names is None:
         drawing_time.note("report", to_draw(results.manifest), time.monotonic() - started)
     return path
@@ -82,9 +85,11 @@ def to_draw(facts: CampaignFacts) -> Wanted:
     return Wanted(f"{facts.name}: {facts.title}", sum(own_s))
 
 
-def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
+def page(results: CampaignResults, shown: Sequence[PageFigure], baseline: Baseline | None) -> str:
     """The page as HTML."""
     manifest = results.manifest
+    comparison = BaselineComparison(results.judged, baseline)
+    matrices = tables.matrices(results, comparison)
     return (
         environment("aqmlab.report.page")
         .get_template("page.html.j2")
@@ -94,12 +99,12 @@ def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
             seeds=manifest.seeds(),
             finished=results.table("trials").height,
             notes=tables.notes(results),
-            matrices=tables.matrices(results),
+            matrices=matrices,
             conclusion=tables.conclusion(results),
             tally_words=tables.tally_words(results),
             tallies=tables.tallies(results),
-            baseline=tables.baseline(results),
-            has_quality=tables.has_quality(results),
+            baseline=tables.baseline(comparison),
+            has_quality=tables.has_quality(matrices),
             interval=INTERVAL,
             lines=tables.numbers(results),
             figures=shown,

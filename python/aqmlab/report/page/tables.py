@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -97,9 +97,11 @@ def _quality(verdict: Verdict) -> str:
     return unbroken(f"QoO {text}: {found.because}") if text and found else ""
 
 
-def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell]:
+def _grouped(
+    results: CampaignResults, comparison: BaselineComparison
+) -> dict[tuple[str, str, str], VerdictCell]:
     """The verdicts on each application and its copies, by place, queue and name."""
-    groups, comparison = results.manifest.app_groups, BaselineComparison(results.judged)
+    groups = results.manifest.app_groups
     found: dict[tuple[str, str, str], _CopyVerdicts] = defaultdict(_CopyVerdicts)
     for verdict in results.judged:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
@@ -107,9 +109,9 @@ def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], VerdictCell
     return {key: copies.cell(comparison) for key, copies in found.items()}
 
 
-def matrices(results: CampaignResults) -> list[Matrix]:
+def matrices(results: CampaignResults, comparison: BaselineComparison) -> list[Matrix]:
     """A table of applications and queues for each place, or a single table for many places."""
-    found = _grouped(results)
+    found = _grouped(results, comparison)
     places = list(dict.fromkeys(place for place, _, _ in found))
     queues = list(dict.fromkeys(queue for _, queue, _ in found))
     apps = list(dict.fromkeys(app for _, _, app in found))
@@ -165,17 +167,17 @@ def tallies(results: CampaignResults) -> list[TallyRow]:
     ]
 
 
-def baseline(results: CampaignResults) -> str:
+def baseline(comparison: BaselineComparison) -> str:
     """The condition to which differences refer; empty if there is only one."""
-    comparison = BaselineComparison(results.judged)
     if comparison.baseline is None or not comparison.is_needed:
         return ""
     return comparison.baseline.brief
 
 
-def has_quality(results: CampaignResults) -> bool:
+def has_quality(shown: Sequence[Matrix]) -> bool:
     """Whether a cell shows a Quality of Outcome."""
-    return any(quality_text(one) for one in results.judged)
+    rows = [row for matrix in shown if not matrix.dense for _, row in matrix.rows]
+    return any(cell is not None and cell.quality for row in rows for cell in row)
 
 
 def numbers(results: CampaignResults) -> list[FlowSummary]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from aqmlab.results import summary
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.comparison import BaselineComparison
+from aqmlab.results.verdicts.comparison import Baseline, BaselineComparison
 from aqmlab.results.verdicts.verdict import Finding, Quality, Verdict
 
 if TYPE_CHECKING:
@@ -106,15 +106,20 @@ class QualityValues(TypedDict):
     interval: tuple[float, float] | None
 
 
-def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
-    """One object per finished trial, in the campaign's order."""
+def trials_as_json(
+    results: CampaignResults, baseline: Baseline | None = None
+) -> list[TrialNumbers]:
+    """One object per finished trial, in the campaign's order.
+
+    Differences are from `baseline`; if it is `None`, they are from the first condition.
+    """
     trials, spreads = trials_alone(results), _spreads(results)
     for trial in trials:
         for flow in trial["flows"]:
             key = results.labels[trial["id"]], flow["name"], flow["direction"]
             if key in spreads:
                 flow["over_seeds"] = spreads[key]
-    verdicts = _verdicts(results)
+    verdicts = _verdicts(results, baseline)
     for trial in trials:
         trial["verdicts"] = verdicts.get(results.labels[trial["id"]], {})
     return trials
@@ -139,9 +144,11 @@ def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
     ]
 
 
-def _verdicts(results: CampaignResults) -> dict[Label, dict[str, VerdictValues]]:
+def _verdicts(
+    results: CampaignResults, baseline: Baseline | None
+) -> dict[Label, dict[str, VerdictValues]]:
     """The verdict on each application, by condition."""
-    comparison = BaselineComparison(results.judged)
+    comparison = BaselineComparison(results.judged, baseline)
     found: dict[Label, dict[str, VerdictValues]] = defaultdict(dict)
     for verdict in results.judged:
         needs = [_need(verdict, finding, comparison) for finding in verdict.findings]

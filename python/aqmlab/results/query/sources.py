@@ -63,6 +63,7 @@ class Sources:
 
     def __init__(self, path: Path, found: CampaignTables) -> None:
         self._path, self._found = path, found
+        self._loaded = dict[str, Any]()
 
     @property
     def names(self) -> list[str]:
@@ -85,7 +86,9 @@ class Sources:
         load = resolve_name(_LOAD)
         made = []
         for folder in dict.fromkeys(File(*one).campaign for one in self._found.files[_JUDGED]):
-            table = load(folder).in_files().table(name).to_arrow()
+            if folder not in self._loaded:
+                self._loaded[folder] = load(folder).in_files()
+            table = self._loaded[folder].table(name).to_arrow()
             if (campaign := self._campaign(folder)) and CAMPAIGN not in table.column_names:
                 names = pa.repeat(campaign, table.num_rows)
                 table = table.add_column(0, pa.field(CAMPAIGN, pa.string()), names)

@@ -146,31 +146,50 @@ def _judged(bare: VerdictRow, finding: Finding, apart: Estimate | None) -> Verdi
     )
 
 
-def _quality(
-    trial: str, verdict: Verdict, comparison: BaselineComparison
-) -> Iterator[tuple[object, ...]]:
-    """The row of `quality` for an application, if a requirement applies."""
+class QualityRow(NamedTuple):
+    """A row of `quality`: the trial with the conditions, and `QUALITY_COLUMNS` in order."""
+
+    trial: str
+    flow: str
+    kind: str
+    requirement: str
+    qoo_percent: float | None
+    qoo_latency_percent: float | None
+    qoo_loss_percent: float | None
+    qoo_rate_percent: float | None
+    because: str
+    source: str
+    seeds: int
+    low_percent: float | None
+    high_percent: float | None
+    difference_percent: float | None
+    difference_low_percent: float | None
+    difference_high_percent: float | None
+
+
+def _quality(trial: str, verdict: Verdict, comparison: BaselineComparison) -> Iterator[QualityRow]:
+    """Yields the row of `quality` for an application, if a requirement applies."""
     found = verdict.quality
     if found is None:
         return
     over, apart = found.over_seeds, comparison.of_quality(verdict)
-    yield (
-        trial,
-        verdict.app,
-        verdict.kind,
-        found.requirement,
-        found.percent,
-        found.latency_percent,
-        found.loss_percent,
-        found.rate_percent,
-        found.because,
-        found.source,
-        verdict.seeds,
-        None if over is None else over.low,
-        None if over is None else over.high,
-        None if apart is None else apart.median,
-        None if apart is None else apart.low,
-        None if apart is None else apart.high,
+    yield QualityRow(
+        trial=trial,
+        flow=verdict.app,
+        kind=verdict.kind,
+        requirement=found.requirement,
+        qoo_percent=found.percent,
+        qoo_latency_percent=found.latency_percent,
+        qoo_loss_percent=found.loss_percent,
+        qoo_rate_percent=found.rate_percent,
+        because=found.because,
+        source=found.source,
+        seeds=verdict.seeds,
+        low_percent=None if over is None else over.low,
+        high_percent=None if over is None else over.high,
+        difference_percent=None if apart is None else apart.median,
+        difference_low_percent=None if apart is None else apart.low,
+        difference_high_percent=None if apart is None else apart.high,
     )
 
 

@@ -114,7 +114,7 @@ class Quality(msgspec.Struct, frozen=True):
     """The name of the set, or "scenario"."""
     source: str
     percent: float | None
-    """The median over seeds; `None` if a part was not measured."""
+    """The median over the seeds whose score is known; `None` if there is no such seed."""
     latency_percent: float | None
     loss_percent: float | None
     rate_percent: float | None
@@ -126,9 +126,10 @@ class Quality(msgspec.Struct, frozen=True):
     def less(self, other: Quality) -> Estimate | None:
         """The paired difference from the score in another condition, over the common seeds.
 
-        It is `None` if the requirements differ.
+        It is `None` if the requirements differ. The source of a scenario's own requirement contains
+        its values.
         """
-        if self.requirement != other.requirement:
+        if (self.requirement, self.source) != (other.requirement, other.source):
             return None
         found = _core.difference(self.by_seed, other.by_seed)
         return None if found is None else Estimate(*found)

@@ -46,7 +46,6 @@ BUFFER = 90
 UP_MBIT = {FAST: 20.0, SLOW: 1.0}
 DRAIN_MS = {rate: BUFFER * FRAME * 8e-3 / mbit for rate, mbit in UP_MBIT.items()}
 """The time in which a full buffer drains, by rate."""
-"""The delay of a full queue of full packets."""
 PACKET_MS = FRAME * 8e-3 / UP_MBIT[SLOW]
 CALL_MBIT = (160 + 40) * 8 / 20e3
 """G.711 every 20 ms with IP, UDP and RTP headers."""

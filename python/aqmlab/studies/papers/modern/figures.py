@@ -15,12 +15,16 @@ from aqmlab.studies.draw import (
 from aqmlab.studies.papers.modern import rows
 from aqmlab.studies.trials import Trials
 
+_TITLES = {
+    "adsl": "ADSL",
+    "vdsl": "VDSL",
+    "docsis": "cable",
+    "ethernet": "Ethernet",
+    "gpon": "fibre",
+}
 LINES = {
-    "adsl": "ADSL 16/2.4",
-    "vdsl": "VDSL 50/10",
-    "docsis": "cable 100/10",
-    "ethernet": "Ethernet 100/100",
-    "gpon": "fibre 500/100",
+    line: f"{title} {rows.LINE_MBIT[line]['down']:g}/{rows.LINE_MBIT[line]['up']:g}"
+    for line, title in _TITLES.items()
 }
 NAMES = {"scenario": "access line, Mbit/s", **LINES}
 CAKES = ("CAKE", "CAKE, hosts", "CAKE, tins", "CAKE, tins, hosts")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 GATEWAY = "gateway"
-FROM_S = 20.0
-"""The beginning of the measured interval."""
 
 LINE_MBIT = {
     "adsl": {"down": 16.0, "up": 2.4},
@@ -81,7 +79,9 @@ def sample_quantiles(app: str, metric: str) -> Rows:
         import polars as pl
 
         own = results.table("app_series").filter(
-            (pl.col("flow") == app) & (pl.col("metric") == metric) & (pl.col("t_s") >= FROM_S)
+            (pl.col("flow") == app)
+            & (pl.col("metric") == metric)
+            & (pl.col("t_s") >= results.manifest.measure_from_s)
         )
         found = own.group_by(_trial(results), maintain_order=True).agg(_quantiles())
         return found.with_columns(pl.col(GATEWAY).cast(pl.String).alias("series"))
@@ -101,7 +101,7 @@ def gauge_quantiles(link: str, gauges: Mapping[str, str], least: float) -> Rows:
         shown = {gauge: name for name, gauge in gauges.items()}
         own = results.table("queue_gauges").filter(
             (pl.col("link") == link)
-            & (pl.col("t_s") >= FROM_S)
+            & (pl.col("t_s") >= results.manifest.measure_from_s)
             & pl.col("gauge").is_in(list(shown))
         )
         order = {gauge: number for number, gauge in enumerate(shown)}

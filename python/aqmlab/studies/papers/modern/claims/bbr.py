@@ -120,7 +120,8 @@ def _pair(n: Numbers, other: str, buffer: str) -> tuple[BySeed, BySeed]:
 
 @CLAIMS("M-30", COEXISTENCE, "Beside BBR a flow of Reno or CUBIC reaches up to 25 Mbit/s at a"
         " round-trip time of 30 ms.", Trials("pair", {"other": LOSS_BASED}), given="pair",
-        rule="On a line of 50 Mbit/s, with buffers of 0.5 to 4 BDP; of IP bytes.")  # fmt: skip
+        rule="On a line of 50 Mbit/s, with buffers of 0.5 to 4 BDP. The throughput counts IP"
+        " bytes.")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     return [
         above(f"{other}, {buffer}",

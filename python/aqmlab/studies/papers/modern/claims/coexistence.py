@@ -12,7 +12,6 @@ from aqmlab.studies.papers.modern.claims.conditions import (
     MUCH,
     copies,
     goodput,
-    mbit,
     mean_of,
     percent,
     queueing,
@@ -54,13 +53,13 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("M-07", "RFC 9332, 4.2.2", "Beside a classic flow whose queue has a weight of 1/16 each of"
         " nineteen L4S flows gets 4.9 % of the line.", Trials("nineteen"), given="start",
-        rule="Of the goodput, in the mean over the flows.")  # fmt: skip
+        rule="Of the goodput, in the mean over the flows, within 5 %.")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     flows = [goodput(n, flow, {}) for flow in copies("scalable", 19)]
     every = total(*flows, goodput(n, "classic", {}))
     return [
         about("by arithmetic", 100 * 15 / 16 / 19, 4.9, "%", within=0.01),
-        about("an L4S flow", percent(mean_of(flows), every), 4.9, "%"),
+        about("an L4S flow", percent(mean_of(flows), every), 4.9, "%", within=0.05),
     ]
 
 
@@ -161,6 +160,6 @@ def _(n: Numbers) -> list[Check]:
         found += [
             alike(f"scalable over CUBIC, {rate}", *flows, within=0.1),
             more(f"delay without over with the threshold, {rate}", waits, less, times=MUCH),
-            *part("delay", [below(f"delay, {rate}", less, 2.0 * max(1.0, 12 / mbit(rate)), "ms")]),
+            *part("delay", [below(f"delay, {rate}", less, 2.0, "ms")]),
         ]
     return found
