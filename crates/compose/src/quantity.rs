@@ -6,7 +6,7 @@ use aqmlab_trial::SpecError;
 
 use crate::scenario::Plain;
 
-/// The largest quantity in base units, as in `aqmlab.scenario.quantities`.
+/// The largest quantity in base units, as in `aqmlab.scenario.number_text`.
 const LARGEST: u128 = 1_000_000_000_000_000_000;
 
 const DURATIONS: &[(&str, u64)] = &[
