@@ -14,8 +14,7 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations together. It limits the memory of a plan.
-"""
+"""The maximum number of applications in all combinations together, to limit a plan's memory."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class PlannedTrial:
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:
-        """The round-trip time without queues, for each application."""
+        """The round-trip time without queues of each application, in milliseconds."""
         return rtt_base_ms(self.spec)
 
     @property
