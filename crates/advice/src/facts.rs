@@ -33,7 +33,7 @@ pub struct Conclusion {
 /// The gateway that serves everyone at the slowest tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Better {
-    /// The gateway's name.
+    /// The gateway's name, as in [`GatewayResult::name`].
     pub name: String,
     /// The tier for which the gateway is set up. It is the tier `compared_at` if the gateway serves
     /// everyone there, and otherwise the gateway's slowest sufficient tier.

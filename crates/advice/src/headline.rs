@@ -29,7 +29,7 @@ pub enum Cause {
 pub struct Headline {
     /// The cause that the sentence states.
     pub kind: Cause,
-    /// The sentence.
+    /// The answer, with its full stop.
     pub text: String,
 }
 

@@ -27,9 +27,9 @@ pub enum About {
 /// A sentence, with its subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// The subject.
+    /// The subject of the sentence.
     pub about: About,
-    /// The sentence.
+    /// The text, with its full stop.
     pub text: String,
 }
 

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Plain {
-    /// A switch.
+    /// A switch: true or false.
     Flag(bool),
     /// A whole number.
     Whole(i64),
@@ -67,7 +67,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Ordered<V> {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
-    /// The short form.
+    /// The short form, a name that parameters may follow.
     Text(String),
     /// `{ kind = "…", … }`.
     Table(Ordered<Plain>),

@@ -19,7 +19,7 @@ pub type BySeed = Vec<(u64, Option<f64>)>;
 /// A median over seeds, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The median.
+    /// The median of the values.
     pub median: f64,
     /// The lower end of the interval that contains the distribution's median with at least 95 %
     /// confidence. With fewer than six values it is the smallest value, and the confidence is

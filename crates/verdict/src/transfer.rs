@@ -13,7 +13,7 @@ use crate::trial::{App, Trial};
 /// The measures of a transfer: the time that it took, and the bytes that it read.
 pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
-/// The time of a transfer.
+/// The completion time of a transfer, in one trial or over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferTime {
     /// The bytes of all connections of the transfer.

@@ -29,7 +29,7 @@ class PlannedTrial:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The conditions as text."""
+        """The values of the conditions as text, by name."""
         return {name: condition_text(value) for name, value in self.conditions.items()}
 
     @property

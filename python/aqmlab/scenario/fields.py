@@ -338,12 +338,12 @@ def checked(
 
 
 class Qdisc(Choice):
-    """A queue discipline."""
+    """A queue discipline, with its parameters."""
 
     family = "disciplines"
 
 
 class CongestionControl(Choice):
-    """A congestion control."""
+    """A congestion control algorithm, with its parameters."""
 
     family = "tcp"
