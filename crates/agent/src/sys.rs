@@ -368,7 +368,7 @@ impl Poll {
     }
 }
 
-/// A timer (timerfd_create(2)) that a [`Poll`] can watch, with nanosecond resolution.
+/// A timer (`timerfd_create(2)`) that a [`Poll`] can watch, with nanosecond resolution.
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
