@@ -1,4 +1,4 @@
-//! The contract that every registered kind must obey.
+//! Tests of the contract that every registered kind must obey.
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Kind, Side, Value};
 use proptest::prelude::*;

@@ -4,27 +4,27 @@
 use crate::kind::BadArgument;
 use crate::{BitRate, Bytes, Duration, Value};
 
-/// The values that a parameter may take, including both ends of a range.
+/// The values that a parameter may take. A range includes both of its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// Every value of the type. This variant is only for switches, and for words, whose values are
-    /// listed.
+    /// Every value of the type. This variant is only for switches and for words. The list in
+    /// [`Value::Word`] limits a word.
     Any,
-    /// A range of counts, bytes, bits per second or nanoseconds. A duration or rate that is switched
-    /// off is within any range.
+    /// A range of counts, bytes, bits per second or nanoseconds. A duration or rate that is
+    /// switched off lies within every range.
     Whole(u64, u64),
     /// A range of plain numbers.
     Real(f64, f64),
 }
 
 impl Bounds {
-    /// Returns bounds of a duration.
+    /// Returns the bounds of a duration, from `least` to `most`.
     pub const fn span(least: Duration, most: Duration) -> Self {
         Self::Whole(least.as_nanos(), most.as_nanos())
     }
 
-    /// Returns whether `value` lies within these bounds. Values of another type do not lie within
-    /// them.
+    /// Returns whether `value` lies within these bounds. A value whose type does not fit the bounds
+    /// lies outside.
     pub fn admit(self, value: Value) -> bool {
         match (self, value) {
             (Self::Any, Value::Flag(_) | Value::Word(..))
@@ -37,8 +37,8 @@ impl Bounds {
         }
     }
 
-    /// Returns the ends of the range, as values of the type of `like`; `None` for switches and
-    /// words.
+    /// Returns the ends of the range as values of the type of `like`. Returns `None` for
+    /// [`Self::Any`], and if an end cannot have that type, such as a rate of zero.
     pub fn ends(self, like: Value) -> Option<(Value, Value)> {
         match self {
             Self::Any => None,
@@ -51,7 +51,7 @@ impl Bounds {
     ///
     /// # Errors
     ///
-    /// If the value is out of bounds. The error has the value and the range, as users write them.
+    /// If the value is out of bounds. The error states the value and the range as users write them.
     pub fn check(self, value: Value) -> Result<(), BadArgument> {
         if self.admit(value) {
             return Ok(());

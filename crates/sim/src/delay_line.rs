@@ -4,10 +4,10 @@ use aqmlab_core::{Duration, Instant, Packet, Ring};
 
 use crate::agenda::Slot;
 
-/// The target of a delay line.
+/// The target of a delay line, at which its packets arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The packet's destination.
+    /// The host to which the packet is addressed.
     Host,
     /// The next link of the packet's route.
     Link(usize),
@@ -19,13 +19,13 @@ pub(crate) enum Target {
 pub(crate) struct LineKey {
     /// The link before the line, if there is one.
     pub(crate) from: Option<usize>,
-    /// The target.
+    /// The link or host at the end of the line.
     pub(crate) target: Target,
     /// The propagation delay.
     pub(crate) delay: Duration,
     /// The largest extra delay per packet.
     pub(crate) jitter: Duration,
-    /// Whether the delay may reorder packets.
+    /// Whether the jitter may reorder packets.
     pub(crate) reorder: bool,
 }
 
@@ -76,7 +76,8 @@ impl DelayLine {
         first.then_some(arrives)
     }
 
-    /// Inserts a packet by its arrival time. If it is now the first, returns this time.
+    /// Inserts a packet by its arrival time. If the packet is the first to arrive, returns this
+    /// time.
     #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let later = |other: &&Travelling| other.arrives > arrives;
@@ -91,7 +92,7 @@ impl DelayLine {
         self.travelling.pop()?.packet
     }
 
-    /// Returns the arrival time of the next packet, if there is one, and its ticket.
+    /// Returns the arrival time and the ticket of the next packet, if there is one.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
         self.travelling.front().map(|next| (next.arrives, next.ticket))

@@ -55,6 +55,11 @@ impl Connection {
         Self { tcb: Tcb::new(config, expiry, offer), stack, handshake: Handshake::default() }
     }
 
+    /// Returns whether the endpoint waits for a SYN.
+    pub fn is_listening(&self) -> bool {
+        self.tcb.state == State::Listen
+    }
+
     /// Processes a segment that has arrived with the ECN field `ecn`.
     pub fn handle_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Instant) {
         let tcb = &mut self.tcb;

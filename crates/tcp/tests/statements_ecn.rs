@@ -281,8 +281,7 @@ fn dctcp() -> End {
 fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     let mut end = dctcp();
     end.arrive(ace(0b001), 1 + 4 * 1_460, 0, Ecn::NotEct);
-    let metrics = end.tcp.metrics();
-    assert_eq!(metrics.ssthresh_bytes, Some(6 * 1_460));
+    assert_eq!(end.tcp.sender_state().ssthresh_bytes, Some(6 * 1_460));
     end.arrive(ace(0), 1 + 5 * 1_460, 0, Ecn::NotEct);
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
 }
@@ -328,8 +327,12 @@ fn prague_without_accurate_ecn_is_reno() {
             end.now += Duration::from_millis(40);
             end.arrive(NO_BITS, 1 + 4 * 1_460, 0, Ecn::NotEct);
         }
-        assert_eq!(end.tcp.metrics().cwnd_bytes, reno.tcp.metrics().cwnd_bytes, "{answer:03b}");
-        assert_eq!(end.tcp.metrics().ssthresh_bytes, None);
+        assert_eq!(
+            end.tcp.sender_state().cwnd_bytes,
+            reno.tcp.sender_state().cwnd_bytes,
+            "{answer:03b}"
+        );
+        assert_eq!(end.tcp.sender_state().ssthresh_bytes, None);
     }
     let (mut end, _, third) = End::active(host(0, "prague"), ace(0b011), Ecn::Ect1);
     assert_eq!((third.header.flags.ace(), third.ecn), (0b011, Ecn::Ect1));
@@ -348,7 +351,7 @@ fn dctcp_without_ecn_is_reno() {
             end.now += Duration::from_millis(40);
             end.arrive(ace(0b001), 1 + 4 * 1_460, 0, Ecn::NotEct);
         }
-        assert_eq!(end.tcp.metrics().cwnd_bytes, reno.tcp.metrics().cwnd_bytes);
-        assert_eq!(end.tcp.metrics().ssthresh_bytes, None);
+        assert_eq!(end.tcp.sender_state().cwnd_bytes, reno.tcp.sender_state().cwnd_bytes);
+        assert_eq!(end.tcp.sender_state().ssthresh_bytes, None);
     }
 }

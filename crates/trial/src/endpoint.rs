@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use aqmlab_apps::Open;
 use aqmlab_core::{Args, Bytes, Kind};
-use aqmlab_quic::Schedule;
 use aqmlab_tcp::cc::{CongestionControl, EcnNeed};
 use aqmlab_tcp::{Config, Profile};
 
@@ -74,7 +73,6 @@ impl Endpoint {
             mtu: self.spec.mtu.0 as u32,
             ecn: self.spec.ecn,
             zero_rtt: open.zero_rtt,
-            schedule: Schedule::Sequential,
         }
     }
 

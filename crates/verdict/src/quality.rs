@@ -137,7 +137,8 @@ pub struct Quality {
     pub loss_percent: Option<f64>,
     /// The median of the component for the rate.
     pub rate_percent: Option<f64>,
-    /// The part with the worst score, with its value and limits.
+    /// The part with the worst score, with its value and limits. If the score is unknown, a part
+    /// that was not measured.
     pub because: String,
     /// The median with its interval.
     pub over_seeds: Option<Estimate>,
@@ -157,19 +158,23 @@ impl Quality {
             .iter()
             .enumerate()
             .map(|(at, part)| Part { value: over(&|one| one.0[at].value), ..part.clone() });
+        let percent = over(&Scores::percent);
+        // Each seed without a score has a part that was not measured.
+        let unmeasured = || first.0.iter().find(|part| part.value.is_none()).cloned();
         let worth = |part: &Part| part.percent().unwrap_or(f64::INFINITY);
         let worst =
             medians.reduce(|one, other| if worth(&other) < worth(&one) { other } else { one });
+        let reason = if percent.is_some() { worst } else { unmeasured() };
         let by_seed: BySeed = seeds.iter().map(|(seed, one)| (*seed, one.percent())).collect();
         let known: Vec<f64> = by_seed.iter().filter_map(|(_, percent)| *percent).collect();
         Some(Self {
             requirement: requirement.name.clone(),
             source: requirement.source.clone(),
-            percent: over(&Scores::percent),
+            percent,
             latency_percent: over(&|one| one.of_group(Group::Latency)),
             loss_percent: over(&|one| one.of_group(Group::Loss)),
             rate_percent: over(&|one| one.of_group(Group::Rate)),
-            because: worst.map(|part| part.text()).unwrap_or_default(),
+            because: reason.map(|part| part.text()).unwrap_or_default(),
             over_seeds: statistics::estimate(&known),
             by_seed,
         })
@@ -207,7 +212,7 @@ mod tests {
         Quality::over(&applied, &[(1, &Scores::of(&applied, measured))]).expect("one seed")
     }
 
-    /// QM-7: the draft's example, another loss and another rate.
+    /// The draft's example, another loss and another rate.
     #[test]
     fn c236_the_example_of_the_draft_has_the_score_50() {
         for (loss, rate, want) in [(2.0, 28.0, 50.0), (4.0, 28.0, 25.0), (2.0, 3.9, 0.0)] {
@@ -223,7 +228,6 @@ mod tests {
         );
     }
 
-    /// QM-8.
     #[test]
     fn c237_the_worst_percentile_decides() {
         let measured =
@@ -237,6 +241,11 @@ mod tests {
     fn an_unmeasured_part_leaves_the_score_unknown_unless_another_is_zero() {
         let unknown = scored(&DRAFT_EXAMPLE, &Measured(&EXAMPLE_MS[..1], Some(2.0), Some(28.0)));
         assert_eq!((unknown.percent, unknown.latency_percent), (None, None));
+        assert!(
+            unknown.because.starts_with("round trips p99.9: not measured"),
+            "{}",
+            unknown.because
+        );
         assert_eq!(unknown.loss_percent, Some(75.0));
         let lost = scored(&DRAFT_EXAMPLE, &Measured(&[], Some(100.0), None));
         assert_eq!(lost.percent, Some(0.0));

@@ -90,6 +90,11 @@ class MetricSummary:
         }
 
 
+def _meets(case: Case, rule: Rule | None) -> bool | None:
+    """Whether a case is within the limit of `rule`; `None` without a rule."""
+    return None if rule is None else case.within(rule.within)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of one engine with the kernel."""
@@ -123,7 +128,7 @@ class Comparison:
         worst: dict[tuple[str, str], Case] = {}
         for case in self.cases:
             rule = RULES.get(case.metric.name, None if ruled else Rule(0.10, 0))
-            if rule is None or case.within(rule.within):
+            if _meets(case, rule) is not False:
                 continue
             key = (case.cell.name, case.metric.name)
             if key not in worst or case.excess > worst[key].excess:
@@ -162,7 +167,10 @@ class Validation:
                 one.engine: {
                     "metrics": [line.to_json() for line in one.lines],
                     "refused": dict(one.refused),
-                    "cases": [case.to_json() for case in one.cases],
+                    "cases": [
+                        case.to_json() | {"meets": _meets(case, RULES.get(case.metric.name))}
+                        for case in one.cases
+                    ],
                 }
                 for one in self.comparisons
             },

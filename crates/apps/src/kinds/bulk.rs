@@ -24,7 +24,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "size",
             default: bytes(0),
             bounds: bounds::TRANSFER_OR_NONE,
-            doc: "Bytes to transfer on each connection; 0 continues until the end.",
+            doc: "Bytes to transfer on each connection; 0 sets no limit.",
         },
         Param {
             name: "duration",
@@ -76,7 +76,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     ],
 )];
 
-/// One connection.
+/// The transfer over one connection.
 #[derive(Clone, Debug)]
 struct Transfer {
     /// The number of bytes not yet written.

@@ -31,8 +31,8 @@ impl Handshake {
         self.first_syn
     }
 
-    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` if it was
-    /// retransmitted (Karn's algorithm).
+    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` after a
+    /// retransmission (Karn's algorithm).
     pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
         self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
     }
@@ -50,12 +50,12 @@ impl Handshake {
 pub(crate) enum RepeatedSyn {
     Ignore,
     Answer,
-    /// Responds, and counts retransmissions of the SYN-ACK from this response.
+    /// Responds, and counts the retransmissions of the SYN-ACK anew.
     AnswerAndRestart,
 }
 
 impl Connection {
-    /// Sends the first SYN.
+    /// Sends the first SYN, and enters SYN-SENT.
     pub(crate) fn start_handshake(&mut self) {
         self.stack.init_receive_window(&mut self.tcb);
         self.tcb.state = State::SynSent;
@@ -81,7 +81,7 @@ impl Connection {
         self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
     }
 
-    /// Processes a segment in LISTEN.
+    /// Processes a segment in LISTEN: answers a SYN with a SYN-ACK, and an ACK with a reset.
     pub(crate) fn process_listen(&mut self, header: &TcpHeader, ecn: Ecn) {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -102,7 +102,8 @@ impl Connection {
         self.send_first_syn(SynKind::SynAck);
     }
 
-    /// Processes a segment in SYN-SENT.
+    /// Processes a segment in SYN-SENT: a SYN-ACK completes the handshake, a reset with a valid ACK
+    /// ends the connection, and a SYN has crossed this end's SYN.
     pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader, ecn: Ecn) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
@@ -147,8 +148,8 @@ impl Connection {
         self.send_syn(SynKind::SynAck, Transmission::Original);
     }
 
-    /// Processes a segment in SYN-RECEIVED. Returns whether it completes the handshake and must be
-    /// processed further.
+    /// Processes a segment in SYN-RECEIVED. Returns whether the segment completes the handshake and
+    /// must be processed further.
     pub(crate) fn process_syn_received(&mut self, header: &TcpHeader) -> bool {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -214,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// Completes the handshake on this side.
+    /// Enters ESTABLISHED, prepares the transfer, and starts to wake the application.
     fn establish(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         tcb.timers.stop_xmit();
@@ -226,7 +227,7 @@ impl Connection {
         self.stack.wake(tcb);
     }
 
-    /// Handles the expiry of the timer of a SYN or SYN-ACK.
+    /// Handles the expiry of the timer of a SYN or SYN-ACK: retransmits the segment, or gives up.
     pub(crate) fn on_handshake_timer(&mut self) {
         let (tcb, handshake) = (&mut self.tcb, &mut self.handshake);
         let (kind, limit) = match tcb.state {
@@ -246,7 +247,7 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Takes over the values of the peer's SYN, and enables the options that both ends offer.
+    /// Stores the values of the peer's SYN, and enables the options that both ends offer.
     fn accept_offer(&mut self, header: &TcpHeader) {
         self.rcv.nxt = header.seq + 1;
         self.rcv.wup = self.rcv.nxt;
@@ -261,13 +262,13 @@ impl Tcb {
         self.snd.wl1 = header.seq;
     }
 
-    /// Sets the initial window of `segments`.
+    /// Sets the congestion window to `segments`, within the profile's limit in bytes.
     pub(crate) fn init_cwnd(&mut self, segments: u64) {
         let cwnd = self.capped(segments, self.profile.initial_window_bytes);
         self.window.cwnd = cwnd.max(self.window.segment);
     }
 
-    /// Starts the congestion control.
+    /// Starts the congestion control with the result of the handshake.
     pub(crate) fn start_controller(&mut self) {
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
         self.start_ecn();

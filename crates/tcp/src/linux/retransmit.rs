@@ -27,7 +27,8 @@ impl Linux {
         self.retransmit_lost(tcb);
     }
 
-    /// Retransmits as many lost segments as the window allows.
+    /// Retransmits as many lost segments as the windows, pacing and the host's queue allow
+    /// (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
         let mut id = tcb.board.hint().unwrap_or(head);
@@ -62,7 +63,8 @@ impl Linux {
         }
     }
 
-    /// Retransmits a segment and tags it. Returns whether the peer's window allowed it.
+    /// Retransmits a segment and tags it R. Returns whether the peer's window allowed the
+    /// transmission.
     pub(super) fn retransmit(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         if !self.resend(tcb, id) {
             return false;
@@ -72,8 +74,8 @@ impl Linux {
         true
     }
 
-    /// Sends a segment again. Returns whether the peer's window allowed it. A window that the peer
-    /// has reduced still allows the head, as a probe.
+    /// Sends a segment again. Returns whether the peer's window allowed the transmission. A window
+    /// that the peer has reduced still allows the head, as a probe.
     ///
     /// Difference from Linux: a segment that only partly fits a reduced window is sent as a whole.
     pub(super) fn resend(&mut self, tcb: &mut Tcb, id: u32) -> bool {

@@ -10,7 +10,8 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The maximum number of doublings of the timer.
+/// The maximum number of doublings of the timer: on Linux, the binary logarithm of the ratio of its
+/// maximum timeout to its minimum timeout, plus one (`tcp_probe0_when`).
 const MAX_DOUBLINGS: u32 = 10;
 
 /// The backoff of the probes.
@@ -21,7 +22,7 @@ pub(super) struct ZeroWindow {
 }
 
 impl ZeroWindow {
-    /// Resets the backoff, because the peer answers.
+    /// Resets the backoff.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.backoff = 0;
@@ -40,8 +41,8 @@ fn base(tcb: &Tcb) -> Duration {
 }
 
 impl Tcb {
-    /// Sets the persist timer if no other timer ensures a response of the peer
-    /// (`tcp_check_probe_timer`).
+    /// Sets the persist timer if data is unsent, nothing is outstanding, and no transmission timer
+    /// is set (`tcp_check_probe_timer`).
     pub(super) fn check_probe_timer(&mut self) {
         let idle = self.board.is_empty() && self.timers.xmit == XmitTimer::Off;
         if idle && self.snd.has_unsent() {
@@ -51,8 +52,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Processes an acknowledgement while nothing is outstanding. If the window is open, probing
-    /// ends; otherwise it continues (`tcp_ack_probe`).
+    /// Processes an acknowledgement while nothing is outstanding. If the next segment fits into the
+    /// peer's window, probing ends; otherwise it continues (`tcp_ack_probe`).
     pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
         if !tcb.snd.has_unsent() {
             return;
@@ -67,7 +68,8 @@ impl Linux {
         }
     }
 
-    /// Handles the expiry of the persist timer.
+    /// Handles the expiry of the persist timer: sends a probe, and sets the timer for the next
+    /// probe (`tcp_probe_timer`).
     pub(super) fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if !tcb.board.is_empty() || !tcb.snd.has_unsent() {

@@ -418,11 +418,11 @@ impl Script {
             };
         }
         let found = match name {
-            "cwnd" => metrics.cwnd_bytes,
-            "ssthresh" => metrics.ssthresh_bytes.unwrap_or(0),
-            "in_flight" => metrics.in_flight_bytes,
+            "cwnd" => metrics.sender.cwnd_bytes,
+            "ssthresh" => metrics.sender.ssthresh_bytes.unwrap_or(0),
+            "in_flight" => metrics.sender.in_flight_bytes,
             "rwnd" => metrics.rwnd_bytes,
-            "srtt" => span(metrics.srtt),
+            "srtt" => span(metrics.sender.srtt),
             "rto" => metrics.rto.as_nanos(),
             "rtos" => stats.rtos,
             "tlps" => stats.tlps,
