@@ -162,7 +162,9 @@ impl Net {
                     self.fill(conn, at, SEND_BUFFER);
                 }
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
-                if std::mem::take(&mut half.cut_short) {
+                // As on Linux, the writer wakes when a third of the buffer is free. Otherwise
+                // the writes, and with them the segments, would become ever smaller.
+                if half.held <= SEND_BUFFER / 3 * 2 && std::mem::take(&mut half.cut_short) {
                     app.handle(Notice::Writable { conn, at }, self);
                 }
             }
@@ -234,7 +236,8 @@ impl Io for Net {
         }
         self.log(Call::Write(conn, at, bytes));
         let taken = self.fill(conn, at, bytes);
-        self.conns[conn.0 as usize].halves[at.index()].cut_short |= taken < bytes;
+        // A whole write ends the wait of an earlier write, as in the simulator.
+        self.conns[conn.0 as usize].halves[at.index()].cut_short = taken < bytes;
         taken
     }
 
