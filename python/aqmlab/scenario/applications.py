@@ -274,6 +274,7 @@ _TRANSFERS = {
     **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),
     **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
     **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
+    **dict.fromkeys(("responsiveness", "networkquality", "speedtest"), "did you mean `rpm`?"),
 }
 """Suggestions for common names of applications."""
 
