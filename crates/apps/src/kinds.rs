@@ -33,6 +33,7 @@ generators! {
     web,
     irtt,
     ping,
+    rpm,
 }
 
 /// Returns the needs of every kind.

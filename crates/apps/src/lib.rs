@@ -26,6 +26,7 @@ pub mod requirements;
 mod schedule;
 #[cfg(test)]
 mod testing;
+mod tls;
 
 use aqmlab_core::{Direction, Ecn, Instant, Rng, Side};
 

@@ -164,7 +164,9 @@ impl Net {
                     self.fill(conn, at, self.room(conn, at));
                 }
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
-                if std::mem::take(&mut half.cut_short) {
+                // As on Linux, the writer wakes when a third of the buffer is free. Otherwise
+                // the writes, and with them the segments, would become ever smaller.
+                if half.held <= SEND_BUFFER / 3 * 2 && std::mem::take(&mut half.cut_short) {
                     app.handle(Notice::Writable { conn, at }, self);
                 }
             }
@@ -241,7 +243,8 @@ impl Io for Net {
         let is_quic = self.conns[conn.0 as usize].open.transport == Transport::Quic;
         let taken = if is_quic { bytes } else { bytes.min(self.room(conn, at)) };
         self.fill(conn, at, taken);
-        self.conns[conn.0 as usize].halves[at.index()].cut_short |= taken < bytes;
+        // A whole write ends the wait of an earlier write, as in the simulator.
+        self.conns[conn.0 as usize].halves[at.index()].cut_short = taken < bytes;
         taken
     }
 

@@ -246,8 +246,7 @@ class App(Timing):
         return {"anyOf": [*tables, kind_schema.table(no_kind)]}
 
     def copies(self, defaults: Timing) -> int:
-        """The number of copies: one for each start in a list, also of `defaults`, or else `count`.
-        """
+        """The number of copies: one for each start in a list, also of `defaults`, or else `count`."""
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 
@@ -276,6 +275,7 @@ _TRANSFERS = {
     **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),
     **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
     **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
+    **dict.fromkeys(("responsiveness", "networkquality", "speedtest"), "did you mean `rpm`?"),
 }
 """Hints for common names of applications that are not names of kinds."""
 

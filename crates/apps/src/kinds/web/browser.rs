@@ -7,16 +7,8 @@ use super::page::{self, Model, Object};
 use crate::datagrams;
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
+use crate::tls::{CERTIFICATES, FINISH, FINISHED, HELLO};
 use crate::{ConnId, Io, Notice, Open};
-
-/// The size of the client's first TLS message over TCP in bytes.
-const HELLO: u64 = 517;
-/// The size of the server's first TLS messages over TCP in bytes, from its hello on.
-const CERTIFICATES: u64 = 3_500;
-/// The size of the client's second TLS messages in bytes, which only TLS 1.2 waits for.
-const FINISH: u64 = 130;
-/// The size of the server's second TLS messages in bytes, which only TLS 1.2 has.
-const FINISHED: u64 = 60;
 
 const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
