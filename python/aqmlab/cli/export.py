@@ -72,7 +72,7 @@ def _each(
 ) -> Iterator[TrialRows]:
     """Yields the trials that can be exported, and shows the progress.
 
-    Raises `RequestError` if no trial can be exported.
+    At the end, warns if some trials cannot be exported yet. Raises `RequestError` if none can.
     """
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):

@@ -11,7 +11,7 @@ from aqmlab.cli.listed import Listed, ListedNeeds, refuse_unknown
 from aqmlab.cli.parameters.listing import TOPICS, ListingParameters
 
 _WIDTH = 120
-"""The largest width of a line of the overview."""
+"""The maximum length of a line of the overview, in characters."""
 
 
 def command(given: ListingParameters) -> int:
@@ -37,7 +37,7 @@ def _entries(topic: str, name: str | None) -> list[Listed]:
 
 
 def _overview(found: Mapping[str, Sequence[Listed]]) -> Iterator[str]:
-    """Yields a line for each entry of each topic, and the commands that show more."""
+    """Yields each topic, a line for each of its entries, and the commands that show more."""
     for topic, entries in found.items():
         yield topic
         width = max((len(one["name"]) for one in entries), default=0)
@@ -52,7 +52,7 @@ def _headline(entry: Listed, width: int = 18) -> str:
 
 
 def _cut(line: str) -> str:
-    """A line of the overview, which ends with a whole word."""
+    """Shortens a line of the overview to `_WIDTH`, after a whole word."""
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1].rpartition(" ")[0] + " …"
 
 

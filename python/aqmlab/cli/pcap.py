@@ -68,5 +68,5 @@ def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
 
 
 def _file_name(trial: str) -> str:
-    """A trial's name in the form of a file name."""
+    """A trial's name as a file name, with `-` in place of unsuitable characters."""
     return "".join(char if char.isalnum() or char in "._=,-" else "-" for char in trial)

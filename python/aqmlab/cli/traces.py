@@ -1,4 +1,4 @@
-"""`aqmlab kernel traces`: compares disciplines of the simulator and the kernel by packet."""
+"""`aqmlab kernel traces`: compares the simulator's and the kernel's disciplines by packet."""
 
 from __future__ import annotations
 
