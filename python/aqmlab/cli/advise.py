@@ -45,7 +45,7 @@ class _Steps(Silence):
 
 
 def command(given: AdviseParameters) -> int:
-    """Runs `aqmlab advise`."""
+    """Runs `aqmlab advise`; returns the exit status."""
     question = AdviceQuestion(given.household, given.tiers, given.gateways, given.line, given.seeds)
     try:
         advice = advise(question, out=given.out, jobs=given.jobs, progress=_Steps())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ClaimsParameters) -> int:
-    """Runs `aqmlab claims`."""
+    """Runs `aqmlab claims`; returns the exit status."""
     name = one_engine(given.engine, given.qdisc_source, given.discipline)
     place = Workers(given.jobs, given.cluster)
     verdicts: list[ClaimResult] = []

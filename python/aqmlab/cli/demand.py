@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def command(given: DemandParameters) -> int:
-    """Runs `aqmlab demand`."""
+    """Runs `aqmlab demand`; returns the exit status."""
     household = loading.load(given.household)
     demand = demand_of(household)
     if given.as_json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ExportParameters) -> int:
-    """Runs `aqmlab export`."""
+    """Runs `aqmlab export`; returns the exit status."""
     choices = ((_flent, given.flent), (_teacup, given.teacup), (_csv, given.csv))
     formats = [one for one, wanted in choices if wanted]
     if not formats:

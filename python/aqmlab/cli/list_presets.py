@@ -1,4 +1,4 @@
-"""The presets of gateways' disciplines, as `aqmlab list` shows them."""
+"""The presets of `cake` for gateways, as `aqmlab list` shows them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _WIDTH = 120
 
 
 def command(given: ListingParameters) -> int:
-    """Runs `aqmlab list`."""
+    """Runs `aqmlab list`; returns the exit status."""
     if given.topic is not None:
         refuse_unknown("topic", given.topic, TOPICS)
     found = {one: _entries(one, given.name) for one in ([given.topic] if given.topic else TOPICS)}
@@ -37,7 +37,7 @@ def _entries(topic: str, name: str | None) -> list[Listed]:
 
 
 def _overview(found: Mapping[str, Sequence[Listed]]) -> Iterator[str]:
-    """Yields each topic, a line for each of its entries, and the commands that show more."""
+    """Yields lines: each topic, each of its entries, and the commands that show more."""
     for topic, entries in found.items():
         yield topic
         width = max((len(one["name"]) for one in entries), default=0)

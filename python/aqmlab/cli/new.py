@@ -23,7 +23,7 @@ _Read = TypeVar("_Read")
 
 
 def command(given: NewParameters) -> int:
-    """Runs `aqmlab new`."""
+    """Runs `aqmlab new`; returns the exit status."""
     household = _of_words(given) if given.words else _asked(given)
     if given.out.exists() and not given.force:
         raise RequestError(f"--out: {given.out} exists", "give another name, or --force")

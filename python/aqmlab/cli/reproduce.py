@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ReproduceParameters) -> int:
-    """Runs `aqmlab reproduce`."""
+    """Runs `aqmlab reproduce`; returns the exit status."""
     name = one_engine(given.engine, given.qdisc_source, given.discipline)
     found = studies.load(given.study)
     wanted = found.asked_figures(given.figure or [])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def command(given: RunParameters) -> int:
-    """Runs `aqmlab run`."""
+    """Runs `aqmlab run`; returns the exit status."""
     request = Request(
         given.scenario,
         assignments(given.sets or ()),

@@ -17,7 +17,7 @@ from aqmlab.results.export import number
 
 
 def command(given: SppParameters) -> int:
-    """Runs `aqmlab spp`."""
+    """Runs `aqmlab spp`; returns the exit status."""
     for path in (given.first, given.second):
         if not path.is_file():
             raise RequestError(f"{path}: there is no such file")

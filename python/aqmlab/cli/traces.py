@@ -10,7 +10,7 @@ from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(given: TracesParameters) -> int:
-    """Runs `aqmlab kernel traces`."""
+    """Runs `aqmlab kernel traces`; returns the exit status."""
     kinds = given.discipline or list(SETTINGS)
     running = traces.run(
         kinds,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ValidateParameters) -> int:
-    """Runs `aqmlab validate`."""
+    """Runs `aqmlab validate`; returns the exit status."""
     cells = grids.load().select([*(given.names or ()), *(given.globs or ())])
     kept = Reference(given.reference or PACKAGED)
     asked = _TrialOptions(given.seeds, given.missing, given.renew, given.sample, given.draw)

@@ -21,7 +21,7 @@ BySeed = dict[int, float]
 """A number for each seed; NaN if there is none."""
 
 Points = dict[int, list[tuple[float, float]]]
-"""Times in seconds and values, in order, for each seed."""
+"""A time series for each seed: times in seconds with values, in order."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
@@ -317,7 +317,7 @@ class Numbers:
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raises `RequestError` for an unknown name."""
+    """Raises `RequestError` if one of `names` is not in `known`; `what` says what they name."""
     for name in names:
         if name not in known:
             raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))

@@ -15,7 +15,7 @@ Span = tuple[float, float]
 """A start and an end, in seconds."""
 
 _HALF_STEP = 1e-6
-"""The tolerance for times, which are sums of steps in nanoseconds and therefore not exact."""
+"""The tolerance for comparisons of times in seconds, which are not exact as floats."""
 
 
 def of(values: pl.Series, take: Take) -> float:

@@ -243,7 +243,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _spike(n: Numbers, flow: str, at: At) -> tuple[BySeed, BySeed]:
-    """The longest RTT in the first 3 s of an upload, and the median RTT after 5 to 20 s."""
+    """The longest RTT 0 to 3 s after an upload's start, and the median RTT 5 to 20 s after it."""
     start = STARTS_S[flow]
     longest = n.rtt(flow, at, (start, start + 3), direction="up", take="max")
     return longest, _delay(n, flow, at, (start + 5, start + 20))

@@ -30,9 +30,10 @@ _PARTS = {"least": 0.05, "low": 0.25, "middle": 0.5, "high": 0.75, "most": 0.95}
 
 
 def worse(app: str, metric: str, pick: Literal["min", "max"]) -> Rows:
-    """A call's metric such as "mos_{}", in the worse direction, which replaces `{}`.
+    """The value of a call's metric in the worse direction.
 
-    `pick` states whether the minimum or the maximum is worse.
+    In the name of the metric, such as "mos_{}", `{}` stands for the direction. `pick` states
+    whether the minimum or the maximum is worse.
     """
 
     def rows(results: CampaignResults) -> pl.DataFrame:

@@ -145,7 +145,7 @@ def _(*numbers: Numbers) -> list[Check]:
 def _grows(
     n: Numbers, case: BulkCase, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
-    """Yields checks that throughput is higher and RTT shorter at the second rate of `pair`."""
+    """Yields checks that throughput is higher and RTT shorter at the second rate in `pair`."""
     slow, fast = pair
     words = f"{case.scenario}, {queue}: {fast} over {slow}".replace(" Mbit/s", "")
     for what, flows in parts(case):
@@ -173,7 +173,10 @@ def _(*numbers: Numbers) -> Evidence:
 
 
 def _spares(n: Numbers, case: BulkCase, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
-    """Yields checks that the AQM, the first of `queues`, costs little and removes much delay."""
+    """Yields checks that an AQM costs little throughput and removes much delay.
+
+    `queues` are the AQM and the FIFO with which it is compared.
+    """
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
         own, other = (shown(case, rate, one, partial(together, n, flows)) for one in queues)

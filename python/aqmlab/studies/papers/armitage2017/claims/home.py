@@ -288,7 +288,10 @@ def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: fl
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call get no less if the other flows' RTT is 340 ms."""
+    """Checks that IoT_high and the call get no less throughput at 340 ms than at 40 ms.
+
+    These are the round-trip times of the other flows.
+    """
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
