@@ -13,7 +13,7 @@ from aqmlab.base.failures import LabError
 
 
 def place(text: str) -> Path:
-    """The path of a file or a folder, existing or not."""
+    """The path of a file or folder, existing or not; refuses a text that cannot be a path."""
     if not text:
         raise typer.BadParameter("empty; give a name (`.` is the current folder)")
     path = Path(text)
