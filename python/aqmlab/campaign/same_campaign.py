@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` is a file or holds results other than of `campaign`.
+    """Raises `RequestError` if `folder` is a file, or holds results that are not of `campaign`.
 
     The hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """
@@ -45,9 +45,10 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 
 
 def _told(campaign: Campaign, manifest: Manifest) -> str:
-    """Describes the campaign in a folder.
+    """Describes the campaign in a folder for an error.
 
-    Adds its difference from `campaign` if the titles do not show the difference.
+    The text adds that `campaign` has another engine or version. Otherwise, if name and command are
+    equal, it adds that the scenario has changed.
     """
     about = campaign.about
     made_by = registry.made_by(manifest.engine, manifest.versions)
