@@ -133,4 +133,4 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     ),
     "cake": CAKE,
 }
-"""Settings by discipline. Traces use them in rotation."""
+"""The settings of each discipline. Traces use them in rotation."""
