@@ -261,5 +261,5 @@ def _complete(
 
 
 def _manifest(campaign: Campaign) -> Manifest:
-    """The manifest of a campaign without results."""
+    """The manifest of `campaign` before it has results."""
     return before_results(campaign.about, campaign.engine, campaign.key)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` is a file, or holds results that are not of `campaign`.
+    """Raises `RequestError` if `folder` cannot belong to `campaign`.
 
-    The hint suggests removing the path `remove`, or the folder if `remove` is absent.
+    It is then a file, the folder of another campaign, or a folder with results and no manifest. The
+    hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:

@@ -103,9 +103,10 @@ def paces(lots: Iterable[Lot]) -> dict[str, float]:
 
 
 def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) -> None:
-    """Stores the run time of the trials of `lot`, and the size of the tables with `stored`.
+    """Stores the run time of the trials of `lot`, and the size of the tables of the campaign.
 
-    `busy_s` is added to the run times of earlier runs. `stored_bytes` replaces the earlier size.
+    `busy_s` is added to the run times of earlier runs. `stored_bytes`, the size of the tables with
+    the trials `stored`, replaces the earlier size.
     """
     if not lot.trials:
         return

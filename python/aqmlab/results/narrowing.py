@@ -41,7 +41,7 @@ def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
 
 
 def with_digests(manifest: Manifest, digests: Sequence[str | None]) -> Manifest:
-    """The manifest with these digests of its trials; updates `complete` and `digest`."""
+    """The manifest with these digests of its trials, and with `complete` and `digest` to match."""
     complete = bool(digests) and None not in digests
     names = (trial.id for trial in manifest.trials)
     digest = digest_of(names, digests) if complete else None

@@ -96,7 +96,7 @@ class CampaignResults(StoredTables):
 
     @property
     def digest(self) -> str | None:
-        """The digest over the packets of all trials; `None` while trials are missing."""
+        """A digest over the name and the packets of each trial; `None` while trials are missing."""
         return self.manifest.digest
 
     @property

@@ -74,7 +74,7 @@ class Dataset:
 
     @cached_property
     def _recorded(self) -> list[set[int]]:
-        """The finished trials of each chunk, by their indices."""
+        """The indices of the finished trials of each chunk."""
         return [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
 
     def has(self, trial: Trial) -> bool:
@@ -128,7 +128,7 @@ class Dataset:
     def complete(self) -> RecordedResults:
         """Writes the remaining trials to the tables; returns all results in the tables.
 
-        If all trials are finished, gives all files of a table the same columns. Raises
+        Gives all files of a table the same columns if all trials are finished. Raises
         `RequestError` if the tables do not hold the recorded trials.
         """
         found = RecordedResults()

@@ -70,7 +70,7 @@ class Trial:
 
     @property
     def spec_digest(self) -> str:
-        """The digest of `spec`: the recorded digest, or otherwise computed from `spec`."""
+        """The recorded digest of `spec` if there is one, and otherwise a digest of `spec`."""
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:

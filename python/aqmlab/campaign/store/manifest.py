@@ -112,7 +112,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The scenario after inheritance and overrides."""
     trials: Annotated[tuple[TrialEntry, ...], Meta(min_length=1)]
     apps: Mapping[str, str]
-    """The kind of each application in the first trial that has the application, by its name."""
+    """The kind of each application, by name, in the first trial that has the application."""
     app_groups: Mapping[str, str]
     """The name of each application in figures, by its own name: see `trial_facts.group_apps`."""
     stated_tolerances_ms: Mapping[str, _Number]
@@ -195,7 +195,7 @@ _OF_SCENARIO = [
 
 
 def before_results(facts: CampaignFacts, engine: str, key: str) -> Manifest:
-    """The manifest of a campaign without results."""
+    """The manifest of a campaign before it has results. `key` is the campaign's key."""
     own = structs.asdict(facts)
     return Manifest(format=FORMAT, engine=engine, campaign=key, complete=False, **own)
 

@@ -74,7 +74,7 @@ class Finished:
     def write(self, chunk: int) -> dict[Path, FileChecksum]:
         """Writes every table of the chunk and returns the checksum of each file.
 
-        If a write fails, raises `DiskError` and leaves no partial file.
+        Raises `DiskError` if a write fails, and leaves no partial file.
         """
         with ExitStack() as stack:
             waiting = {name: _Waiting(ROWS_PER_GROUP) for name in self._own}

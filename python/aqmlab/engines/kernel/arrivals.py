@@ -9,10 +9,10 @@ _SMALLEST, _LARGEST = 64, 1_500
 """The least and the greatest length of an IP packet in bytes, headers included."""
 
 _LOADS = (0.4, 0.9, 1.02, 1.15, 1.6, 4.0)
-"""The offered loads from which a phase's is drawn, as shares of the link's rate."""
+"""The offered loads of phases, as shares of the link's rate. Each phase draws one of them."""
 
 _ECN = (0, 0, 0, 1, 2)
-"""The ECN fields from which a flow's is drawn: mostly Not-ECT, otherwise ECT(1) or ECT(0)."""
+"""The ECN fields of flows: mostly Not-ECT, some ECT(1) or ECT(0). Each flow draws one of them."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ _IP, _TCP = 20, 20
 """Lengths of headers without options."""
 
 _DSCPS = (0, 0, 0, 1, 4, 8, 10, 16, 18, 26, 34, 40, 45, 46, 48, 56)
-"""The DSCPs from which a flow's is drawn. They cover all tins of CAKE."""
+"""The DSCPs of flows. Each flow draws one of them. They cover all tins of CAKE."""
 
 _HOSTS = 5
 """The number of hosts at each end."""

@@ -1,4 +1,4 @@
-"""Runs trials in ns-3 by the program ns3.cc, which is compiled on first use."""
+"""Runs trials in ns-3 with the program ns3.cc, which is compiled on first use."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The packets of a trial at both ends, from the captures of a second run.
 
-In captures, the address of its host on the internet identifies an application. On every engine,
-application number n of a trial, counted from 0, has the address 172.16.11.(2 + n) on the internet.
-In the home it has the address 172.16.10.(2 + n), unless it shares the host of an earlier
-application.
+In captures, an application is identified by the address of its host on the internet. On every
+engine, application number n of a trial, counted from 0, has the address 172.16.11.(2 + n) there. In
+the home it has the address 172.16.10.(2 + n), unless it shares the host of an earlier application.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class FlowNames:
     def _free(self, *ends: _End) -> dict[_End, _End]:
         """Maps a connection's ends in the captures to the ends in its exported name.
 
-        If another connection has this name, the client's port is increased. The name is then taken.
+        The client's port is increased until the name is free. The name is then marked as taken.
         """
         own = {end: self._end(*end) for end in ends}
         client = min(ends, key=lambda end: end[1])

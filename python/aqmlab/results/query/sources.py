@@ -72,8 +72,9 @@ class Sources:
         return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
-        """The data sets of a table, one for each set of columns.
+        """The data sets of a table.
 
+        A stored table has one for each set of columns, and a computed table one for each campaign.
         Raises `RequestError` for a damaged file.
         """
         return self._made(name) if name in COMPUTED else self._read(name)

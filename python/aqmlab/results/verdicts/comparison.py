@@ -77,7 +77,7 @@ class BaselineComparison:
         return verdict.quality.less(other.quality)
 
     def _other(self, verdict: Verdict) -> Verdict | None:
-        """The verdict with which `verdict` is compared; `None` in the baseline itself."""
+        """The verdict with which `verdict` is compared, if any; the baseline itself has none."""
         label = self.baseline
         if isinstance(label, SharedPart):
             label = label.beside(verdict.label)

@@ -25,7 +25,7 @@ Pair = tuple[float, float]
 
 @dataclass(slots=True)
 class FlentSeries:
-    """A series of a Flent file."""
+    """A series of a Flent file: its units, its samples, and its values for the common grid."""
 
     units: str
     raw: list[Sample] = field(default_factory=list)
