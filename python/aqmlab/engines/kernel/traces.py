@@ -144,7 +144,10 @@ class TraceComparison:
 
 
 def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
-    """Makes trace `number` of a discipline. Settings and rates rotate with the number."""
+    """Makes trace `number` of a discipline. Settings and rates rotate with the number.
+
+    Raises `RefusedError` for a discipline without settings.
+    """
     if kind not in SETTINGS:
         raise RefusedError(f"`{kind}` cannot be traced; there are {', '.join(SETTINGS)}")
     settings = SETTINGS[kind]
@@ -159,7 +162,10 @@ def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
 
 
 def record(traces: Sequence[Trace], *, agent_path: Path | None = None) -> list[Recording]:
-    """Records `traces` on the kernel, one after another in one machine."""
+    """Records `traces` on the kernel, one after another in one machine.
+
+    Raises `MachineError` if they cannot be recorded.
+    """
     spec = json.dumps({"traces": [trace.job() for trace in traces]})
     limit_s = _BOOT_S + _SLOWEST_S * sum(len(trace.packets.packets) for trace in traces)
     booted = image.build(agent_path or agent.find())
@@ -242,9 +248,10 @@ def run(
     workers: int | None = None,
     say: Say = print,
 ) -> Iterator[TraceComparison]:
-    """Records `count` traces of each discipline, and yields each comparison when it is ready.
+    """Records `count` traces of each discipline, and yields the comparisons in order.
 
-    `say` receives a message if the agent must be built first.
+    `workers` machines run at the same time, by default one for each processor. `say` receives a
+    message if the agent must be built first.
     """
     agent_path = agent.find(say)
     batches = [
@@ -267,12 +274,12 @@ def run(
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Writes a recording to a compressed file."""
+    """Writes a recording to a file as JSON, compressed by LZMA."""
     text = json.dumps(recording, separators=(",", ":"), sort_keys=True)
     path.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def load(path: Path) -> Recording:
-    """Reads a recording from a file."""
+    """Reads a recording from a file that `save` wrote."""
     recording: Recording = json.loads(lzma.decompress(path.read_bytes()))
     return recording
