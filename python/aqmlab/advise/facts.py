@@ -86,11 +86,11 @@ class GatewayFacts(Struct, frozen=True):
     name: str
     title: str
     served: str | None
-    """The slowest tier at which no application is bad."""
+    """The slowest tier at which no application is bad; `None` if there is none."""
     well: str | None
-    """The slowest tier at which every application is good."""
+    """The slowest tier at which every application is good; `None` if there is none."""
     failed: str | None
-    """The next tier that is slower than `served`; it does not suffice."""
+    """The next slower tier than `served`, where an application is bad; `None` if none was run."""
     failing: tuple[str, ...]
     by_median: tuple[ByMedian, ...]
     seeds_served: int

@@ -29,7 +29,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class RequestError(LabError):
-    """An invalid request."""
+    """A request of the user that is not valid, such as an unknown name."""
 
     status = 2
 

@@ -57,7 +57,7 @@ class BoxFigure:
     """The meaning of a median of zero, in the legend."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One drawing with a panel for each rate."""
+        """Yields one drawing with a panel for each rate."""
         frame = data.carrying(results, "flows")
         choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)

@@ -128,7 +128,7 @@ def chosen_queues(frame: pl.DataFrame, looks: Mapping[str, Look]) -> tuple[list[
 
 
 def carrying(results: CampaignResults, name: str) -> pl.DataFrame:
-    """The rows of flows that carry data, with labels and the columns `app` and `copy`.
+    """The rows of the table `name` for flows that carry data, with labels, `app` and `copy`.
 
     Copies of an application have the same `app`, and each has its own `copy`. An application that
     carries data in both directions appears as two applications, with arrows in their names.
@@ -164,7 +164,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
-    """The first trial of each queue at a few places, these places, and a note on other places."""
+    """The results of each queue's first trial at some places, the places, and a note on others."""
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()
@@ -195,7 +195,7 @@ def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
 
 
 def seeds_of(frame: pl.DataFrame, queues: Sequence[str]) -> str:
-    """The seed of the trial in each queue's panel, from the panel's first row."""
+    """The seeds of the trials in the queues' panels, in words."""
     import polars as pl
 
     firsts = [(queue, frame.filter(pl.col("queue_label") == queue)["seed"]) for queue in queues]

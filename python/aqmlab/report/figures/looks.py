@@ -74,7 +74,7 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
 
 
 def _lines(turn: int) -> tuple[Line, Line]:
-    """The line styles of both directions, after the colours were used `turn` times."""
+    """The line styles of downlink and uplink, after the colours were used `turn` times."""
     pairs: Sequence[tuple[Line, Line]] = ((LINES[0], LINES[1]), (LINES[2], LINES[3]))
     return pairs[turn % len(pairs)]
 

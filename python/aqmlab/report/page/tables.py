@@ -37,7 +37,7 @@ class VerdictCell:
     sentence: str
     value: str = ""
     difference: str = ""
-    """The difference of the deciding number from its value in the first condition."""
+    """The difference of the deciding number from its value in the baseline condition."""
     quality: str = ""
     """The Quality of Outcome, with the part that has the worst score."""
 
