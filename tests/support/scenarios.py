@@ -24,7 +24,7 @@ Table = dict[str, Any]
 MOST_BITS = 80e6
 """The maximum number of bits that a link carries in a trial, which bounds the packets."""
 LEAST_MTU_OF_QUIC = 1228
-"""A datagram of 1200 bytes (RFC 9000, section 14) with the headers of IPv4 and UDP."""
+"""The size of a datagram of 1200 bytes (RFC 9000, section 14) with IPv4's and UDP's headers."""
 TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
 """Congestion controls that QUIC does not have."""
 
@@ -35,7 +35,7 @@ def table(number: int) -> Table:
 
 
 def toml(number: int) -> str:
-    """The same scenario as the text of a TOML file."""
+    """The scenario of this number as the text of a TOML file."""
     return toml_writer.write(table(number))
 
 
