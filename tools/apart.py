@@ -84,7 +84,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """The trial of the cell called `name`."""
+    """The trial of the only cell whose name matches `name`, with this seed."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")

@@ -44,7 +44,7 @@ def is_ours(path):
 
 
 def stream(table, **options):
-    """A table as an Arrow stream."""
+    """The bytes of a table as an Arrow stream, compressed with LZ4 by default."""
     options.setdefault("compression", "lz4")
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:

@@ -30,7 +30,7 @@ EPOCH_NS = EPOCH_S * 10**9
 
 @dataclass(frozen=True)
 class Seen:
-    """A packet at a tap."""
+    """A packet at a tap, with the number of its application."""
 
     at_ns: int
     app: int

@@ -55,7 +55,7 @@ class GatewayCase:
 
     @property
     def label(self) -> str:
-        """The name of the case in tables."""
+        """The name of the case in tables, such as "25/5 sqm 95 %"."""
         share = "" if self.share is None else f" {self.share} %"
         return f"{str(self.tier).removesuffix(' Mbit/s')} {self.gateway}{share}"
 

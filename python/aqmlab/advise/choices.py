@@ -31,7 +31,7 @@ MOST_TIERS = 100
 
 
 class Tier(Value):
-    """A pair of rates that a provider sells."""
+    """A pair of rates, down and up, that a provider sells."""
 
     down: Rate
     up: Rate
@@ -84,7 +84,7 @@ class GatewayChoice(Value):
 
 
 class TierList(Value):
-    """The tiers of a provider."""
+    """The tiers that providers sell, as texts, with the source of the list."""
 
     tiers: tuple[str, ...]
     title: str = ""

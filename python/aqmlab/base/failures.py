@@ -39,7 +39,7 @@ class DamagedError(RequestError):
 
 
 class DiskError(LabError):
-    """A file that cannot be written."""
+    """A file that cannot be written, or for which there is no folder."""
 
     status = 2
 

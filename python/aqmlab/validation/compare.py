@@ -71,7 +71,7 @@ class MetricSummary:
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as plain data."""
+        """The summary in JSON's types; a number that is not finite becomes `None`."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
@@ -155,7 +155,7 @@ class Validation:
         return self.comparisons[0].accepted
 
     def to_json(self) -> dict[str, Any]:
-        """The validation as plain data."""
+        """The validation in JSON's types, without the series for drawing."""
         return {
             "cells": [cell.name for cell in self.cells],
             "trials": self.there,

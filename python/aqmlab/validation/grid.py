@@ -60,7 +60,7 @@ CellWords = TypedDict(
 
 @dataclass(frozen=True)
 class Cell:
-    """One condition of the grid."""
+    """One condition of the grid, which has one trial per seed."""
 
     name: str
     group: str

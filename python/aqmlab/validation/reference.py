@@ -176,5 +176,5 @@ class Reference:
         return dict(found)
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Locks the set for one writer."""
+        """A context that holds the lock on the set; it waits for other writers."""
         return locked(self.folder, wait=True)

@@ -140,7 +140,7 @@ class ShownPart:
 
     @property
     def members(self) -> dict[str, Collection[str]]:
-        """The shown values of each column."""
+        """The shown values by column of labels."""
         return {
             "rate_label": self.rates,
             "app": self.apps,

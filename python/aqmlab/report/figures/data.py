@@ -56,7 +56,7 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
 
 
 def _left_out(values: Sequence[str], kept: Sequence[str], what: str) -> list[str]:
-    """A note on the omitted values."""
+    """At most one note, with the number of omitted values and, if they are few, their names."""
     gone = [value for value in values if value not in kept]
     if not gone:
         return []
@@ -235,5 +235,5 @@ def place_note(rtts: Sequence[str]) -> str:
 
 
 def slug(text: str) -> str:
-    """A label in the form of a file name."""
+    """The label `text` with hyphens in place of characters that file names should not have."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")

@@ -33,7 +33,7 @@ UP, DOWN = " ↑", " ↓"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A colour, a line and a marker."""
+    """The colour, the line style and the marker of a line in a figure."""
 
     colour: str
     line: Line = "-"
