@@ -60,7 +60,7 @@ def _short(comparison: Comparison) -> str:
 
 
 def _place(case: Case) -> tuple[int, str]:
-    """The place of a case: by cell in the grid's order, then by metric."""
+    """The sort key of a case: the cell in the grid's order, then the metric."""
     names = [cell.name for cell in grid.load().cells]
     return names.index(case.cell.name), case.metric.name
 

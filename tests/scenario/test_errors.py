@@ -21,7 +21,7 @@ direction = "up"
 
 @pytest.fixture
 def refusal(tmp_path):
-    """Loads a text as home.toml and returns the message of its refusal."""
+    """A function that loads a text as home.toml and returns the message of its refusal."""
 
     def load(text, **changes):
         path = tmp_path / "home.toml"

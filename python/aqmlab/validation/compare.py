@@ -71,7 +71,7 @@ class MetricSummary:
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as plain data."""
+        """The summary in JSON's types; a number that is not finite becomes `None`."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
@@ -91,7 +91,7 @@ class MetricSummary:
 
 
 def _meets(case: Case, rule: Rule | None) -> bool | None:
-    """Whether a case is within the limit of `rule`; `None` without a rule."""
+    """Whether a case is within `rule`'s limit or the kernel's spread; `None` without a rule."""
     return None if rule is None else case.within(rule.within)
 
 
@@ -106,7 +106,7 @@ class Comparison:
 
     @cached_property
     def lines(self) -> tuple[MetricSummary, ...]:
-        """Every metric that has a case."""
+        """The summary of each metric that has a case."""
         found: dict[str, list[Case]] = defaultdict(list)
         for case in self.cases:
             found[case.metric.name].append(case)
@@ -151,11 +151,11 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether the simulator meets the rule; results of peers are informative only."""
+        """Whether the simulator's comparison is accepted; results of peers are informative only."""
         return self.comparisons[0].accepted
 
     def to_json(self) -> dict[str, Any]:
-        """The validation as plain data."""
+        """The validation in JSON's types, without the series for drawing."""
         return {
             "cells": [cell.name for cell in self.cells],
             "trials": self.there,
@@ -236,7 +236,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 def _run_all(
     run: Runner, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
-    """The record of each cell and seed, and the cells that the engine refused or failed to run."""
+    """Runs the cells and seeds of `keys`; returns their records, and why cells have none."""
     refused: dict[str, str] = {}
 
     def one(key: tuple[str, int]) -> TrialRecord | None:
