@@ -23,7 +23,7 @@ from aqmlab.base.files import open_regular
 from aqmlab.base.versions import build
 from aqmlab.campaign.task import Answer, Moved, Order, perform
 
-INSTALL = "pip install 'aqmlab[dask]'"
+INSTALL = "pip install distributed"
 
 _AHEAD = 3
 """The number of trials submitted per worker thread.

@@ -47,7 +47,8 @@ def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
 ScenarioArg = Annotated[
     str,
     typer.Argument(
-        metavar="SCENARIO", help="A TOML file, a TEACUP config (.py) or a built-in name."
+        metavar="SCENARIO",
+        help="A TOML file, a TEACUP config (.py), or the name of a built-in scenario or household.",
     ),
 ]
 FolderArg = Annotated[
