@@ -97,3 +97,23 @@ impl Linux {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing;
+
+    /// `tcp_update_skb_after_send` compares the number of data segments including the one that was
+    /// just sent, so the tenth is the first that reserves time.
+    #[test]
+    fn the_tenth_data_segment_is_the_first_that_is_paced_if_it_is_a_retransmission() {
+        let (mut linux, mut tcb) = testing::open("bbr");
+        tcb.start_controller();
+        tcb.snd.wnd = 1 << 20;
+        testing::send(&mut tcb, 1);
+        let head = tcb.board.front_id().expect("a segment is outstanding");
+        for number in 1..=11 {
+            assert!(linux.resend(&mut tcb, head));
+            assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 10, "segment {number}");
+        }
+    }
+}
