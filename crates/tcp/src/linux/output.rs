@@ -156,13 +156,19 @@ impl Linux {
         sent
     }
 
-    /// Sends `payload` new bytes into a window that is too small for the next segment. A segment
-    /// with payload carries PSH (`tcp_write_wakeup`).
-    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
-        let tags = if payload > 0 { PUSH } else { 0 };
+    /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
+    /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
+    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
+        let unsent = tcb.snd.unsent();
+        let held = self.sndbuf.head_end().map_or(unsent, |end| end - tcb.snd.nxt);
+        let space = tcb.snd.window_end() - tcb.snd.nxt;
+        let payload = held.min(space).min(u64::from(tcb.current_mss()));
+        let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
+        let tags = if has_fin { PUSH | FIN } else { PUSH };
         let starts_timer = tcb.starts_rto();
-        self.send_new(tcb, payload, tags, TcpFlags::default());
-        tcb.pace(u64::from(payload));
+        self.send_new(tcb, payload as u32, tags, TcpFlags::default());
+        tcb.pace(payload);
+        self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
             tcb.rearm_rto();
         }
