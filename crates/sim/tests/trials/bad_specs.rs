@@ -90,6 +90,8 @@ fn values_out_of_bounds_are_refused_with_what_is_allowed() {
         ("codel", json!({"target": 0}), "`0s` is not between 1us and"),
         ("fq_codel", json!({"quantum": 0}), "`0 B` is not between 256 B and 1048576 B"),
         ("sfq", json!({"perturb": 1}), "nor off"),
+        ("codel", json!({"ce_threshold": 999}), "nor between 1us and"),
+        ("red", json!({"tick": 999}), "`999ns` is not 0s, nor between 1us and 1s"),
     ] {
         let qdisc = json!({"kind": qdisc, "params": params});
         let got = refusal(&home(1.0, 1.0, &qdisc, 10, &[]));
