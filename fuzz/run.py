@@ -58,7 +58,7 @@ def build() -> Path:
 
 
 def prepare(target: str) -> None:
-    """Writes the seeds of a target and the dictionary, and makes the target's folder of failures."""
+    """Writes the seeds of a target and the dictionary, and makes the folder of its failures."""
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")

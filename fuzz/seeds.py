@@ -81,7 +81,7 @@ SEEDS = {"captures": _captures, "trial": _trials}
 
 
 def words() -> str:
-    """A libFuzzer dictionary: keys of a trial, names of kinds and parameters, and unusual values."""
+    """A libFuzzer dictionary: keys of a trial, names of kinds and parameters, unusual values."""
     spec = _trial({"one": {"kind": "dash"}}, wifi={}, modem={"rate": "1/1 Mbit/s"})
     found: set[str] = set()
 

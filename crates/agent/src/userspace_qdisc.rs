@@ -33,6 +33,7 @@ use aqmlab_trial::Spec;
 use aqmlab_trial::link::ResolvedLink;
 
 use self::delay_line::DelayLine;
+use self::packet::AckNumbers;
 use self::slots::Slots;
 use crate::links::used;
 use crate::qdisc::{Counters, QueueSample};
@@ -185,6 +186,7 @@ struct Half {
     slots: Slots,
     /// The priority of each application, for `pfifo_fast`.
     priorities: Vec<u8>,
+    acks: AckNumbers,
 }
 
 impl Half {
@@ -208,6 +210,7 @@ impl Half {
             line: DelayLine::new(spec, direction, delays),
             slots: Slots::default(),
             priorities: spec.apps.iter().map(|app| app.packet_priority().unwrap_or(0)).collect(),
+            acks: AckNumbers::default(),
         })
     }
 
@@ -257,6 +260,7 @@ impl Half {
             return;
         };
         packet.priority = self.priorities[packet.flow as usize];
+        self.acks.unwrap(&mut packet);
         port.offer(packet, now);
         self.forget_dropped();
         self.send(now, seen);
@@ -340,6 +344,20 @@ mod tests {
         assert_eq!(half.slots.taken(), 5, "four wait and one is on the wire");
         let (_, port) = half.bottleneck.as_ref().expect("there is a link");
         assert_eq!((port.log.dropped, port.log.flow_drops.as_slice()), (45, &[45][..]));
+    }
+
+    /// CAKE keeps the last two acknowledgements, whose numbers wrap.
+    #[test]
+    fn cake_removes_redundant_acknowledgements_of_the_kernel() {
+        let mut half = half(r#"{"kind": "cake", "params": {"ack_filter": "on"}}"#);
+        burst(&mut half, 4, Instant::ZERO);
+        for number in 0..10_u32 {
+            let ack = (u32::MAX - 5_000).wrapping_add(1_000 * number);
+            let id = half.slots.put(&packet::tests::ack(0, ack, &[]));
+            half.receive(id, Instant::ZERO, &mut Vec::new());
+        }
+        let (_, port) = half.bottleneck.as_ref().expect("there is a link");
+        assert_eq!(port.log.drops[aqmlab_core::Reason::Filtered.index()], 8);
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub trait App: Send {
     /// Returns the direction of the application's data; both directions for a call.
     fn carries(&self) -> Carries;
 
-    /// Returns the time at which the application ended, if its kind records the end: its transfer
-    /// was complete, its duration was over, or it was stopped.
+    /// Returns the time at which the application ended by itself, if its kind records the end: its
+    /// transfer was complete, or its duration was over. A stop is not such an end.
     fn ended(&self) -> Option<Instant> {
         None
     }

@@ -199,7 +199,7 @@ impl Profile {
             "linux-3.17" => "Linux 3.17: as linux, without RACK",
             "freebsd" => "FreeBSD 10.0 to 10.2: NewReno, SACK, byte counting, 100 ms delayed ACK",
             "freebsd-10.3" => "FreeBSD 10.3: as freebsd, duplicates counted by SACK's reports",
-            _ => "Windows 7 to 2012: Compound, fixed delayed ACK",
+            _ => "Windows Server 2012: Compound, fixed delayed ACK",
         }
     }
 

@@ -166,7 +166,8 @@ impl Tcb {
     }
 
     /// Returns the flags of a SYN or a SYN-ACK, and its ECN field (RFC 3168 §6.1.1). A
-    /// retransmitted SYN does not request ECN if the profile has `ecn_fallback`.
+    /// retransmitted SYN does not request ECN if the profile has `ecn_fallback`. Its ECN field does
+    /// not change, because `tcp_ecn_clear_syn` clears only the flags.
     fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> (TcpFlags, Ecn) {
         let falls_back = transmission.is_repeated() && self.profile.ecn_fallback;
         match kind {

@@ -195,11 +195,12 @@ impl Tcb {
         self.pacer.on_segment_sent();
     }
 
-    /// Reserves the time that `bytes` take at the pacing rate, if the congestion control paces.
+    /// Reserves the time that the burst of `bytes` that was just sent takes at the pacing rate, if
+    /// the congestion control paces.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u64) {
         if let Some(rate) = self.cc.pacing_rate() {
-            self.pacer.on_burst(self.clock.now, rate, bytes, self.window.mss);
+            self.pacer.on_burst(self.clock.now, rate, bytes);
         }
     }
 

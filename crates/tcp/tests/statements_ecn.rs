@@ -4,8 +4,9 @@ mod cc_path;
 mod support;
 
 use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, Value};
+use aqmlab_tcp::Connection;
 use aqmlab_tcp::cc::{Congestion, EcnMode, Signal, Start, Totals};
-use support::ecn::{End, ace, host};
+use support::ecn::{End, ace, host, sent};
 
 const NO_BITS: TcpFlags = TcpFlags(0);
 
@@ -66,6 +67,22 @@ fn a_host_requests_what_its_setting_and_its_controller_want() {
     ] {
         let (_, syn, _) = End::active(host(tcp_ecn, cc), NO_BITS, Ecn::NotEct);
         assert_eq!((syn.header.flags.ace(), syn.ecn), (want, field), "tcp_ecn {tcp_ecn} {cc}");
+    }
+}
+
+/// `tcp_ecn_clear_syn` clears only the flags. The socket of a controller that needs ECN still sends
+/// ECN-capable packets (`tcp_ecn_send_syn`).
+#[test]
+fn a_retransmitted_syn_keeps_its_ecn_field_without_a_request() {
+    for (cc, field) in [("reno", Ecn::NotEct), ("dctcp", Ecn::Ect0)] {
+        let mut tcp = Connection::active(host(1, cc), Instant::ZERO);
+        let first = sent(&mut tcp, Instant::ZERO).remove(0);
+        let due = tcp.poll_timeout().expect("the timer of the SYN is set");
+        tcp.handle_timeout(due);
+        let again = sent(&mut tcp, due).remove(0);
+        assert_eq!((first.header.flags.ace(), first.ecn), (0b011, field), "{cc}");
+        assert_eq!((again.header.flags.ace(), again.ecn), (0b000, field), "{cc}");
+        assert!(again.retransmission && again.header.flags.has(TcpFlags::SYN));
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn check(spec: &Spec) -> Result<(), SpecError> {
         (spec.duration > MOST_TIME, "duration_ns", "longer than 36 years"),
         (spec.links.len() > MOST, "links", "more than 10000"),
         (spec.apps.len() > MOST, "apps", "more than 10000"),
+        (spec.host_jitter > MOST_DELAY, "host_jitter_ns", "longer than an hour"),
         (names.len() < spec.apps.len(), "apps", "two applications have the same name"),
     ])?;
     check_measure(&spec.measure, spec.end())?;
@@ -81,10 +82,10 @@ pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<()
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());
         return Err(SpecError::new(format!("{at}.links"), problem));
     }
-    let delay = route.delay.max(route.jitter).max(spec.host_jitter);
     first_wrong(&[
         (route.links.len() > MOST_HOPS, "links", "more than 200 links in a row"),
-        (delay > MOST_DELAY, "delay_ns", "longer than an hour"),
+        (route.delay > MOST_DELAY, "delay_ns", "longer than an hour"),
+        (route.jitter > MOST_DELAY, "jitter_ns", "longer than an hour"),
         (!(0.0..=1.0).contains(&route.loss), "loss", "not between 0 and 1"),
     ])
     .map_err(|error| SpecError { at: format!("{at}.{}", error.at), ..error })

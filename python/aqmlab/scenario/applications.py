@@ -246,7 +246,7 @@ class App(Timing):
         return {"anyOf": [*tables, kind_schema.table(no_kind)]}
 
     def copies(self, defaults: Timing) -> int:
-        """The number of copies: one for each start in a list, also of `defaults`, or else `count`."""
+        """The number of copies: one per start in a list, also of `defaults`, or else `count`."""
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 

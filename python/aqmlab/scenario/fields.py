@@ -96,7 +96,7 @@ def _duration_above_zero(value: object) -> Duration:
 
 
 def refuse_rate(bps: int, written: object) -> None:
-    """Raises `BadValueError` if a link cannot have the rate `bps`, which is `written` in the error."""
+    """Raises `BadValueError`, which shows `written`, if a link cannot have the rate `bps`."""
     if not 1_000 <= bps <= 100_000_000_000:
         raise BadValueError(
             f"`{shown(written)}` is outside the supported range",

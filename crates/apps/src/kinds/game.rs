@@ -102,7 +102,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "oversleep",
             default: Value::Number(0.0),
             bounds: Bounds::Real(0.0, 1.0),
-            doc: "Largest relative excess of the sleeps between packets; 0.0625 on FreeBSD.",
+            doc: "Largest relative excess of pktgen's sleeps between packets; 0.0625 on FreeBSD.",
         },
     ],
     build,
@@ -144,7 +144,8 @@ fn build(args: &Args) -> Box<dyn App> {
             }
         },
         delay: args.duration("client_delay"),
-        oversleep: args.number("oversleep"),
+        // Only pktgen sleeps. Färber measured the times between packets.
+        oversleep: if faerber { 0.0 } else { args.number("oversleep") },
         clients: Vec::new(),
         wanted: args.count("clients") as usize,
         running: false,

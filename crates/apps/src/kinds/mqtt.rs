@@ -29,7 +29,7 @@ const PING: u64 = 2;
 /// minus the longest topic, its length field and the packet identifier.
 const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
 /// The bounds of the keep-alive time, which has 16 bits in seconds (§3.1.2.10).
-const KEEPALIVE: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(65_535));
+const KEEPALIVE: Bounds = Bounds::Multiples(1_000_000_000, 65_535_000_000_000);
 
 const PUBLISH_DUE: u64 = 0;
 const KEEPALIVE_DUE: u64 = 1;

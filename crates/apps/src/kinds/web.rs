@@ -60,8 +60,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "depth",
             default: Value::Count(3),
-            bounds: Bounds::Whole(1, 1_000),
-            doc: "Number of steps in which a page's objects are found, including the page; 1 acts as 2.",
+            bounds: Bounds::Whole(2, 1_000),
+            doc: "Number of steps in which a page's objects are found, including the page.",
         },
         Param {
             name: "objects",

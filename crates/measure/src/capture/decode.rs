@@ -10,7 +10,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::net::IpAddr;
 
-use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
+use etherparse::{
+    EtherType, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, LaxNetSlice, LaxSlicedPacket,
+};
 
 /// The fields that an address translator between the taps rewrites. They are not compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,8 +128,7 @@ struct Ip<'a> {
     /// The length of the packet by its header, or zero if the header states none.
     length: u32,
     identification: u16,
-    /// Whether the packet is a later fragment of IPv4, or any fragment of IPv6. Ports are not read
-    /// from such a packet.
+    /// Whether the packet is a fragment other than the first. Ports are not read from such a packet.
     continues: bool,
     payload: &'a [u8],
 }
@@ -163,7 +164,7 @@ impl<'a> Ip<'a> {
                     protocol,
                     length,
                     identification: 0,
-                    continues: ip.is_payload_fragmented(),
+                    continues: is_later_fragment(ip.extensions()),
                     payload: bytes,
                 })
             }
@@ -182,6 +183,14 @@ impl<'a> Ip<'a> {
             _ => (0, 0),
         }
     }
+}
+
+/// Returns whether the fragment header, if there is one, has an offset above zero (RFC 8200 §4.5).
+fn is_later_fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> bool {
+    extensions.clone().into_iter().any(|extension| match extension {
+        Ipv6ExtensionSlice::Fragment(header) => header.fragment_offset().value() > 0,
+        _ => false,
+    })
 }
 
 fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
@@ -309,6 +318,32 @@ mod tests {
         assert_eq!((decoded.ip_len, decoded.tuple.destination.port), (528, 2_000));
         let six = read(101, &ipv6()).unwrap();
         assert_eq!((six.ip_len, six.tuple.protocol, six.tuple.source.port), (63, 6, 80));
+    }
+
+    /// Returns a fragment of a UDP packet over IPv6, with the value of its offset field.
+    fn fragment(offset: u16) -> Vec<u8> {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 24, 44, 9];
+        bytes.extend([[1; 16], [2; 16]].concat());
+        bytes.extend([17, 0]);
+        bytes.extend((offset << 3 | 1).to_be_bytes());
+        bytes.extend([0, 0, 0, 5, 3, 232, 7, 208, 0, 64, 0, 0]);
+        bytes.extend([7; 8]);
+        bytes
+    }
+
+    #[test]
+    fn only_the_first_fragment_has_ports() {
+        let of = |bytes: &[u8]| {
+            let tuple = read(101, bytes).unwrap().tuple;
+            (tuple.protocol, tuple.source.port, tuple.destination.port)
+        };
+        assert_eq!(of(&fragment(0)), (17, 1_000, 2_000));
+        assert_eq!(of(&fragment(3)), (17, 0, 0));
+        let mut four = ipv4(64, &[5; 30]);
+        four[6] = 0x20;
+        assert_eq!(of(&four), (17, 1_000, 2_000));
+        four[7] = 3;
+        assert_eq!(of(&four), (17, 0, 0));
     }
 
     #[test]

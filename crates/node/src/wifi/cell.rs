@@ -4,9 +4,9 @@
 //! 9.3.2.8 (the timeout of a response). Table 8-105 gives an AIFSN of 3, windows of 15 to 1023
 //! slots, and a TXOP limit of zero, which permits one exchange per access. Table 18-17 gives slots
 //! of 9 us and a SIFS of 16 us. If two stations count down to the same slot, both send, and neither
-//! receives a response. The hardware repeats an unanswered frame up to seven times
-//! (`dot11ShortRetryLimit`), each time with a window twice as large. It then returns the frame to
-//! the driver.
+//! receives a response. The hardware sends an unanswered frame up to seven times in all
+//! (`dot11ShortRetryLimit`, 9.19.2.6), each time with a window twice as large. It then returns the
+//! frame to the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -20,7 +20,9 @@ const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
 const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 25);
 const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
-const MOST_UNANSWERED: u32 = 7;
+/// The number of unanswered attempts after which the hardware returns a frame
+/// (`dot11ShortRetryLimit`).
+const MOST_ATTEMPTS: u32 = 7;
 
 /// Whether a packet was delivered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +175,7 @@ impl Cell {
         for &number in &self.senders {
             let radio = &mut self.radios[number];
             radio.unanswered = if answered { 0 } else { radio.unanswered + 1 };
-            if answered || radio.unanswered > MOST_UNANSWERED {
+            if answered || radio.unanswered >= MOST_ATTEMPTS {
                 radio.unanswered = 0;
                 radio.complete(ends, |packet, delivered| {
                     let fate = if delivered { Fate::Delivered } else { Fate::GivenUp };

@@ -177,6 +177,21 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     assert!(rig.cell.is_empty());
 }
 
+/// `dot11ShortRetryLimit` counts attempts: the hardware makes seven, and the driver then passes the
+/// frame to it again.
+#[test]
+fn the_hardware_returns_a_frame_after_seven_attempts() {
+    let mut rig = Rig::new(&[RadioConfig { loss: 1.0, ..config(7, 1) }], 1).load(0, 1, 1_500);
+    rig.fill(Instant::ZERO);
+    let mut unanswered = Vec::new();
+    while let Some(due) = rig.cell.poll_timeout() {
+        if rig.cell.handle_timeout(due, &mut Vec::new()).is_some() {
+            unanswered.push(rig.cell.radio(0).unanswered);
+        }
+    }
+    assert_eq!(unanswered[..8], [1, 2, 3, 4, 5, 6, 0, 1]);
+}
+
 /// Between two exchanges, the medium is idle for at most the timeout and the largest window.
 #[test]
 fn the_medium_is_never_left_idle_while_somebody_wants_it() {

@@ -12,6 +12,11 @@ use crate::state::State;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
+/// The maximum shift of a window (RFC 7323 §2.3).
+const MOST_SHIFT: u8 = 14;
+/// The value of a header without the window scale option.
+const NO_SCALE: u8 = 255;
+
 /// The state of a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
@@ -204,11 +209,12 @@ impl Connection {
         }
     }
 
-    /// Enables window scaling only if both sides offer it.
+    /// Enables window scaling only if both sides offer it. A shift above [`MOST_SHIFT`] counts as
+    /// [`MOST_SHIFT`].
     fn agree_scaling(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
-        tcb.options.scaling = tcb.profile.window_scale && header.window_scale <= 14;
-        tcb.options.snd_shift = header.window_scale.min(14);
+        tcb.options.scaling = tcb.profile.window_scale && header.window_scale != NO_SCALE;
+        tcb.options.snd_shift = header.window_scale.min(MOST_SHIFT);
         if !tcb.options.scaling {
             tcb.options.unscale();
             self.stack.limit_window(65_535);

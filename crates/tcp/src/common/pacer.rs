@@ -47,14 +47,15 @@ impl Pacer {
         self.segments += 1;
     }
 
-    /// Reserves the time that `bytes` in segments of `mss` take at `rate`. If the burst is sent
-    /// later than its departure time, the reserved time is shorter by this delay, at most by half.
-    /// Bursts that end before segment [`UNPACED_SEGMENTS`] reserve no time.
+    /// Reserves the time that a burst of `bytes`, whose segments have been counted, takes at
+    /// `rate`. If the burst is sent later than its departure time, the reserved time is shorter by
+    /// this delay, at most by half. Bursts that end before segment [`UNPACED_SEGMENTS`] reserve no
+    /// time.
     #[inline]
-    pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64, mss: u32) {
+    pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64) {
         let late = now.since(self.departure);
         self.departure = self.departure.max(now);
-        if self.segments + bytes.div_ceil(u64::from(mss.max(1))) >= UNPACED_SEGMENTS {
+        if self.segments >= UNPACED_SEGMENTS {
             let span = rate.transmit_time(Bytes(bytes));
             let credit = late.min(span / 2);
             self.departure += span.saturating_sub(credit);

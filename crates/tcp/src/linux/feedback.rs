@@ -2,6 +2,9 @@
 //!
 //! Source: google/bbr v3 `net/ipv4/tcp_rate.c` (`tcp_rate_gen`), `tcp_input.c`
 //! (`tcp_notify_skb_loss_event`).
+//!
+//! Difference, pinned by a test: each segment of a burst has its own count of segments in flight.
+//! The kernel counts the whole burst for all of its segments (`tcp_set_tx_in_flight`).
 
 use aqmlab_core::Instant;
 

@@ -11,9 +11,11 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The lower limit of the segment size for a small window: 68 bytes minus a TCP header without
-/// options (`tcp_bound_to_half_wnd`).
-const MIN_HALF_WINDOW: u64 = 48;
+/// The lower limit of the segment size for a small window, with the TCP header and its timestamps
+/// (`tcp_bound_to_half_wnd`).
+const MIN_HALF_WINDOW: u64 = 68;
+/// The length of a TCP header without options.
+const TCP_HEADER: u64 = 20;
 
 impl Linux {
     pub(crate) fn on_first_syn(&mut self, _tcb: &mut Tcb, _kind: SynKind) {}
@@ -83,12 +85,13 @@ impl Linux {
 
 impl Tcb {
     /// Sets the size of a full-sized segment: at most half of the largest window that the peer has
-    /// offered, but at least [`MIN_HALF_WINDOW`]. A window of at most 536 bytes is not halved
-    /// (`tcp_bound_to_half_wnd`).
+    /// offered, but at least [`MIN_HALF_WINDOW`] with the TCP header. A window of at most 536 bytes
+    /// is not halved (`tcp_bound_to_half_wnd`).
     pub(super) fn size_segments_within_half_window(&mut self) {
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };
-        let limit = half.max(MIN_HALF_WINDOW).min(u64::from(u32::MAX)) as u32;
+        let least = MIN_HALF_WINDOW - TCP_HEADER - u64::from(self.options.fixed_len());
+        let limit = half.max(least).min(u64::from(u32::MAX)) as u32;
         self.size_segments((half > 0).then_some(limit));
     }
 }

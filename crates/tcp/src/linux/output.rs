@@ -126,7 +126,6 @@ impl Linux {
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
         let mut left = burst.bytes;
         let mut sent = 0;
-        tcb.pace(burst.bytes);
         let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
         loop {
             let payload = left.min(u64::from(mss)) as u32;
@@ -142,6 +141,7 @@ impl Linux {
                 break;
             }
         }
+        tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
             tcb.snd.small_end = tcb.snd.nxt;
@@ -156,13 +156,19 @@ impl Linux {
         sent
     }
 
-    /// Sends `payload` new bytes into a window that is too small for the next segment. A segment
-    /// with payload carries PSH (`tcp_write_wakeup`).
-    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
-        tcb.pace(u64::from(payload));
-        let tags = if payload > 0 { PUSH } else { 0 };
+    /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
+    /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
+    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
+        let unsent = tcb.snd.unsent();
+        let held = self.sndbuf.head_end().map_or(unsent, |end| end - tcb.snd.nxt);
+        let space = tcb.snd.window_end() - tcb.snd.nxt;
+        let payload = held.min(space).min(u64::from(tcb.current_mss()));
+        let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
+        let tags = if has_fin { PUSH | FIN } else { PUSH };
         let starts_timer = tcb.starts_rto();
-        self.send_new(tcb, payload, tags, TcpFlags::default());
+        self.send_new(tcb, payload as u32, tags, TcpFlags::default());
+        tcb.pace(payload);
+        self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
             tcb.rearm_rto();
         }
@@ -226,5 +232,24 @@ impl Linux {
             tcb.timers.set_compressed_ack(Instant::NEVER);
         }
         tcb.timers.delayed_ack = Instant::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing;
+
+    /// `tcp_update_skb_after_send` compares the number of data segments including those of the
+    /// burst that was just sent.
+    #[test]
+    fn the_burst_with_the_tenth_data_segment_is_the_first_that_is_paced() {
+        let (mut linux, mut tcb) = testing::open("bbr");
+        tcb.start_controller();
+        tcb.snd.wnd = 1 << 20;
+        for number in 1..=6 {
+            linux.send_burst(&mut tcb, Burst { bytes: 2 * 1_448, fin: false }, 1_448);
+            assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 5, "burst {number}");
+        }
     }
 }

@@ -78,9 +78,7 @@ impl Linux {
         tcb.stats.window_probes += 1;
         if tcb.snd.nxt < tcb.snd.window_end() {
             // The window is open, but so small that the sender waited (silly window syndrome).
-            let space = tcb.snd.window_end() - tcb.snd.nxt;
-            let payload = tcb.snd.unsent().min(space).min(u64::from(tcb.current_mss()));
-            self.send_probe_segment(tcb, payload as u32);
+            self.send_probe_segment(tcb);
         } else {
             // A segment with an old sequence number makes the peer send an acknowledgement.
             let old = tcb.snd.una - 1;
@@ -93,6 +91,32 @@ impl Linux {
             tcb.arm_paced(XmitTimer::Persist, self.zero_window.span(tcb));
         } else {
             self.zero_window.reset();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing;
+
+    /// `tcp_write_wakeup` sends the head of the queue as it is, with PSH, if the window has room
+    /// for all of it.
+    #[test]
+    fn a_probe_of_an_open_window_carries_the_fin_that_fits() {
+        for (data, window, payload, fin) in
+            [(0, 1, 0, true), (0, 9_000, 0, true), (300, 301, 300, true), (300, 300, 300, false)]
+        {
+            let (mut linux, mut tcb) = testing::open("reno");
+            tcb.snd.extend(data);
+            (tcb.snd.fin_wanted, tcb.snd.wnd) = (true, window);
+            linux.on_persist_timer(&mut tcb);
+            let segment = tcb.out.pop().flatten().expect("a probe is sent");
+            let flags = segment.header.flags;
+            let sent = (segment.header.payload, flags.has(TcpFlags::FIN));
+            assert_eq!(sent, (payload, fin), "{data} bytes and {window} of window");
+            assert!(flags.has(TcpFlags::PSH) && tcb.snd.fin_sent == fin);
+            assert_eq!(tcb.snd.nxt, segment.header.end());
         }
     }
 }

@@ -113,6 +113,7 @@ const LINUX_ONLY: &[&str] = &[
     "htcp",
     "hybla",
     "illinois",
+    "lp",
     "nv",
     "scalable",
     "vegas",

@@ -39,8 +39,8 @@ _DISCIPLINES = (
     "sch_sfq", "sch_red", "sch_cake",
 )  # fmt: skip
 _CONTROLLERS = (
-    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
-    "vegas", "veno", "westwood", "yeah",
+    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 
 

@@ -97,6 +97,10 @@ _BOOT_S = 240.0
 _SLOWEST_S = 0.03
 """Time limits in seconds for the boot of a machine and for one packet, on a slow host."""
 
+_ATTEMPTS = 4
+"""The maximum number of recordings of a trace. On a busy machine, a timer of the kernel may run so
+late that the operations cannot be replayed."""
+
 _TOGETHER = 4
 """The number of traces that one machine records. A boot takes longer than one trace."""
 
@@ -222,6 +226,27 @@ def compare(recording: Recording, number: int = 0) -> TraceComparison:
     )
 
 
+def _compare(
+    trace: Trace, recording: Recording, number: int, agent_path: Path
+) -> TraceComparison:
+    """Compares a recording, and repeats a recording that cannot be replayed.
+
+    Raises `MachineError` if the trace has been recorded `_ATTEMPTS` times.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return compare(recording, number)
+        except ValueError:
+            (recording,) = record([trace], agent_path=agent_path)
+    try:
+        return compare(recording, number)
+    except ValueError as error:
+        raise MachineError(
+            f"trace {number} of `{trace.kind}`: none of {_ATTEMPTS} recordings can be replayed; the"
+            f" last: {error}; run it again while the machine is less busy"
+        ) from error
+
+
 def collisions(recording: Recording) -> int:
     """The number of flows that share a queue with an earlier flow.
 
@@ -264,8 +289,8 @@ def run(
         traces = [make(kind, number, packets=packets, seed=seed) for number in numbers]
         recordings = record(traces, agent_path=agent_path)
         return [
-            compare(recording, number)
-            for number, recording in zip(numbers, recordings, strict=True)
+            _compare(trace, recording, number, agent_path)
+            for number, trace, recording in zip(numbers, traces, recordings, strict=True)
         ]
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:

@@ -66,7 +66,7 @@ def kept(value: Any) -> Any:
 
 
 def iterate(value: Any) -> list[Any]:
-    """The members of a list or a text, or the keys of a dictionary; otherwise raises `UnreadError`."""
+    """The members of a list or text, or the keys of a dictionary; else raises `UnreadError`."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
     raise UnreadError("passed over: this cannot be iterated")

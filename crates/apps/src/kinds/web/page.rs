@@ -106,10 +106,10 @@ pub(crate) struct Object {
 }
 
 /// Draws a page of `model`, spread over `hosts` hosts. Its objects, including the page itself, are
-/// discovered in `depth` steps, but at least two.
+/// discovered in `depth` steps, at least two.
 pub(crate) fn page(model: Model, hosts: usize, depth: usize, rng: &mut Rng) -> Vec<Object> {
     let sizes = model.sizes(rng);
-    let (embedded, steps) = (sizes.len() - 1, depth.saturating_sub(1).max(1));
+    let (embedded, steps) = (sizes.len() - 1, depth - 1);
     // Step s has the objects from start(s) up to start(s + 1); step 0 is the main object.
     let start = |step: usize| if step == 0 { 0 } else { 1 + (step - 1) * embedded / steps };
     let step_of = |n: usize| (1..=steps).rev().find(|&step| start(step) <= n).unwrap_or(0);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_object_is_found_from_one_of_the_step_before() {
-        for depth in 1..6 {
+        for depth in 2..6 {
             for objects in [1, 2, 3, 106] {
                 let model = Model::Total { bytes: 1_000_000, objects };
                 let page = page(model, 6, depth, &mut Rng::stream(1, "depth"));
@@ -178,7 +178,7 @@ mod tests {
                     steps
                 };
                 let deepest = (0..objects).map(deep).max().unwrap();
-                assert_eq!(deepest, (objects - 1).min(depth.max(2) - 1), "{objects}, {depth}");
+                assert_eq!(deepest, (objects - 1).min(depth - 1), "{objects}, {depth}");
             }
         }
     }
