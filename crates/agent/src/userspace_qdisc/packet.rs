@@ -146,6 +146,7 @@ pub(super) struct AckNumbers(BTreeMap<(u64, u32), u64>);
 impl AckNumbers {
     /// Replaces the acknowledgement number of a packet by a number that does not wrap within its
     /// flow.
+    #[expect(clippy::cast_possible_wrap, reason = "the difference of wrapping numbers is signed")]
     pub(super) fn unwrap(&mut self, packet: &mut PacketFields) {
         let Header::Tcp(header) = &mut packet.header else { return };
         if !header.flags.has(TcpFlags::ACK) {
