@@ -77,7 +77,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "pie_linux_3_14",
         summary: "Drops arrivals so that the delay settles at a target, as in Linux 3.14 to 5.0",
-        source: "Linux 3.14 to 4.x net/sched/sch_pie.c; tc-pie(8)",
+        source: "Linux 3.14 to 5.0 net/sched/sch_pie.c; tc-pie(8)",
         params: &[
             limit(1_000),
             target(20),
