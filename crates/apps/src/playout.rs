@@ -4,7 +4,7 @@
 //! Source: Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1. The playout time is the
 //! sending time plus a delay. The delay is either fixed by the first packet, or adapts.
 //!
-//! Differences: the adaptive playout time changes with every packet, as in receivers that stretch
+//! Difference: the adaptive playout time changes with every packet, as in receivers that stretch
 //! time, and not only between talk spurts.
 
 use aqmlab_core::Duration;

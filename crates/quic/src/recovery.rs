@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
 //! Differences: persistent congestion is established among consecutive packets of one detection and
-//! one number space, which a test pins. 0-RTT packets in flight do not keep a client whose address
-//! is not validated from setting the probe timer, although Appendix A.8 counts them.
+//! one number space, which a test pins. A client whose address is not validated also sets the probe
+//! timer if only 0-RTT packets are in flight; by Appendix A.8 it would not.
 
 mod probe;
 #[cfg(test)]

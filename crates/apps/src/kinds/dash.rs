@@ -94,7 +94,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "quality",
                 default: Value::Count(0),
                 bounds: Bounds::Whole(0, 1_000),
-                doc: "Rate that `fixed` plays, counted from 1; 0 is the highest.",
+                doc: "Rate that `fixed` plays, counted from 1 for the lowest; 0 is the highest.",
             },
             Param {
                 name: "length",

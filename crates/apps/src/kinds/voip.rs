@@ -6,7 +6,7 @@
 //! as lost. The module `playout` defines this time. The full form ignores the playout, and rates
 //! the mean one-way delay plus twice the jitter.
 //!
-//! Differences: there is no silence suppression.
+//! Difference: there is no silence suppression.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 

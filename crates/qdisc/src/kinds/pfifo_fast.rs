@@ -29,8 +29,9 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "batch",
             default: Value::Count(16),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Number of dequeued places of a band that become free together; 1 if this number \
-                  is above half of the limit, and before Linux 4.16.",
+            doc: "Number of places of a band's ring that become free together after their packets \
+                  have left. A number above half of the limit acts as 1. Linux before 4.16 frees \
+                  each place at once, as with 1.",
         },
     ],
     build: |args: &Args| {

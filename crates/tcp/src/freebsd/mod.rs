@@ -5,7 +5,8 @@
 //! `tcp_timer.c`. The receive buffer grows as in 10.0 to 10.3, and duplicate acknowledgements are
 //! recognised as in 10.2 or as in 10.3 (`Profile::sack_news`).
 //!
-//! Difference: the host cache is empty.
+//! Difference: the host cache (`tcp_hostcache.c`) is always empty, so no connection starts with
+//! values of earlier connections.
 
 mod ack;
 mod dupack;
