@@ -34,7 +34,7 @@ def _row(kind: catalogue.Kind) -> str:
     found = (
         _source(kind.source),
         _packets(kind.name),
-        f"{cells} cells" if cells else _NONE,
+        f"{cells} cell{'s' * (cells > 1)}" if cells else _NONE,
         _links(_that_name(kind.name, "oracle_*.rs", "oracle_*/*.rs")),
         _links([*_stated(kind.name), *_of_law(kind.name)]),
     )
